@@ -1,0 +1,1 @@
+"""Replay, demonstration and measuring tools; may read files and labels."""

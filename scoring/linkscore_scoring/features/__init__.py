@@ -1,0 +1,1 @@
+"""HTML and URLs to features."""

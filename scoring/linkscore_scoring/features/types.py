@@ -1,0 +1,124 @@
+"""What a page looks like after feature extraction: plain columns, no HTML, no lxml.
+
+Everything later (site models, learners, policies, the event log) reads these types and nothing else, so a crawler
+that has its own parser can send them ready-made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class PathTrie:
+    """Displayed-leaf tag paths of one page, interned as a trie (Xu 2018, section 3.1).
+
+    Node `i` is one distinct (parent, tag, class) triple met on the way from the root element to a displayed leaf.
+    Leaves are non-blank text nodes (tag ``text()``), ``img``, and ``a`` with an href. `parents[i] < i` always holds.
+
+    Attributes
+    ----------
+    parents
+        Node index of the parent, -1 for the root.
+    tags
+        Element name, lower case, or ``text()``.
+    classes
+        Class tokens of the element: split at white space, distinct, sorted, joined by one space; empty if none.
+    leaves
+        Displayed leaves that end at this node (0 for inner nodes): the term frequency of the path.
+    """
+
+    parents: list[int] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    classes: list[str] = field(default_factory=list)
+    leaves: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Links:
+    """Outlinks of one page as columns, one row per anchor in document order (same URL twice = two rows).
+
+    Attributes
+    ----------
+    urls
+        Absolute http(s) URL to request, without fragment.
+    keys
+        Identity of the URL: ``w3lib.url.canonicalize_url`` without fragment.
+    anchors
+        Anchor text, white space collapsed, cut at `Limits.anchor_chars`.
+    apaths
+        Index into `apath_table`.
+    rels
+        ``rel`` attribute, lower case tokens joined by a space; empty if none.
+    apath_table
+        Distinct raw Apaths of the page, e.g. ``html/body/div/a[btn nav]`` (Xu 2018, section 3.2: element path plus
+        the class of the ``a``; digits are kept, filters apply at look-up).
+    skipped
+        Anchors that name no crawlable URL (``mailto:``, ``javascript:``, empty, only a fragment, unparsable): counts
+        by reason.
+    """
+
+    urls: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    apaths: list[int] = field(default_factory=list)
+    rels: list[str] = field(default_factory=list)
+    apath_table: list[str] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+
+@dataclass(slots=True)
+class PageFeatures:
+    """Features of one fetched page.
+
+    Attributes
+    ----------
+    url, key
+        Final URL (after redirects) and its identity.
+    paths
+        Tag paths of the displayed leaves.
+    block_hashes, block_chars
+        64-bit hash and length in characters of every long text block (text node of >= 25 characters, stripped,
+        outside anchors), in document order; a block that occurs twice is listed twice.
+    links
+        All outlinks.
+    canonical_key
+        Identity of ``<link rel=canonical>``, empty if none.
+    nofollow
+        ``<meta name=robots content=nofollow>`` (data for policies: links are extracted all the same).
+    charset
+        Encoding the body was read in.
+    text_chars, anchor_chars
+        Characters of displayed text outside and inside anchors.
+    notes
+        What was cut or repaired, e.g. ``links_cut``, ``depth_cut``, ``decode_errors``; for the per-item status.
+    """
+
+    url: str
+    key: str
+    paths: PathTrie = field(default_factory=PathTrie)
+    block_hashes: list[int] = field(default_factory=list)
+    block_chars: list[int] = field(default_factory=list)
+    links: Links = field(default_factory=Links)
+    canonical_key: str = ""
+    nofollow: bool = False
+    charset: str = ""
+    text_chars: int = 0
+    anchor_chars: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of feature extraction; every one is a setting. What is cut is named in `PageFeatures.notes`."""
+
+    body_bytes: int = 10_000_000
+    elements: int = 200_000
+    depth: int = 250
+    links: int = 20_000
+    path_nodes: int = 20_000
+    anchor_chars: int = 200
+    url_chars: int = 2_083

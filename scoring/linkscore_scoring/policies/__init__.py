@@ -1,0 +1,1 @@
+"""Link scoring policies, one file each."""

@@ -1,0 +1,1 @@
+"""Models of one site: templates, navigation, URL patterns, novelty."""

@@ -1,0 +1,1 @@
+"""gRPC servicers, storage, metrics, command line."""
