@@ -1,0 +1,180 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class SiteStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SITE_STAGE_UNSPECIFIED: _ClassVar[SiteStage]
+    SITE_STAGE_SAMPLING: _ClassVar[SiteStage]
+    SITE_STAGE_LEARNING: _ClassVar[SiteStage]
+    SITE_STAGE_READY: _ClassVar[SiteStage]
+
+class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    VERDICT_UNSPECIFIED: _ClassVar[Verdict]
+    VERDICT_FOLLOW: _ClassVar[Verdict]
+    VERDICT_SKIP: _ClassVar[Verdict]
+
+class ItemCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ITEM_CODE_UNSPECIFIED: _ClassVar[ItemCode]
+    ITEM_CODE_OK: _ClassVar[ItemCode]
+    ITEM_CODE_DUPLICATE: _ClassVar[ItemCode]
+    ITEM_CODE_INVALID: _ClassVar[ItemCode]
+    ITEM_CODE_PARTIAL: _ClassVar[ItemCode]
+
+class PriorityEncoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PRIORITY_ENCODING_UNSPECIFIED: _ClassVar[PriorityEncoding]
+    PRIORITY_ENCODING_SCRAPY: _ClassVar[PriorityEncoding]
+    PRIORITY_ENCODING_NUTCH: _ClassVar[PriorityEncoding]
+    PRIORITY_ENCODING_FRONTERA: _ClassVar[PriorityEncoding]
+    PRIORITY_ENCODING_ACHE: _ClassVar[PriorityEncoding]
+    PRIORITY_ENCODING_HERITRIX: _ClassVar[PriorityEncoding]
+    PRIORITY_ENCODING_URLFRONTIER: _ClassVar[PriorityEncoding]
+    PRIORITY_ENCODING_CRAWLEE: _ClassVar[PriorityEncoding]
+    PRIORITY_ENCODING_CRAWLER4J: _ClassVar[PriorityEncoding]
+SITE_STAGE_UNSPECIFIED: SiteStage
+SITE_STAGE_SAMPLING: SiteStage
+SITE_STAGE_LEARNING: SiteStage
+SITE_STAGE_READY: SiteStage
+VERDICT_UNSPECIFIED: Verdict
+VERDICT_FOLLOW: Verdict
+VERDICT_SKIP: Verdict
+ITEM_CODE_UNSPECIFIED: ItemCode
+ITEM_CODE_OK: ItemCode
+ITEM_CODE_DUPLICATE: ItemCode
+ITEM_CODE_INVALID: ItemCode
+ITEM_CODE_PARTIAL: ItemCode
+PRIORITY_ENCODING_UNSPECIFIED: PriorityEncoding
+PRIORITY_ENCODING_SCRAPY: PriorityEncoding
+PRIORITY_ENCODING_NUTCH: PriorityEncoding
+PRIORITY_ENCODING_FRONTERA: PriorityEncoding
+PRIORITY_ENCODING_ACHE: PriorityEncoding
+PRIORITY_ENCODING_HERITRIX: PriorityEncoding
+PRIORITY_ENCODING_URLFRONTIER: PriorityEncoding
+PRIORITY_ENCODING_CRAWLEE: PriorityEncoding
+PRIORITY_ENCODING_CRAWLER4J: PriorityEncoding
+
+class FieldProblem(_message.Message):
+    __slots__ = ("field", "description", "reason")
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    field: str
+    description: str
+    reason: str
+    def __init__(self, field: _Optional[str] = ..., description: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ItemStatus(_message.Message):
+    __slots__ = ("code", "problems", "notes")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    code: ItemCode
+    problems: _containers.RepeatedCompositeFieldContainer[FieldProblem]
+    notes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, code: _Optional[_Union[ItemCode, str]] = ..., problems: _Optional[_Iterable[_Union[FieldProblem, _Mapping]]] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Outlink(_message.Message):
+    __slots__ = ("url", "anchor_text", "tag_path", "rel")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    ANCHOR_TEXT_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    REL_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    anchor_text: str
+    tag_path: str
+    rel: str
+    def __init__(self, url: _Optional[str] = ..., anchor_text: _Optional[str] = ..., tag_path: _Optional[str] = ..., rel: _Optional[str] = ...) -> None: ...
+
+class ExtractedPage(_message.Message):
+    __slots__ = ("tag_paths", "tag_path_counts", "text_blocks", "canonical_url")
+    TAG_PATHS_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_COUNTS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_BLOCKS_FIELD_NUMBER: _ClassVar[int]
+    CANONICAL_URL_FIELD_NUMBER: _ClassVar[int]
+    tag_paths: _containers.RepeatedScalarFieldContainer[str]
+    tag_path_counts: _containers.RepeatedScalarFieldContainer[int]
+    text_blocks: _containers.RepeatedScalarFieldContainer[str]
+    canonical_url: str
+    def __init__(self, tag_paths: _Optional[_Iterable[str]] = ..., tag_path_counts: _Optional[_Iterable[int]] = ..., text_blocks: _Optional[_Iterable[str]] = ..., canonical_url: _Optional[str] = ...) -> None: ...
+
+class Page(_message.Message):
+    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "extracted", "outlinks", "ticket", "fetch_time")
+    EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    FINAL_URL_FIELD_NUMBER: _ClassVar[int]
+    STATUS_CODE_FIELD_NUMBER: _ClassVar[int]
+    FETCH_ERROR_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_ENCODING_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
+    EXTRACTED_FIELD_NUMBER: _ClassVar[int]
+    OUTLINKS_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
+    event_id: str
+    url: str
+    final_url: str
+    status_code: int
+    fetch_error: str
+    content_type: str
+    content_encoding: str
+    body: bytes
+    extracted: ExtractedPage
+    outlinks: _containers.RepeatedCompositeFieldContainer[Outlink]
+    ticket: bytes
+    fetch_time: _timestamp_pb2.Timestamp
+    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class LinkScores(_message.Message):
+    __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses")
+    class StatusesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: ItemStatus
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[_Union[ItemStatus, _Mapping]] = ...) -> None: ...
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    SCORES_FIELD_NUMBER: _ClassVar[int]
+    ENCODED_PRIORITIES_FIELD_NUMBER: _ClassVar[int]
+    BUCKETS_FIELD_NUMBER: _ClassVar[int]
+    BUCKET_NAMES_FIELD_NUMBER: _ClassVar[int]
+    TICKETS_FIELD_NUMBER: _ClassVar[int]
+    TICKET_VALUES_FIELD_NUMBER: _ClassVar[int]
+    VERDICTS_FIELD_NUMBER: _ClassVar[int]
+    IN_SCOPE_FIELD_NUMBER: _ClassVar[int]
+    STATUSES_FIELD_NUMBER: _ClassVar[int]
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    scores: _containers.RepeatedScalarFieldContainer[float]
+    encoded_priorities: _containers.RepeatedScalarFieldContainer[float]
+    buckets: _containers.RepeatedScalarFieldContainer[int]
+    bucket_names: _containers.RepeatedScalarFieldContainer[str]
+    tickets: _containers.RepeatedScalarFieldContainer[int]
+    ticket_values: _containers.RepeatedScalarFieldContainer[bytes]
+    verdicts: _containers.RepeatedScalarFieldContainer[Verdict]
+    in_scope: _containers.RepeatedScalarFieldContainer[bool]
+    statuses: _containers.MessageMap[int, ItemStatus]
+    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., encoded_priorities: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ...) -> None: ...
+
+class FetchSuggestion(_message.Message):
+    __slots__ = ("url", "reason", "urgency", "bucket")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    URGENCY_FIELD_NUMBER: _ClassVar[int]
+    BUCKET_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    reason: str
+    urgency: float
+    bucket: str
+    def __init__(self, url: _Optional[str] = ..., reason: _Optional[str] = ..., urgency: _Optional[float] = ..., bucket: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,137 @@
+import datetime
+
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from linkscore.v1 import policy_pb2 as _policy_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class CrawlScope(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CRAWL_SCOPE_UNSPECIFIED: _ClassVar[CrawlScope]
+    CRAWL_SCOPE_HOST: _ClassVar[CrawlScope]
+    CRAWL_SCOPE_DOMAIN: _ClassVar[CrawlScope]
+    CRAWL_SCOPE_ANY: _ClassVar[CrawlScope]
+
+class Clusterer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CLUSTERER_UNSPECIFIED: _ClassVar[Clusterer]
+    CLUSTERER_COSINE_LINKAGE: _ClassVar[Clusterer]
+    CLUSTERER_DBSCAN: _ClassVar[Clusterer]
+CRAWL_SCOPE_UNSPECIFIED: CrawlScope
+CRAWL_SCOPE_HOST: CrawlScope
+CRAWL_SCOPE_DOMAIN: CrawlScope
+CRAWL_SCOPE_ANY: CrawlScope
+CLUSTERER_UNSPECIFIED: Clusterer
+CLUSTERER_COSINE_LINKAGE: Clusterer
+CLUSTERER_DBSCAN: Clusterer
+
+class LearningConfig(_message.Message):
+    __slots__ = ("clusterer", "sample_pages", "max_sample_pages", "paper")
+    CLUSTERER_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
+    MAX_SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
+    PAPER_FIELD_NUMBER: _ClassVar[int]
+    clusterer: Clusterer
+    sample_pages: int
+    max_sample_pages: int
+    paper: bool
+    def __init__(self, clusterer: _Optional[_Union[Clusterer, str]] = ..., sample_pages: _Optional[int] = ..., max_sample_pages: _Optional[int] = ..., paper: bool = ...) -> None: ...
+
+class Crawl(_message.Message):
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
+    OBSERVE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FEEDBACK_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    policy: _policy_pb2.PolicySpec
+    extra_policies: _containers.RepeatedCompositeFieldContainer[_policy_pb2.PolicySpec]
+    scope: CrawlScope
+    learning: LearningConfig
+    observe_only: bool
+    seed: int
+    create_time: _timestamp_pb2.Timestamp
+    page_count: int
+    feedback_count: int
+    site_count: int
+    event_seq: int
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
+class CreateCrawlRequest(_message.Message):
+    __slots__ = ("crawl",)
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    crawl: Crawl
+    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ...) -> None: ...
+
+class CreateCrawlResponse(_message.Message):
+    __slots__ = ("crawl",)
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    crawl: Crawl
+    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ...) -> None: ...
+
+class GetCrawlRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class GetCrawlResponse(_message.Message):
+    __slots__ = ("crawl",)
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    crawl: Crawl
+    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ...) -> None: ...
+
+class ListCrawlsRequest(_message.Message):
+    __slots__ = ("page_size", "page_token")
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    page_token: str
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListCrawlsResponse(_message.Message):
+    __slots__ = ("crawls", "next_page_token")
+    CRAWLS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    crawls: _containers.RepeatedCompositeFieldContainer[Crawl]
+    next_page_token: str
+    def __init__(self, crawls: _Optional[_Iterable[_Union[Crawl, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class UpdateCrawlRequest(_message.Message):
+    __slots__ = ("crawl", "update_mask")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    crawl: Crawl
+    update_mask: _field_mask_pb2.FieldMask
+    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ...) -> None: ...
+
+class UpdateCrawlResponse(_message.Message):
+    __slots__ = ("crawl",)
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    crawl: Crawl
+    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ...) -> None: ...
+
+class DeleteCrawlRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class DeleteCrawlResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...

@@ -1,0 +1,250 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from linkscore.v1 import common_pb2 as _common_pb2
+from linkscore.v1 import policy_pb2 as _policy_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class IngestPagesRequest(_message.Message):
+    __slots__ = ("crawl", "pages", "policy", "encoding")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    pages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Page]
+    policy: _policy_pb2.PolicySpec
+    encoding: _common_pb2.PriorityEncoding
+    def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ...) -> None: ...
+
+class PageResult(_message.Message):
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    NOVEL_CHARS_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
+    status: _common_pb2.ItemStatus
+    site: str
+    cluster: str
+    stage: _common_pb2.SiteStage
+    links: _common_pb2.LinkScores
+    novel_chars: int
+    suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
+    event_seq: int
+    model_revision: int
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ...) -> None: ...
+
+class IngestPagesResponse(_message.Message):
+    __slots__ = ("results", "policy")
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[PageResult]
+    policy: str
+    def __init__(self, results: _Optional[_Iterable[_Union[PageResult, _Mapping]]] = ..., policy: _Optional[str] = ...) -> None: ...
+
+class StreamPagesRequest(_message.Message):
+    __slots__ = ("crawl", "request_id", "page", "encoding", "policy")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    request_id: int
+    page: _common_pb2.Page
+    encoding: _common_pb2.PriorityEncoding
+    policy: _policy_pb2.PolicySpec
+    def __init__(self, crawl: _Optional[str] = ..., request_id: _Optional[int] = ..., page: _Optional[_Union[_common_pb2.Page, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ...) -> None: ...
+
+class StreamPagesResponse(_message.Message):
+    __slots__ = ("request_id", "result", "policy")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    request_id: int
+    result: PageResult
+    policy: str
+    def __init__(self, request_id: _Optional[int] = ..., result: _Optional[_Union[PageResult, _Mapping]] = ..., policy: _Optional[str] = ...) -> None: ...
+
+class ClassifyPagesRequest(_message.Message):
+    __slots__ = ("crawl", "pages")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    pages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Page]
+    def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ...) -> None: ...
+
+class PageClassification(_message.Message):
+    __slots__ = ("status", "site", "cluster", "stage", "distance", "model_revision")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    DISTANCE_FIELD_NUMBER: _ClassVar[int]
+    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
+    status: _common_pb2.ItemStatus
+    site: str
+    cluster: str
+    stage: _common_pb2.SiteStage
+    distance: float
+    model_revision: int
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., distance: _Optional[float] = ..., model_revision: _Optional[int] = ...) -> None: ...
+
+class ClassifyPagesResponse(_message.Message):
+    __slots__ = ("classifications",)
+    CLASSIFICATIONS_FIELD_NUMBER: _ClassVar[int]
+    classifications: _containers.RepeatedCompositeFieldContainer[PageClassification]
+    def __init__(self, classifications: _Optional[_Iterable[_Union[PageClassification, _Mapping]]] = ...) -> None: ...
+
+class CandidateLink(_message.Message):
+    __slots__ = ("url", "ticket", "anchor_text")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    ANCHOR_TEXT_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    ticket: bytes
+    anchor_text: str
+    def __init__(self, url: _Optional[str] = ..., ticket: _Optional[bytes] = ..., anchor_text: _Optional[str] = ...) -> None: ...
+
+class ScoreLinksRequest(_message.Message):
+    __slots__ = ("crawl", "links", "policy", "encoding", "require_learned")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    REQUIRE_LEARNED_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    links: _containers.RepeatedCompositeFieldContainer[CandidateLink]
+    policy: _policy_pb2.PolicySpec
+    encoding: _common_pb2.PriorityEncoding
+    require_learned: bool
+    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ..., require_learned: bool = ...) -> None: ...
+
+class ScoreLinksResponse(_message.Message):
+    __slots__ = ("links", "policy", "stage", "event_seq")
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    links: _common_pb2.LinkScores
+    policy: str
+    stage: _common_pb2.SiteStage
+    event_seq: int
+    def __init__(self, links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., policy: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
+class RankBucketsRequest(_message.Message):
+    __slots__ = ("crawl", "buckets", "policy", "max_results")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    BUCKETS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    buckets: _containers.RepeatedScalarFieldContainer[str]
+    policy: _policy_pb2.PolicySpec
+    max_results: int
+    def __init__(self, crawl: _Optional[str] = ..., buckets: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ...) -> None: ...
+
+class RankBucketsResponse(_message.Message):
+    __slots__ = ("order", "values", "policy", "event_seq")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    order: _containers.RepeatedScalarFieldContainer[int]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    policy: str
+    event_seq: int
+    def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
+class Feedback(_message.Message):
+    __slots__ = ("event_id", "url", "ticket", "reward", "item_count", "relevant", "extraction_time")
+    EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    ITEM_COUNT_FIELD_NUMBER: _ClassVar[int]
+    RELEVANT_FIELD_NUMBER: _ClassVar[int]
+    EXTRACTION_TIME_FIELD_NUMBER: _ClassVar[int]
+    event_id: str
+    url: str
+    ticket: bytes
+    reward: float
+    item_count: int
+    relevant: bool
+    extraction_time: _timestamp_pb2.Timestamp
+    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., ticket: _Optional[bytes] = ..., reward: _Optional[float] = ..., item_count: _Optional[int] = ..., relevant: bool = ..., extraction_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ReportFeedbackRequest(_message.Message):
+    __slots__ = ("crawl", "feedback")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    FEEDBACK_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    feedback: _containers.RepeatedCompositeFieldContainer[Feedback]
+    def __init__(self, crawl: _Optional[str] = ..., feedback: _Optional[_Iterable[_Union[Feedback, _Mapping]]] = ...) -> None: ...
+
+class ReportFeedbackResponse(_message.Message):
+    __slots__ = ("statuses",)
+    STATUSES_FIELD_NUMBER: _ClassVar[int]
+    statuses: _containers.RepeatedCompositeFieldContainer[_common_pb2.ItemStatus]
+    def __init__(self, statuses: _Optional[_Iterable[_Union[_common_pb2.ItemStatus, _Mapping]]] = ...) -> None: ...
+
+class ExplainLinksRequest(_message.Message):
+    __slots__ = ("crawl", "links", "policy")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    links: _containers.RepeatedCompositeFieldContainer[CandidateLink]
+    policy: _policy_pb2.PolicySpec
+    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ...) -> None: ...
+
+class ScoreTerm(_message.Message):
+    __slots__ = ("name", "value", "description")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: float
+    description: str
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., description: _Optional[str] = ...) -> None: ...
+
+class LinkExplanation(_message.Message):
+    __slots__ = ("status", "url", "score", "bucket", "summary", "terms", "source_cluster", "tag_path", "stage")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    BUCKET_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    status: _common_pb2.ItemStatus
+    url: str
+    score: float
+    bucket: str
+    summary: str
+    terms: _containers.RepeatedCompositeFieldContainer[ScoreTerm]
+    source_cluster: str
+    tag_path: str
+    stage: _common_pb2.SiteStage
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., url: _Optional[str] = ..., score: _Optional[float] = ..., bucket: _Optional[str] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[ScoreTerm, _Mapping]]] = ..., source_cluster: _Optional[str] = ..., tag_path: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ...) -> None: ...
+
+class ExplainLinksResponse(_message.Message):
+    __slots__ = ("explanations", "policy")
+    EXPLANATIONS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    explanations: _containers.RepeatedCompositeFieldContainer[LinkExplanation]
+    policy: str
+    def __init__(self, explanations: _Optional[_Iterable[_Union[LinkExplanation, _Mapping]]] = ..., policy: _Optional[str] = ...) -> None: ...

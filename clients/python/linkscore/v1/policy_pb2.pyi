@@ -1,0 +1,83 @@
+from google.protobuf import struct_pb2 as _struct_pb2
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class PolicySpec(_message.Message):
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "external")
+    BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
+    UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_UCC_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_TARGET_FIELD_NUMBER: _ClassVar[int]
+    HARVEST_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_FIELD_NUMBER: _ClassVar[int]
+    breadth_first: BreadthFirstParams
+    depth_first: DepthFirstParams
+    uniform_random: UniformRandomParams
+    source_ucc: SourceUccParams
+    source_target: SourceTargetParams
+    harvest: HarvestParams
+    external: ExternalPolicy
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+
+class BreadthFirstParams(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DepthFirstParams(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class UniformRandomParams(_message.Message):
+    __slots__ = ("seed",)
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    seed: int
+    def __init__(self, seed: _Optional[int] = ...) -> None: ...
+
+class SourceUccParams(_message.Message):
+    __slots__ = ("alpha", "without_dsim", "without_balance", "paper")
+    ALPHA_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_DSIM_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_BALANCE_FIELD_NUMBER: _ClassVar[int]
+    PAPER_FIELD_NUMBER: _ClassVar[int]
+    alpha: float
+    without_dsim: bool
+    without_balance: bool
+    paper: bool
+    def __init__(self, alpha: _Optional[float] = ..., without_dsim: bool = ..., without_balance: bool = ..., paper: bool = ...) -> None: ...
+
+class SourceTargetParams(_message.Message):
+    __slots__ = ("example_url", "example_html", "alpha", "multi_hop", "beta", "paper")
+    EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLE_HTML_FIELD_NUMBER: _ClassVar[int]
+    ALPHA_FIELD_NUMBER: _ClassVar[int]
+    MULTI_HOP_FIELD_NUMBER: _ClassVar[int]
+    BETA_FIELD_NUMBER: _ClassVar[int]
+    PAPER_FIELD_NUMBER: _ClassVar[int]
+    example_url: str
+    example_html: str
+    alpha: float
+    multi_hop: bool
+    beta: float
+    paper: bool
+    def __init__(self, example_url: _Optional[str] = ..., example_html: _Optional[str] = ..., alpha: _Optional[float] = ..., multi_hop: bool = ..., beta: _Optional[float] = ..., paper: bool = ...) -> None: ...
+
+class HarvestParams(_message.Message):
+    __slots__ = ("exploration", "hub_weight")
+    EXPLORATION_FIELD_NUMBER: _ClassVar[int]
+    HUB_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    exploration: float
+    hub_weight: float
+    def __init__(self, exploration: _Optional[float] = ..., hub_weight: _Optional[float] = ...) -> None: ...
+
+class ExternalPolicy(_message.Message):
+    __slots__ = ("name", "params")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PARAMS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    params: _struct_pb2.Struct
+    def __init__(self, name: _Optional[str] = ..., params: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...

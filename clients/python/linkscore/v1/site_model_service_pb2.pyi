@@ -1,0 +1,190 @@
+from linkscore.v1 import common_pb2 as _common_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Site(_message.Message):
+    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages")
+    class ClusterPagesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NEXT_LEARNING_AT_FIELD_NUMBER: _ClassVar[int]
+    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TEXT_CHARS_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_SHARE_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_PAGES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    host: str
+    stage: _common_pb2.SiteStage
+    page_count: int
+    failed_count: int
+    sample_count: int
+    next_learning_at: int
+    model_revision: int
+    cluster_count: int
+    tag_path_count: int
+    link_count: int
+    text_chars: int
+    duplicate_share: float
+    cluster_pages: _containers.ScalarMap[str, int]
+    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class Cluster(_message.Message):
+    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "hub", "authority", "dissimilarity")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
+    CRAWLED_PAGES_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATHS_FIELD_NUMBER: _ClassVar[int]
+    HUB_FIELD_NUMBER: _ClassVar[int]
+    AUTHORITY_FIELD_NUMBER: _ClassVar[int]
+    DISSIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    sample_pages: int
+    crawled_pages: int
+    example_url: str
+    tag_paths: _containers.RepeatedScalarFieldContainer[str]
+    hub: float
+    authority: float
+    dissimilarity: float
+    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., hub: _Optional[float] = ..., authority: _Optional[float] = ..., dissimilarity: _Optional[float] = ...) -> None: ...
+
+class ClusterEdge(_message.Message):
+    __slots__ = ("source", "destination", "weight")
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    source: str
+    destination: str
+    weight: float
+    def __init__(self, source: _Optional[str] = ..., destination: _Optional[str] = ..., weight: _Optional[float] = ...) -> None: ...
+
+class NavigationEntry(_message.Message):
+    __slots__ = ("source", "tag_path", "link_count", "followed_count", "destination_probs")
+    class DestinationProbsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_PROBS_FIELD_NUMBER: _ClassVar[int]
+    source: str
+    tag_path: str
+    link_count: int
+    followed_count: int
+    destination_probs: _containers.ScalarMap[str, float]
+    def __init__(self, source: _Optional[str] = ..., tag_path: _Optional[str] = ..., link_count: _Optional[int] = ..., followed_count: _Optional[int] = ..., destination_probs: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
+class ListSitesRequest(_message.Message):
+    __slots__ = ("crawl", "page_size", "page_token")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    page_size: int
+    page_token: str
+    def __init__(self, crawl: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListSitesResponse(_message.Message):
+    __slots__ = ("sites", "next_page_token")
+    SITES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    sites: _containers.RepeatedCompositeFieldContainer[Site]
+    next_page_token: str
+    def __init__(self, sites: _Optional[_Iterable[_Union[Site, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class GetSiteRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class GetSiteResponse(_message.Message):
+    __slots__ = ("site",)
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    site: Site
+    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ...) -> None: ...
+
+class GetSitemapRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class GetSitemapResponse(_message.Message):
+    __slots__ = ("clusters", "edges", "stage", "model_revision")
+    CLUSTERS_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
+    clusters: _containers.RepeatedCompositeFieldContainer[Cluster]
+    edges: _containers.RepeatedCompositeFieldContainer[ClusterEdge]
+    stage: _common_pb2.SiteStage
+    model_revision: int
+    def __init__(self, clusters: _Optional[_Iterable[_Union[Cluster, _Mapping]]] = ..., edges: _Optional[_Iterable[_Union[ClusterEdge, _Mapping]]] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., model_revision: _Optional[int] = ...) -> None: ...
+
+class ListNavigationEntriesRequest(_message.Message):
+    __slots__ = ("name", "page_size", "page_token")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    page_size: int
+    page_token: str
+    def __init__(self, name: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListNavigationEntriesResponse(_message.Message):
+    __slots__ = ("entries", "next_page_token")
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    entries: _containers.RepeatedCompositeFieldContainer[NavigationEntry]
+    next_page_token: str
+    def __init__(self, entries: _Optional[_Iterable[_Union[NavigationEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class LearnSiteRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class LearnSiteResponse(_message.Message):
+    __slots__ = ("site",)
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    site: Site
+    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ...) -> None: ...
+
+class GetSamplePlanRequest(_message.Message):
+    __slots__ = ("name", "max_results")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    max_results: int
+    def __init__(self, name: _Optional[str] = ..., max_results: _Optional[int] = ...) -> None: ...
+
+class GetSamplePlanResponse(_message.Message):
+    __slots__ = ("suggestions",)
+    SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
+    suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
+    def __init__(self, suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ...) -> None: ...
