@@ -3,7 +3,7 @@
 Two templates often share every tag path and differ in classes only; but classes also carry page-unique noise
 (``postid-4711``, ``page-Some_Title``) that would make every page an outlier. Hence the filter, in this order:
 
-1. digit runs of a class token become ``#``;
+1. digit runs of a class token become ``#``, unless the number names a template (`class_digits`);
 2. tokens on fewer than m = max(4, 0.5 %) of the pages are dropped;
 3. a path on fewer than m pages loses its rarest token, and again, until it is on m pages or bare.
 
@@ -13,16 +13,15 @@ occur inside a token); `readable` gives the printed form.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.site.class_digits import fold_digits, template_numbers
 from linkscore_scoring.site.states import State
 
-_DIGITS = re.compile(r"[0-9]+")
 _ELEMENT, _TOKEN = "\n", " "
 
 
@@ -34,17 +33,20 @@ class ClassPathFilter:
     ----------
     token_pages
         Surviving class tokens (digits as ``#``) -> pages of the sample that hold them.
+    numbered
+        Tokens that keep their digits.
     paths
         Paths that reached the page threshold in the sample; a new path is shortened until it is one of them.
     """
 
     token_pages: Mapping[str, int]
+    numbered: frozenset[str]
     paths: frozenset[str]
 
     def bag(self, trie: PathTrie) -> dict[str, int]:
         """Return the filtered bag: path -> displayed leaves; cost O(nodes x depth), more for unseen paths."""
         bag: dict[str, int] = {}
-        for path, leaves in raw_bag(trie, self.token_pages).items():
+        for path, leaves in raw_bag(trie, self.token_pages, self.numbered).items():
             known = self._settle(path)
             bag[known] = bag.get(known, 0) + leaves
         return bag
@@ -59,7 +61,11 @@ class ClassPathFilter:
 
     def to_state(self) -> State:
         """Return the filter as plain values."""
-        return {"token_pages": dict(sorted(self.token_pages.items())), "paths": sorted(self.paths)}
+        return {
+            "token_pages": dict(sorted(self.token_pages.items())),
+            "numbered": sorted(self.numbered),
+            "paths": sorted(self.paths),
+        }
 
     @classmethod
     def from_state(cls, state: State) -> ClassPathFilter:
@@ -71,7 +77,7 @@ class ClassPathFilter:
             If a field is missing or malformed.
         """
         try:
-            return cls(dict(state["token_pages"]), frozenset(state["paths"]))
+            return cls(dict(state["token_pages"]), frozenset(state["numbered"]), frozenset(state["paths"]))
         except (KeyError, TypeError, ValueError) as exc:
             raise CorruptState(f"class path state: missing or malformed field {exc}") from exc
 
@@ -93,10 +99,11 @@ def fit_class_paths(
     Cost O(distinct paths x tokens). Not in Xu 2018, whose XPaths carry no classes.
     """
     threshold = max(min_pages, min_share * len(tries))
-    tokens = Counter(token for trie in tries for token in page_tokens(trie))
+    numbered = template_numbers(tries, threshold)
+    tokens = Counter(token for trie in tries for token in page_tokens(trie, numbered))
     kept = {token: pages for token, pages in tokens.items() if pages >= threshold}
-    raw = [raw_bag(trie, kept) for trie in tries]
-    learned = ClassPathFilter(kept, _frequent_paths(raw, kept, threshold))
+    raw = [raw_bag(trie, kept, numbered) for trie in tries]
+    learned = ClassPathFilter(kept, numbered, _frequent_paths(raw, kept, threshold))
     return learned, [_refold(bag, learned) for bag in raw]
 
 
@@ -128,17 +135,16 @@ def _frequent_paths(
     return frozenset(path for path, on in pages.items() if len(on) >= threshold)
 
 
-def page_tokens(trie: PathTrie) -> set[str]:
-    """Return the distinct class tokens of a page, digits as ``#``."""
-    return {token for classes in set(trie.classes) for token in fold_digits(classes).split()}
+def page_tokens(trie: PathTrie, numbered: frozenset[str]) -> set[str]:
+    """Return the distinct class tokens of a page, digits as ``#`` unless the token is in `numbered`."""
+    return {token for classes in set(trie.classes) for token in _folded(classes, numbered)}
 
 
-def fold_digits(text: str) -> str:
-    """Return the text with every run of ASCII digits replaced by ``#``."""
-    return _DIGITS.sub("#", text)
+def _folded(classes: str, numbered: frozenset[str]) -> set[str]:
+    return {token if token in numbered else fold_digits(token) for token in classes.split()}
 
 
-def raw_bag(trie: PathTrie, tokens: Mapping[str, int]) -> dict[str, int]:
+def raw_bag(trie: PathTrie, tokens: Mapping[str, int], numbered: frozenset[str]) -> dict[str, int]:
     """Return the bag of class-aware paths that keeps only these tokens: path -> displayed leaves."""
     elements: dict[tuple[str, str], str] = {}
     paths: list[str] = []
@@ -146,7 +152,7 @@ def raw_bag(trie: PathTrie, tokens: Mapping[str, int]) -> dict[str, int]:
     for parent, tag, classes, leaves in zip(trie.parents, trie.tags, trie.classes, trie.leaves, strict=True):
         element = elements.get((tag, classes))
         if element is None:
-            element = elements[tag, classes] = _element(tag, classes, tokens)
+            element = elements[tag, classes] = _element(tag, _folded(classes, numbered), tokens)
         path = f"{paths[parent]}{_ELEMENT}{element}" if parent >= 0 else element
         paths.append(path)
         if leaves:
@@ -154,9 +160,8 @@ def raw_bag(trie: PathTrie, tokens: Mapping[str, int]) -> dict[str, int]:
     return bag
 
 
-def _element(tag: str, classes: str, tokens: Mapping[str, int]) -> str:
-    kept = sorted({token for token in fold_digits(classes).split() if token in tokens})
-    return _TOKEN.join([tag, *kept])
+def _element(tag: str, classes: set[str], tokens: Mapping[str, int]) -> str:
+    return _TOKEN.join([tag, *sorted(token for token in classes if token in tokens)])
 
 
 def drop_rarest(path: str, tokens: Mapping[str, int]) -> str | None:
