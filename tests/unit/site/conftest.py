@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from linkscore_scoring.features.types import PathTrie
 
 Build = Callable[..., PathTrie]
@@ -36,10 +37,12 @@ def page() -> Build:
 
 @pytest.fixture
 def two_templates() -> list[PathTrie]:
-    """Ten pages of each of two templates; the second half of each has one more text."""
+    """Ten pages of each of two templates, with one to ten texts in a paragraph they share."""
     pages = []
     for i in range(10):
         more = ["html/body/p/text()"] * (i // 5)
         pages.append(build("html/body/div.post/a", "html/body/div.post/text()", "html/body/h1/text()", *more))
-        pages.append(build("html/body/ul.list/li/a", "html/body/ul.list/li/img", "html/body/h2/text()", *more))
+        pages.append(
+            build("html/body/ul.list/li/a", "html/body/ul.list/li/img", "html/body/h2/text()", *more)
+        )
     return pages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from linkscore_scoring.site.cluster_terms import FLOOR, balance, dsim, info, link_scores, score
 
 

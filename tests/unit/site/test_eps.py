@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from linkscore_scoring.site.eps import MIN_EPS, choose_eps, k_distances, n_bins, pairwise_distances, scan
 
 

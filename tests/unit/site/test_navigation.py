@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
 
@@ -30,7 +31,7 @@ def test_paper_mode_is_equation_5() -> None:
 
 def test_adjacency_counts_all_links_fetched_or_not() -> None:
     A = _table(PAPER).adjacency([0, 1])
-    assert A == pytest.approx(np.array([[0.0, 10 * 2 / 3], [0.0, 0.0]]))
+    assert pytest.approx(np.array([[0.0, 10 * 2 / 3], [0.0, 0.0]])) == A
 
 
 def test_pair_without_crawled_destination_adds_nothing_to_the_adjacency() -> None:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.site.weights import Vectorizer, fit_vectorizer, zero_rows
 
