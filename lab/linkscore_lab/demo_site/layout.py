@@ -47,7 +47,8 @@ def document(title: str, content: str, css: str, canonical: str = "", side: str 
     aside = f'<aside class="side">{side}</aside>' if side else ""
     html = (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<title>{escape(title)} - {SITE_NAME}</title>{head}</head><body class="{css}">{_header()}<main>{content}</main>{aside}{_footer()}</body></html>'
+        f"<title>{escape(title)} - {SITE_NAME}</title>{head}</head>"
+        f'<body class="{css}">{_header()}<main>{content}</main>{aside}{_footer()}</body></html>'
     )
     return Reply(200, {"Content-Type": "text/html; charset=utf-8"}, html.encode())
 

@@ -32,7 +32,7 @@ def permalink(thread: Thread, position: int) -> str:
 
 
 def thread(world: World, number: int, path: str, page: int, post: int) -> Reply | None:
-    """Render page `page` of a thread, or the one that holds `post` when that is set; None if there is none."""
+    """Render page `page` of a thread, or the one that holds `post` if that is set; None if there is none."""
     if not 1 <= number <= len(world.threads) or world.threads[number - 1].path != path:
         return None
     found = world.threads[number - 1]

@@ -9,6 +9,7 @@ from typing import Any
 
 from scrapy.crawler import CrawlerProcess
 
+from linkscore_lab.child import leave_with_parent
 from linkscore_lab.scrapy_crawl.plan import CrawlPlan
 from linkscore_lab.scrapy_crawl.spider import EveryLinkSpider
 
@@ -49,6 +50,7 @@ def crawl_settings(plan: CrawlPlan) -> dict[str, Any]:
 def main() -> None:
     """Run one crawl and print its stats as the last line."""
     plan = CrawlPlan.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    leave_with_parent()
     process = CrawlerProcess(crawl_settings(plan))
     crawler = process.create_crawler(EveryLinkSpider)
     print("ready", flush=True)
