@@ -64,7 +64,7 @@ class Stage:
         number, share = text.removesuffix("%").strip(), text.endswith("%")
         try:
             budget = int(len(self.survey.pages) * float(number) / 100) if share else int(number)
-        except ValueError:
+        except (ValueError, OverflowError):
             budget = 0
         if budget < 1:
             raise InvalidInput(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
 
 from linkscore_lab.labels import read_labels
 from linkscore_lab.site import Reply, follow, identity, identity_or_none
@@ -36,20 +37,18 @@ class WarcSite:
     Raises
     ------
     InvalidInput
-        If the archive holds no response record.
+        If the archive cannot be read or holds no response record.
     """
 
     def __init__(self, warc: Path, labels: Path | None = None) -> None:
-        self._file = warc.open("rb")
-        self._lock = threading.Lock()
+        records = _read_index(warc)
+        self.entry = records[0][0]
         self._offsets: dict[str, int] = {}
-        self._labels = read_labels(labels) if labels is not None else {}
-        self.entry = ""
-        for url, offset in _response_offsets(self._file):
-            self.entry = self.entry or url
+        for url, offset in records:
             self._offsets.setdefault(identity(url), offset)
-        if not self.entry:
-            raise InvalidInput(f"{warc}: needs at least one response record, got none", field="warc")
+        self._labels = read_labels(labels) if labels is not None else {}
+        self._lock = threading.Lock()
+        self._file = warc.open("rb")
 
     def respond(self, url: str) -> Reply:
         """Return the stored answer of `url`, compared by identity, or a 404."""
@@ -87,6 +86,17 @@ class WarcSite:
             if name.lower() not in _STALE_HEADERS
         }
         return Reply(int(record.http_headers.get_statuscode()), headers, record.content_stream().read())
+
+
+def _read_index(warc: Path) -> list[tuple[str, int]]:
+    try:
+        with warc.open("rb") as file:
+            records = list(_response_offsets(file))
+    except ArchiveLoadFailed as error:
+        raise InvalidInput(f"{warc}: must be a WARC file, got {error}", field="warc") from error
+    if not records:
+        raise InvalidInput(f"{warc}: needs at least one response record, got none", field="warc")
+    return records
 
 
 def _response_offsets(file: BinaryIO) -> Iterator[tuple[str, int]]:

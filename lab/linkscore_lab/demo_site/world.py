@@ -80,7 +80,7 @@ class World:
     seed
         Same seed, same community.
     n_threads, n_members
-        Size of the community.
+        Size of the community; at least one thread a topic.
     """
 
     def __init__(self, seed: int, n_threads: int = 600, n_members: int = 300) -> None:
@@ -111,7 +111,7 @@ class World:
         return paragraph(rng, rng.choice(TOPICS), rng.randint(2, 5))
 
     def _thread(self, rng: random.Random, number: int, first_post: int) -> Thread:
-        topic = rng.choice(TOPICS)
+        topic = TOPICS[number - 1] if number <= len(TOPICS) else rng.choice(TOPICS)
         posts = min(90, 1 + int(rng.paretovariate(0.9) * 2.5))
         authors = tuple(self._author(rng) for _ in range(posts))
         kind = rng.choices(("talk", "question", "poll", "gallery"), (6, 3, 1, 1))[0]

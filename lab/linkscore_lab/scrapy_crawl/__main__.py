@@ -56,6 +56,8 @@ def main() -> None:
     print("ready", flush=True)
     process.crawl(crawler, plan=plan)
     process.start()
+    if process.bootstrap_failed:
+        sys.exit("the crawl did not start; its log says why")
     print(json.dumps({"stats": crawler.stats.get_stats()}, default=str), flush=True)
 
 
