@@ -1,0 +1,66 @@
+"""What both clients share about the connection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+
+from linkscore.v1 import crawl_service_pb2_grpc, link_scoring_service_pb2_grpc, site_model_service_pb2_grpc
+
+DEFAULT_TARGET = "localhost:7411"
+DEFAULT_TIMEOUT_S = 10.0
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+USER_AGENT = "linkscore-python"
+
+_SERVICE_CONFIG = {
+    "methodConfig": [
+        {
+            "name": [{}],
+            "retryPolicy": {
+                "maxAttempts": 4,
+                "initialBackoff": "0.1s",
+                "maxBackoff": "2s",
+                "backoffMultiplier": 2,
+                "retryableStatusCodes": ["UNAVAILABLE"],
+            },
+        }
+    ]
+}
+
+
+def options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
+    """Give the channel options; those of the caller win."""
+    ours: dict[str, Any] = {
+        "grpc.service_config": json.dumps(_SERVICE_CONFIG),
+        "grpc.enable_retries": 1,
+        "grpc.keepalive_time_ms": 10_000,
+        "grpc.keepalive_timeout_ms": 5_000,
+        "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+        "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+        "grpc.primary_user_agent": USER_AGENT,
+    }
+    return list((ours | dict(extra)).items())
+
+
+def credentials(tls: bool | grpc.ChannelCredentials) -> grpc.ChannelCredentials | None:
+    """Give the channel credentials: none, the system's roots, or the caller's."""
+    if isinstance(tls, grpc.ChannelCredentials):
+        return tls
+    return grpc.ssl_channel_credentials() if tls else None
+
+
+def metadata(token: str | None) -> tuple[tuple[str, str], ...]:
+    """Give what is sent with every call."""
+    return (("authorization", f"Bearer {token}"),) if token else ()
+
+
+class Stubs:
+    """The stubs of all services on one channel, sync or aio."""
+
+    def __init__(self, channel: Any) -> None:
+        self.crawls: Any = crawl_service_pb2_grpc.CrawlServiceStub(channel)  # type: ignore[no-untyped-call]
+        self.links: Any = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)  # type: ignore[no-untyped-call]
+        self.sites: Any = site_model_service_pb2_grpc.SiteModelServiceStub(channel)  # type: ignore[no-untyped-call]

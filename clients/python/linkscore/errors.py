@@ -1,0 +1,152 @@
+"""Errors a call can raise, one tree.
+
+::
+
+    LinkscoreError
+    |-- InvalidArgument        the request breaks a rule; `field_violations` names each field
+    |-- Unauthenticated        the bearer token is missing or wrong
+    |-- NotFound               no such crawl or site
+    |-- AlreadyExists          a crawl of this name with another configuration
+    |-- FailedPrecondition     the site is not learned and the request forbids the fallback
+    |-- ResourceExhausted      a bound is reached; `retry_after_s` says when to come back
+    |-- Unavailable            no server, or it is loading or draining; retried before it is raised
+    |-- DeadlineExceeded       no answer within `timeout_s`
+    `-- InternalError          a fault of the server; the message carries its request id
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+
+
+@dataclass(frozen=True, slots=True)
+class FieldViolation:
+    """One field of a request that breaks a rule."""
+
+    field: str
+    description: str
+    reason: str = ""
+
+
+class LinkscoreError(Exception):
+    """Root of every error of a call.
+
+    Attributes
+    ----------
+    code
+        gRPC status, for example `grpc.StatusCode.NOT_FOUND`.
+    reason
+        Stable UPPER_SNAKE reason of the server (`ErrorReason` without prefix); empty if it gave none.
+    retry_after_s
+        Seconds the server asks to wait; None if it does not say.
+    field_violations
+        What is wrong with the request, field by field.
+    metadata
+        The server's further facts about the error.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: grpc.StatusCode = grpc.StatusCode.UNKNOWN,
+        reason: str = "",
+        retry_after_s: float | None = None,
+        field_violations: Sequence[FieldViolation] = (),
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+        self.field_violations = tuple(field_violations)
+        self.metadata = dict(metadata or {})
+
+
+class InvalidArgument(LinkscoreError):
+    """The request breaks a rule."""
+
+
+class Unauthenticated(LinkscoreError):
+    """The bearer token is missing or wrong."""
+
+
+class NotFound(LinkscoreError):
+    """No such crawl or site."""
+
+
+class AlreadyExists(LinkscoreError):
+    """The crawl exists with another configuration."""
+
+
+class FailedPrecondition(LinkscoreError):
+    """The server's state does not allow the call."""
+
+
+class ResourceExhausted(LinkscoreError):
+    """A bound of the server is reached."""
+
+
+class Unavailable(LinkscoreError):
+    """No server answers, or it is loading or draining."""
+
+
+class DeadlineExceeded(LinkscoreError):
+    """No answer within the deadline."""
+
+
+class InternalError(LinkscoreError):
+    """A fault of the server, or an answer that cannot be read."""
+
+
+_TYPES: dict[grpc.StatusCode, type[LinkscoreError]] = {
+    grpc.StatusCode.INVALID_ARGUMENT: InvalidArgument,
+    grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
+    grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.ALREADY_EXISTS: AlreadyExists,
+    grpc.StatusCode.FAILED_PRECONDITION: FailedPrecondition,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: ResourceExhausted,
+    grpc.StatusCode.UNAVAILABLE: Unavailable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
+    grpc.StatusCode.INTERNAL: InternalError,
+    grpc.StatusCode.UNKNOWN: InternalError,
+    grpc.StatusCode.DATA_LOSS: InternalError,
+}
+
+
+def from_rpc_error(error: grpc.RpcError) -> LinkscoreError:
+    """Turn the error of a call, sync or aio, into one of the tree, with the details the server attached."""
+    code = error.code()
+    kind = _TYPES.get(code, LinkscoreError)
+    made = kind(error.details() or code.name, code=code)
+    status = _status_of(error)
+    if status is not None:
+        _attach_details(made, status)
+    return made
+
+
+def _status_of(error: grpc.RpcError) -> status_pb2.Status | None:
+    try:
+        return rpc_status.from_call(error)
+    except ValueError:  # details that contradict the status line: trust the line
+        return None
+
+
+def _attach_details(error: LinkscoreError, status: status_pb2.Status) -> None:
+    info = error_details_pb2.ErrorInfo()
+    retry = error_details_pb2.RetryInfo()
+    bad = error_details_pb2.BadRequest()
+    for detail in status.details:
+        if detail.Unpack(info):
+            error.reason, error.metadata = info.reason, dict(info.metadata)
+        elif detail.Unpack(retry):
+            error.retry_after_s = retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
+        elif detail.Unpack(bad):
+            error.field_violations = tuple(
+                FieldViolation(v.field, v.description, getattr(v, "reason", "")) for v in bad.field_violations
+            )

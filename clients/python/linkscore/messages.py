@@ -1,0 +1,166 @@
+"""Small builders and readers around the generated messages."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from linkscore.v1 import common_pb2, link_scoring_service_pb2, policy_pb2
+
+#: A policy by name, by name and parameters, or as the message.
+Policy = str | tuple[str, Mapping[str, Any]] | policy_pb2.PolicySpec
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One scored link, read from the columns of `LinkScores`.
+
+    Attributes
+    ----------
+    index
+        Place in the answer: input order, or document order when the server extracted the links.
+    url
+        Absolute URL; empty in answers of `score_links`, which are in input order.
+    score
+        [0, 1], higher first.
+    encoded_priority
+        The number in the encoding asked for; None if none was asked for.
+    bucket
+        Name of the group whose value moves together.
+    ticket
+        Opaque bytes to keep with the URL and send back.
+    verdict
+        `Verdict` of filtering policies.
+    in_scope
+        False for links outside the crawl's scope.
+    status
+        Why the link could not be used; None if it could.
+    """
+
+    index: int
+    url: str
+    score: float
+    encoded_priority: float | None
+    bucket: str
+    ticket: bytes
+    verdict: int
+    in_scope: bool
+    status: common_pb2.ItemStatus | None
+
+    @property
+    def usable(self) -> bool:
+        """Whether the link was scored."""
+        return self.status is None or self.status.code != common_pb2.ITEM_CODE_INVALID
+
+
+def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
+    """Give one object for each link of an answer, in its order."""
+    urls, priorities, verdicts, scope = links.urls, links.encoded_priorities, links.verdicts, links.in_scope
+    names, values = links.bucket_names, links.ticket_values
+    for i, score in enumerate(links.scores):
+        yield Row(
+            index=i,
+            url=urls[i] if urls else "",
+            score=score,
+            encoded_priority=priorities[i] if priorities else None,
+            bucket=names[links.buckets[i]] if links.buckets else "",
+            ticket=values[links.tickets[i]] if links.tickets else b"",
+            verdict=verdicts[i] if verdicts else common_pb2.VERDICT_UNSPECIFIED,
+            in_scope=scope[i] if scope else True,
+            status=links.statuses.get(i),
+        )
+
+
+def page(
+    *,
+    url: str,
+    body: bytes | None = None,
+    status_code: int = 0,
+    final_url: str = "",
+    content_type: str = "",
+    content_encoding: str = "",
+    fetch_error: str = "",
+    ticket: bytes = b"",
+    event_id: str | None = None,
+    fetch_time: datetime | None = None,
+    outlinks: list[common_pb2.Outlink] | None = None,
+    extracted: common_pb2.ExtractedPage | None = None,
+) -> common_pb2.Page:
+    """Build the message of one fetch, failed ones included.
+
+    `status_code` is 200 when there is content and nothing else is said. `event_id` is a fresh UUID unless
+    given, so that a retried call is not applied twice. `fetch_time` without a zone is UTC.
+    """
+    made = common_pb2.Page(
+        event_id=uuid.uuid4().hex if event_id is None else event_id,
+        url=url,
+        final_url=final_url,
+        status_code=status_code,
+        fetch_error=fetch_error,
+        content_type=content_type,
+        content_encoding=content_encoding,
+        outlinks=outlinks or (),
+        ticket=ticket,
+        body=body,
+        extracted=extracted,
+    )
+    if not status_code and made.WhichOneof("content"):
+        made.status_code = 200
+    if fetch_time is not None:
+        made.fetch_time.FromDatetime(_in_utc(fetch_time))
+    return made
+
+
+def candidate(link: str | tuple[str, bytes] | link_scoring_service_pb2.CandidateLink) -> Any:
+    """Turn a URL, or a URL with its ticket, into the message of a link to score."""
+    if isinstance(link, link_scoring_service_pb2.CandidateLink):
+        return link
+    url, ticket = (link, b"") if isinstance(link, str) else link
+    return link_scoring_service_pb2.CandidateLink(url=url, ticket=ticket)
+
+
+def policy_spec(policy: Policy | None) -> policy_pb2.PolicySpec | None:
+    """Turn a policy given by name, or by name and parameters, into its message.
+
+    A name the contract does not know is taken for a policy from outside the distribution.
+
+    Raises
+    ------
+    ValueError
+        A parameter is unknown or of the wrong type.
+    """
+    if policy is None or isinstance(policy, policy_pb2.PolicySpec):
+        return policy
+    name, params = (policy, {}) if isinstance(policy, str) else policy
+    spec = policy_pb2.PolicySpec()
+    if name == "external" or name not in spec.DESCRIPTOR.fields_by_name:
+        spec.external.name = name
+        spec.external.params.update(dict(params))
+        return spec
+    chosen = getattr(spec, name)
+    try:
+        chosen.MergeFrom(type(chosen)(**params))
+    except (TypeError, ValueError) as e:
+        raise ValueError(f"policy {name}: {e}") from e
+    chosen.SetInParent()
+    return spec
+
+
+def crawl_name(crawl: str) -> str:
+    """Give the resource name of a crawl; full names pass unchanged."""
+    return crawl if crawl.startswith("crawls/") else f"crawls/{crawl}"
+
+
+def site_name(crawl: str, site: str) -> str:
+    """Give the resource name of a site of a crawl; full site names pass unchanged."""
+    if site.startswith("crawls/"):
+        return site
+    return f"{crawl_name(crawl)}/sites/{quote(site, safe='')}"
+
+
+def _in_utc(time: datetime) -> datetime:
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

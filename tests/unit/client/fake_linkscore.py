@@ -1,0 +1,234 @@
+"""A linkscore server small enough to predict: real gRPC on loopback, answers made from two tables."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urljoin, urlsplit
+
+import grpc
+from google.protobuf import any_pb2
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+
+from linkscore.v1 import (
+    common_pb2,
+    crawl_service_pb2,
+    crawl_service_pb2_grpc,
+    link_scoring_service_pb2,
+    link_scoring_service_pb2_grpc,
+    site_model_service_pb2,
+    site_model_service_pb2_grpc,
+)
+
+HREF = re.compile(rb'href="([^"]+)"')
+
+
+def refuse(context: grpc.ServicerContext, code: grpc.StatusCode, message: str, *details: object) -> None:
+    """End the call with a rich error."""
+    packed = [any_pb2.Any() for _ in details]
+    for holder, detail in zip(packed, details, strict=True):
+        holder.Pack(detail)
+    context.abort_with_status(
+        rpc_status.to_status(status_pb2.Status(code=code.value[0], message=message, details=packed))
+    )
+
+
+def first_segment(url: str) -> str:
+    """Bucket of a URL in this fake: its first path segment."""
+    return urlsplit(url).path.split("/")[1] or "home"
+
+
+class FakeLinkscore(
+    link_scoring_service_pb2_grpc.LinkScoringServiceServicer,
+    crawl_service_pb2_grpc.CrawlServiceServicer,
+    site_model_service_pb2_grpc.SiteModelServiceServicer,
+):
+    """Scores a link by the value of its bucket; `values` may be changed at any time."""
+
+    def __init__(self, values: dict[str, float] | None = None) -> None:
+        self.values = values or {}
+        self.bucket_of: Callable[[str], str] = first_segment
+        self.buckets_on: dict[tuple[str, str], str] = {}
+        self.crawls: dict[str, crawl_service_pb2.Crawl] = {}
+        self.pages: list[common_pb2.Page] = []
+        self.encodings: list[int] = []
+        self.feedback: list[link_scoring_service_pb2.Feedback] = []
+        self.ranked: list[list[str]] = []
+        self.scored: list[str] = []
+        self.calls: Counter[str] = Counter()
+        self.failures: dict[str, list[grpc.StatusCode]] = {}
+        self.failure_details: list[object] = []
+        self.metadata: list[dict[str, str]] = []
+        self.hang = threading.Event()
+        self.port = 0
+
+    def _enter(self, name: str, context: grpc.ServicerContext) -> None:
+        self.calls[name] += 1
+        self.metadata.append(dict(context.invocation_metadata()))
+        if self.hang.is_set():
+            while context.is_active() and self.hang.wait(0.02):
+                threading.Event().wait(0.02)
+        if self.failures.get(name):
+            refuse(context, self.failures[name].pop(0), "told to fail", *self.failure_details)
+
+    def value(self, bucket: str) -> float:
+        return self.values.get(bucket, 0.5)
+
+    def _links(self, urls: list[str], encoding: int, source: str = "") -> common_pb2.LinkScores:
+        buckets = [self.buckets_on.get((source, u)) or self.bucket_of(u) for u in urls]
+        names = sorted(set(buckets))
+        values = [self.value(b) for b in buckets]
+        wanted = encoding == common_pb2.PRIORITY_ENCODING_SCRAPY
+        return common_pb2.LinkScores(
+            urls=urls,
+            scores=values,
+            encoded_priorities=[round(v * 31) for v in values] if wanted else [],
+            buckets=[names.index(b) for b in buckets],
+            bucket_names=names,
+            tickets=range(len(urls)),
+            ticket_values=[f"t:{u}".encode()[-64:] for u in urls],
+        )
+
+    def _result(self, page: common_pb2.Page, encoding: int) -> link_scoring_service_pb2.PageResult:
+        self.pages.append(page)
+        base = page.final_url or page.url
+        urls = [urljoin(base, h.decode()) for h in HREF.findall(page.body)]
+        return link_scoring_service_pb2.PageResult(
+            status=common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK),
+            links=self._links(urls, encoding, urlsplit(base).path),
+            event_seq=len(self.pages),
+        )
+
+    def IngestPages(self, request, context):
+        self._enter("IngestPages", context)
+        if request.crawl not in self.crawls:
+            info = error_details_pb2.ErrorInfo(reason="CRAWL_NOT_FOUND", domain="linkscore")
+            refuse(context, grpc.StatusCode.NOT_FOUND, f"no crawl {request.crawl}", info)
+        self.encodings.append(request.encoding)
+        results = [self._result(page, request.encoding) for page in request.pages]
+        return link_scoring_service_pb2.IngestPagesResponse(results=results, policy="fake")
+
+    def StreamPages(self, request_iterator, context):
+        self._enter("StreamPages", context)
+        encoding = 0
+        for request in request_iterator:
+            encoding = encoding or request.encoding
+            yield link_scoring_service_pb2.StreamPagesResponse(
+                request_id=request.request_id, result=self._result(request.page, encoding), policy="fake"
+            )
+
+    def ClassifyPages(self, request, context):
+        self._enter("ClassifyPages", context)
+        entries = [link_scoring_service_pb2.PageClassification(cluster="c1") for _ in request.pages]
+        return link_scoring_service_pb2.ClassifyPagesResponse(classifications=entries)
+
+    def ScoreLinks(self, request, context):
+        self._enter("ScoreLinks", context)
+        urls = [link.url for link in request.links]
+        self.scored += urls
+        links = self._links(urls, request.encoding)
+        del links.urls[:]
+        return link_scoring_service_pb2.ScoreLinksResponse(links=links, policy="fake")
+
+    def RankBuckets(self, request, context):
+        self._enter("RankBuckets", context)
+        names = list(request.buckets)
+        self.ranked.append(names)
+        order = sorted(range(len(names)), key=lambda i: -self.value(names[i]))
+        return link_scoring_service_pb2.RankBucketsResponse(
+            order=order, values=[self.value(names[i]) for i in order], policy="fake"
+        )
+
+    def ReportFeedback(self, request, context):
+        self._enter("ReportFeedback", context)
+        self.feedback += request.feedback
+        ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
+        return link_scoring_service_pb2.ReportFeedbackResponse(statuses=[ok] * len(request.feedback))
+
+    def ExplainLinks(self, request, context):
+        self._enter("ExplainLinks", context)
+        told = [link_scoring_service_pb2.LinkExplanation(url=link.url) for link in request.links]
+        return link_scoring_service_pb2.ExplainLinksResponse(explanations=told, policy="fake")
+
+    def CreateCrawl(self, request, context):
+        self._enter("CreateCrawl", context)
+        there = self.crawls.setdefault(request.crawl.name, request.crawl)
+        if there != request.crawl:
+            info = error_details_pb2.ErrorInfo(reason="CRAWL_EXISTS", domain="linkscore")
+            refuse(context, grpc.StatusCode.ALREADY_EXISTS, "another configuration", info)
+        return crawl_service_pb2.CreateCrawlResponse(crawl=there)
+
+    def GetCrawl(self, request, context):
+        self._enter("GetCrawl", context)
+        if request.name not in self.crawls:
+            info = error_details_pb2.ErrorInfo(reason="CRAWL_NOT_FOUND", domain="linkscore")
+            refuse(context, grpc.StatusCode.NOT_FOUND, f"no crawl {request.name}", info)
+        return crawl_service_pb2.GetCrawlResponse(crawl=self.crawls[request.name])
+
+    def ListCrawls(self, request, context):
+        self._enter("ListCrawls", context)
+        names = sorted(self.crawls)
+        start, size = int(request.page_token or 0), request.page_size or 100
+        more = str(start + size) if start + size < len(names) else ""
+        chosen = [self.crawls[n] for n in names[start : start + size]]
+        return crawl_service_pb2.ListCrawlsResponse(crawls=chosen, next_page_token=more)
+
+    def UpdateCrawl(self, request, context):
+        self._enter("UpdateCrawl", context)
+        for path in request.update_mask.paths:
+            if path == "policy":
+                self.crawls[request.crawl.name].policy.CopyFrom(request.crawl.policy)
+        return crawl_service_pb2.UpdateCrawlResponse(crawl=self.crawls[request.crawl.name])
+
+    def DeleteCrawl(self, request, context):
+        self._enter("DeleteCrawl", context)
+        self.crawls.pop(request.name, None)
+        return crawl_service_pb2.DeleteCrawlResponse()
+
+    def ListSites(self, request, context):
+        self._enter("ListSites", context)
+        return site_model_service_pb2.ListSitesResponse(
+            sites=[site_model_service_pb2.Site(host="a"), site_model_service_pb2.Site(host="b")]
+        )
+
+    def GetSite(self, request, context):
+        self._enter("GetSite", context)
+        return site_model_service_pb2.GetSiteResponse(site=site_model_service_pb2.Site(name=request.name))
+
+    def GetSitemap(self, request, context):
+        self._enter("GetSitemap", context)
+        return site_model_service_pb2.GetSitemapResponse(stage=common_pb2.SITE_STAGE_READY)
+
+    def ListNavigationEntries(self, request, context):
+        self._enter("ListNavigationEntries", context)
+        entry = site_model_service_pb2.NavigationEntry(source="c1")
+        return site_model_service_pb2.ListNavigationEntriesResponse(entries=[entry])
+
+    def LearnSite(self, request, context):
+        self._enter("LearnSite", context)
+        return site_model_service_pb2.LearnSiteResponse(site=site_model_service_pb2.Site(name=request.name))
+
+    def GetSamplePlan(self, request, context):
+        self._enter("GetSamplePlan", context)
+        return site_model_service_pb2.GetSamplePlanResponse(
+            suggestions=[common_pb2.FetchSuggestion(url="http://a/1")]
+        )
+
+
+def serve(fake: FakeLinkscore, port: int = 0) -> Iterator[FakeLinkscore]:
+    """Serve the fake until the generator is closed; sets `fake.port`."""
+    server = grpc.server(ThreadPoolExecutor(max_workers=8))
+    link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(fake, server)
+    crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(fake, server)
+    site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(fake, server)
+    fake.port = server.add_insecure_port(f"127.0.0.1:{port}")
+    server.start()
+    try:
+        yield fake
+    finally:
+        fake.hang.clear()
+        server.stop(0).wait()

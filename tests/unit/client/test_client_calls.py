@@ -1,0 +1,184 @@
+"""Both clients reach every call of the contract, and send what the contract asks for."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+from fake_linkscore import FakeLinkscore
+from google.rpc import error_details_pb2
+
+from linkscore import AsyncClient, Client, page, rows
+from linkscore import errors as err
+from linkscore.v1 import common_pb2, link_scoring_service_pb2
+
+SCRAPY = common_pb2.PRIORITY_ENCODING_SCRAPY
+HTML = b'<a href="/thread/1">one</a><a href="/tag/x">x</a>'
+
+
+@pytest.fixture
+def client(fake: FakeLinkscore):
+    with Client(f"127.0.0.1:{fake.port}") as client:
+        client.ensure_crawl(crawl="news")
+        yield client
+
+
+def test_a_page_comes_back_as_one_row_per_anchor(client: Client) -> None:
+    got = client.ingest_pages(crawl="news", pages=[page(url="http://s/", body=HTML)], encoding=SCRAPY)
+    first, second = rows(got.results[0].links)
+    assert (first.url, first.bucket, first.encoded_priority) == ("http://s/thread/1", "thread", 28)
+    assert (second.url, second.bucket, second.encoded_priority) == ("http://s/tag/x", "tag", 3)
+    assert first.ticket != second.ticket
+    assert first.usable
+
+
+def test_every_unary_call_answers(client: Client, fake: FakeLinkscore) -> None:
+    assert client.get_crawl(crawl="news").name == "crawls/news"
+    assert client.update_crawl(crawl="news", policy="breadth_first").policy.HasField("breadth_first")
+    assert client.classify_pages(crawl="news", pages=[page(url="http://s/", body=b"x")]).classifications
+    assert (
+        client.score_links(crawl="news", links=["http://s/tag/a", ("http://s/b", b"t")]).links.scores[0]
+        == 0.1
+    )
+    assert list(client.rank_buckets(crawl="news", buckets=["tag", "thread"]).order) == [1, 0]
+    told = link_scoring_service_pb2.Feedback(url="http://s/", item_count=2)
+    assert client.report_feedback(crawl="news", feedback=[told]).statuses
+    assert client.explain_links(crawl="news", links=["http://s/"]).explanations[0].url == "http://s/"
+    assert [s.host for s in client.list_sites(crawl="news")] == ["a", "b"]
+    assert client.get_site(crawl="news", site="h:80").name == "crawls/news/sites/h%3A80"
+    assert client.get_sitemap(crawl="news", site="h").stage == common_pb2.SITE_STAGE_READY
+    assert [e.source for e in client.list_navigation_entries(crawl="news", site="h")] == ["c1"]
+    assert client.learn_site(crawl="news", site="h").name == "crawls/news/sites/h"
+    assert client.get_sample_plan(crawl="news", site="h")[0].url == "http://a/1"
+    client.delete_crawl(crawl="news")
+    assert not fake.crawls
+
+
+def test_lists_follow_page_tokens(client: Client) -> None:
+    for name in ("a", "b", "c"):
+        client.create_crawl(crawl=name)
+    assert [c.name for c in client.list_crawls(page_size=2)] == [
+        f"crawls/{n}" for n in ("a", "b", "c", "news")
+    ]
+
+
+def test_ensure_switches_the_policy_of_a_crawl_that_is_there(client: Client) -> None:
+    assert client.ensure_crawl(crawl="news", policy="depth_first").policy.HasField("depth_first")
+    assert client.ensure_crawl(crawl="news").policy.HasField("depth_first")
+
+
+def test_a_stream_answers_in_order(client: Client, fake: FakeLinkscore) -> None:
+    sent = [page(url=f"http://s/{i}", body=HTML) for i in range(5)]
+    got = list(client.stream_pages(crawl="news", pages=sent, encoding=SCRAPY))
+    assert [a.request_id for a in got] == [1, 2, 3, 4, 5]
+    assert all(a.result.links.encoded_priorities for a in got)
+    assert [p.url for p in fake.pages] == [p.url for p in sent]
+
+
+def test_the_token_goes_with_every_call(fake: FakeLinkscore) -> None:
+    with Client(f"127.0.0.1:{fake.port}", token="secret") as client:
+        client.create_crawl(crawl="news")
+    assert fake.metadata[-1]["authorization"] == "Bearer secret"
+    assert fake.metadata[-1]["user-agent"].startswith("linkscore-python")
+
+
+def test_unavailable_is_retried(client: Client, fake: FakeLinkscore) -> None:
+    fake.failures["RankBuckets"] = [grpc.StatusCode.UNAVAILABLE] * 2
+    assert client.rank_buckets(crawl="news", buckets=["tag"]).order == [0]
+    assert fake.calls["RankBuckets"] == 3
+
+
+def test_unavailable_is_raised_after_four_attempts(client: Client, fake: FakeLinkscore) -> None:
+    fake.failures["RankBuckets"] = [grpc.StatusCode.UNAVAILABLE] * 9
+    with pytest.raises(err.Unavailable):
+        client.rank_buckets(crawl="news", buckets=["tag"])
+    assert fake.calls["RankBuckets"] == 4
+
+
+def test_no_server_is_unavailable() -> None:
+    with Client("127.0.0.1:1") as client, pytest.raises(err.Unavailable):
+        client.get_crawl(crawl="news")
+
+
+def test_a_call_ends_at_its_deadline(client: Client, fake: FakeLinkscore) -> None:
+    fake.hang.set()
+    with pytest.raises(err.DeadlineExceeded):
+        client.get_crawl(crawl="news", timeout_s=0.1)
+
+
+def test_errors_carry_reason_and_violations(client: Client, fake: FakeLinkscore) -> None:
+    bad = error_details_pb2.BadRequest(
+        field_violations=[{"field": "pages[3].url", "description": "relative: /a"}]
+    )
+    info = error_details_pb2.ErrorInfo(reason="RELATIVE_URL", metadata={"got": "/a"})
+    retry = error_details_pb2.RetryInfo()
+    retry.retry_delay.FromMilliseconds(1500)
+    fake.failures["ClassifyPages"] = [grpc.StatusCode.INVALID_ARGUMENT]
+    fake.failure_details = [bad, info, retry]
+    with pytest.raises(err.InvalidArgument) as caught:
+        client.classify_pages(crawl="news", pages=[])
+    assert caught.value.field_violations == (err.FieldViolation("pages[3].url", "relative: /a"),)
+    assert (caught.value.reason, caught.value.metadata) == ("RELATIVE_URL", {"got": "/a"})
+    assert caught.value.retry_after_s == 1.5
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (grpc.StatusCode.NOT_FOUND, err.NotFound),
+        (grpc.StatusCode.FAILED_PRECONDITION, err.FailedPrecondition),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, err.ResourceExhausted),
+        (grpc.StatusCode.UNAUTHENTICATED, err.Unauthenticated),
+        (grpc.StatusCode.INTERNAL, err.InternalError),
+        (grpc.StatusCode.UNIMPLEMENTED, err.LinkscoreError),
+    ],
+)
+def test_every_status_has_its_type(client: Client, fake: FakeLinkscore, code, kind) -> None:
+    fake.failures["GetCrawl"] = [code]
+    with pytest.raises(kind) as caught:
+        client.get_crawl(crawl="news")
+    assert type(caught.value) is kind
+    assert caught.value.code is code
+
+
+async def test_the_aio_client_does_the_same(fake: FakeLinkscore) -> None:
+    async with AsyncClient(f"127.0.0.1:{fake.port}") as client:
+        await client.ensure_crawl(crawl="news")
+        await client.ensure_crawl(crawl="news", policy=("uniform_random", {"seed": 7}))
+        got = await client.ingest_pages(
+            crawl="news", pages=[page(url="http://s/", body=HTML)], encoding=SCRAPY
+        )
+        assert [r.bucket for r in rows(got.results[0].links)] == ["thread", "tag"]
+        assert (await client.score_links(crawl="news", links=["http://s/tag/a"])).links.scores == [0.1]
+        assert list((await client.rank_buckets(crawl="news", buckets=["tag", "thread"])).order) == [1, 0]
+        assert [c.name async for c in client.list_crawls()] == ["crawls/news"]
+        assert [s.host async for s in client.list_sites(crawl="news")] == ["a", "b"]
+        assert (await client.get_site(crawl="news", site="h")).name.endswith("/h")
+        assert (await client.get_sitemap(crawl="news", site="h")).stage
+        assert (await client.learn_site(crawl="news", site="h")).name
+        assert (await client.get_sample_plan(crawl="news", site="h"))[0].url
+        assert [e.source async for e in client.list_navigation_entries(crawl="news", site="h")]
+        assert (await client.explain_links(crawl="news", links=["http://s/"])).explanations
+        assert (await client.classify_pages(crawl="news", pages=[])).classifications == []
+        assert (await client.report_feedback(crawl="news", feedback=[])).statuses == []
+        assert (await client.get_crawl(crawl="news")).policy.uniform_random.seed == 7
+        await client.delete_crawl(crawl="news")
+
+
+async def test_the_aio_stream_answers_in_order(fake: FakeLinkscore) -> None:
+    async def pages():
+        for i in range(3):
+            yield page(url=f"http://s/{i}", body=HTML)
+
+    async with AsyncClient(f"127.0.0.1:{fake.port}") as client:
+        got = [a.request_id async for a in client.stream_pages(crawl="news", pages=pages())]
+    assert got == [1, 2, 3]
+
+
+async def test_aio_errors_are_typed(fake: FakeLinkscore) -> None:
+    async with AsyncClient(f"127.0.0.1:{fake.port}") as client:
+        with pytest.raises(err.NotFound) as caught:
+            await client.ingest_pages(crawl="none", pages=[page(url="http://s/")])
+        assert caught.value.reason == "CRAWL_NOT_FOUND"
+        fake.hang.set()
+        with pytest.raises(err.DeadlineExceeded):
+            await client.get_crawl(crawl="none", timeout_s=0.1)
