@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,14 @@ from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.urls import host_of
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
-from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, LinkBatch, links_of_page
+from linkscore_scoring.site.links import (
+    UNKNOWN_APATH,
+    UNKNOWN_CLUSTER,
+    FeedbackObservation,
+    LinkBatch,
+    PageObservation,
+    links_of_page,
+)
 from linkscore_scoring.site.model import Fetch, SiteModel, Stage
 
 MAX_EVENT_IDS = 100_000
@@ -101,35 +107,26 @@ class CrawlModel:
         shard = self._shard(event.site)
         fetch = self._fetch(seq, event)
         if not self._is_new(event.event_id):
-            return self.rescored(event, seq)
+            return self._outcome(seq, event, shard, self.score_page(event), None)
         self.pages += 1
         observation = shard.observe(fetch)
         job = shard.model.due_job(seq)
         if job is not None:
             self.jobs.append(job)
         links = self._score_page(shard, shard.served, event, fetch, observation.depth, observation.cluster)
-        shard.scale_of(shard.served).update(set(links.scores.tolist()))
-        return self._outcome(seq, event, shard, links, observation=observation)
+        shard.scale_of(shard.served.name).update(set(links.scores.tolist()))
+        return self._outcome(seq, event, shard, links, observation)
 
-    def rescored(self, event: PageFetched, seq: int, policy: Policy | None = None) -> PageOutcome:
-        """Score the links of a page that is known already, changing nothing."""
-        shard = self._shard(event.site)
-        fetch = self._fetch(seq, event)
-        depth = shard.model.memory.depth(fetch.requested) or 0
-        links = self._score_page(
-            shard, policy or shard.served, event, fetch, depth, shard.model.cluster_of(fetch.key)
-        )
-        return self._outcome(seq, event, shard, links, duplicate=True)
-
-    def _outcome(self, seq: int, event: PageFetched, shard: SiteShard, links: ScoredLinks, **known: Any) -> PageOutcome:
-        model = shard.model
+    def _outcome(
+        self, seq: int, event: PageFetched, shard: SiteShard, links: ScoredLinks, observation: PageObservation | None
+    ) -> PageOutcome:
         return PageOutcome(
             seq=seq,
             site=event.site,
-            duplicate=known.get("duplicate", False),
-            observation=known.get("observation"),
-            stage=model.stage,
-            revision=model.revision,
+            duplicate=observation is None,
+            observation=observation,
+            stage=shard.model.stage,
+            revision=shard.model.revision,
             policy=shard.served.name,
             links=links,
             suggestions=self.sample_plan(event.site, _SUGGESTIONS) if shard.served.needs_learning else [],
@@ -197,6 +194,27 @@ class CrawlModel:
         host = host_of(url)
         return self._domain_of(host) if self.config.scope == "domain" else host
 
+    def site_of_ticket(self, raw: bytes) -> str:
+        """Return the site whose model wrote a ticket, empty for one that is missing, foreign or of a dropped site."""
+        ticket = self._book.read(raw)
+        return self._hosts.get(ticket.site, "") if ticket is not None else ""
+
+    def classify(self, event: PageFetched) -> tuple[int, float, int, int]:
+        """Return cluster, distance to the nearest cluster, stage and model revision for a page; changes nothing."""
+        shard = self.sites.get(event.site) or self._stranger(event.site)
+        model = shard.model
+        if model.templates is None or event.features is None or not event.features.paths.parents:
+            return UNKNOWN_CLUSTER, 0.0, model.stage, model.revision
+        cluster, distance = model.templates.nearest(event.features.paths)
+        return cluster, distance, model.stage, model.revision
+
+    def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
+        """Score the links of a page that was applied before, with today's model; changes nothing."""
+        shard = self.shard(event.site)
+        fetch = self._fetch(self.seq, event)
+        depth = shard.model.memory.depth(fetch.requested) or 0
+        return self._score_page(shard, shard.policy(choice), event, fetch, depth, shard.model.cluster_of(fetch.key))
+
     def score_links(
         self,
         urls: Sequence[str],
@@ -226,7 +244,7 @@ class CrawlModel:
             found.scores[rows] = scored.scores
             found.stage = min(found.stage, shard.model.stage)
             if found.priorities is not None:
-                found.priorities[rows] = encoding(encode)(scored.scores, shard.scale_of(policy))
+                found.priorities[rows] = encoding(encode)(scored.scores, shard.scale_of(policy.name))
             for row, bucket in zip(rows, scored.buckets, strict=True):
                 buckets[row] = f"{shard.model.name}/{bucket}"
             for row, verdict in zip(rows, scored.verdicts or (), strict=False):
@@ -278,9 +296,12 @@ class CrawlModel:
 
     def sample_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages that would teach most about a site that is not learned yet."""
-        planned = list(islice(self.shard(site).model.plan.plan(n), n))
+        model = self.shard(site).model
         words = {"one_per_apath": "one link of each tag path of a page", "unused_link": "a link of a tag path seen before"}
-        return [Suggestion(p.url, words[p.reason], 1.0 / (1.0 + i)) for i, p in enumerate(planned)]
+        return [
+            Suggestion(model.plan_urls[p.url], words[p.reason], 1.0 / (1.0 + i))
+            for i, p in enumerate(model.plan.plan(n))
+        ]
 
     def _by_site(
         self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]
@@ -349,13 +370,13 @@ class CrawlModel:
     def _in_scope(self, event: PageFetched) -> Sequence[int]:
         urls = event.features.links.urls if event.features else []
         if self.config.scope == "any":
-            return range(len(urls))
+            return [row for row, url in enumerate(urls) if url]
         roots: dict[str, bool] = {}
         rows = []
         for row, url in enumerate(urls):
             root = url[: url.find("/", 8)] if "/" in url[8:] else url
             if root not in roots:
-                roots[root] = self.site_of(url) == event.site
+                roots[root] = bool(root) and self.site_of(url) == event.site
             if roots[root]:
                 rows.append(row)
         return rows

@@ -43,9 +43,9 @@ class SiteShard:
         by_name = [p for p in self._policies.values() if p.name == choice.name]
         return by_name[0] if by_name and not choice.params else self._make(choice)
 
-    def scale_of(self, policy: Policy) -> PriorityScale:
-        """Return the scale of a policy's scores on this site."""
-        return self._scales.setdefault(policy.name, PriorityScale())
+    def scale_of(self, policy: str) -> PriorityScale:
+        """Return the scale of the scores of a policy, by name, on this site."""
+        return self._scales.setdefault(policy, PriorityScale())
 
     def observe(self, fetch: Fetch) -> PageObservation:
         """Let the model, then every policy, learn from a fetch."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from linkscore_scoring.features.apaths import apath_id, apath_without_class, normalise_apath
+from linkscore_scoring.features.bags import apath_id, apath_without_class, normalise_apath
 from linkscore_scoring.site.links import UNKNOWN_APATH
 
 

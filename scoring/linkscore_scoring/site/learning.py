@@ -126,7 +126,7 @@ def navigation_params(config: LearningConfig) -> NavigationParams:
 
 def _clusterer(config: LearningConfig) -> Clusterer:
     params: dict[str, Any] = {"eps_mode": "literal"} if config.paper and config.clusterer == "dbscan" else {}
-    return clusterer_named(config.clusterer, **params)
+    return clusterer_named(config.clusterer)(**params)
 
 
 def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:

@@ -29,8 +29,6 @@ from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.schedule import LearningSchedule
 from linkscore_scoring.site.templates import TemplateModel
 
-_PLANNED_AHEAD = 1_000
-
 
 class Stage(IntEnum):
     """How far a site is learned; numbers as in the wire contract."""
@@ -91,7 +89,7 @@ class SiteModel:
     crawled
         Pages fetched by persistent cluster since the first learning, sample included.
     plan
-        Links worth fetching to learn the site; kept until it is learned.
+        Links worth fetching to learn the site, with their URLs in `plan_urls`; kept until it is learned.
     """
 
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
@@ -111,7 +109,7 @@ class SiteModel:
         self.aliases: dict[int, int] = {}
         self.schedule = LearningSchedule.starting_at(learning.sample_pages, learning.max_sample_pages)
         self.plan = SamplingPlan(max_urls=20_000, max_seen=50_000)
-        self.planned: dict[int, str] = {}
+        self.plan_urls: dict[int, str] = {}
         self.learning_since = 0
 
     @property
@@ -166,7 +164,7 @@ class SiteModel:
         if first:
             self.crawled.update(learned.templates.sample.values())
             self.plan = SamplingPlan()
-            self.planned = {}
+            self.plan_urls = {}
         for page in [p for p in self.sample if p.key not in learned.templates.sample]:
             cluster = int(learned.templates.classify([page.paths])[0])
             self.memory.relabel([(page.hash, cluster)])
@@ -203,9 +201,8 @@ class SiteModel:
             self.memory.fetched(fetch.requested, depth=depth, cluster=cluster)
             if len(self.aliases) < self.bounds.links:
                 self.aliases[fetch.requested] = fetch.key
-        for key in (fetch.requested, fetch.key):
-            if (url := self.planned.pop(key, None)) is not None:
-                self.plan.mark_fetched([url])
+        if self.templates is None:
+            self.plan.mark_fetched([fetch.requested, fetch.key])
         return refetch
 
     def _failed(
@@ -275,7 +272,7 @@ class SiteModel:
         sampled = SampledPage(fetch.seq, features.key, fetch.key, features.paths, links)
         self.sample.append(sampled)
         if self.templates is None:
-            self._plan(fetch, features, page)
+            self._plan(fetch, page)
         else:
             self.crawled[cluster] += 1
             self._navigate(sampled, cluster, contexts)
@@ -290,17 +287,13 @@ class SiteModel:
             if origin != UNKNOWN_CLUSTER:
                 self.navigation.observe_destination(origin, apath, self.apaths.get(apath).classless, cluster)
 
-    def _plan(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
-        by_apath: dict[int, list[str]] = defaultdict(list)
-        for row, apath in zip(fetch.in_scope, page.links.apaths, strict=True):
-            by_apath[apath].append(features.links.keys[row])
-        rng = np.random.default_rng([fetch.seed, fetch.seq])
-        before = len(self.plan)
-        self.plan.add_page(features.key, by_apath, rng)
-        hashes = dict(zip((features.links.keys[row] for row in fetch.in_scope), page.links.keys, strict=True))
-        for planned in self.plan.added(before):
-            if len(self.planned) < _PLANNED_AHEAD and planned.url in hashes:
-                self.planned[hashes[planned.url]] = planned.url
+    def _plan(self, fetch: Fetch, page: PageObservation) -> None:
+        """Let the sampling plan draw one link of each Apath of a page."""
+        links: dict[int, list[int]] = defaultdict(list)
+        for apath, key, url in zip(page.links.apaths, page.links.keys, page.links.urls, strict=True):
+            links[apath].append(key)
+            self.plan_urls.setdefault(key, url)
+        self.plan.add_page(fetch.key, links, np.random.default_rng([fetch.seed, fetch.seq]))
 
     def to_state(self) -> dict[str, Any]:
         """Return the model as plain values."""
@@ -318,7 +311,7 @@ class SiteModel:
             "aliases": list(self.aliases.items()),
             "schedule": self.schedule.to_state(),
             "plan": self.plan.to_state(),
-            "planned": list(self.planned.items()),
+            "plan_urls": list(self.plan_urls.items()),
             "learning_since": self.learning_since,
         }
 
@@ -344,7 +337,7 @@ class SiteModel:
             self.aliases = dict(state["aliases"])
             self.schedule = LearningSchedule.from_state(state["schedule"])
             self.plan = SamplingPlan.from_state(state["plan"], max_urls=20_000, max_seen=50_000)
-            self.planned = dict(state["planned"])
+            self.plan_urls = dict(state["plan_urls"])
             self.learning_since = int(state["learning_since"])
         except (KeyError, TypeError, ValueError) as exc:
             raise CorruptState(f"site {self.name}: missing or malformed field {exc}") from exc

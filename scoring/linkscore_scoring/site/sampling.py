@@ -23,7 +23,7 @@ class Planned:
     Attributes
     ----------
     url
-        URL key.
+        Identity hash of the URL.
     apath
         Apath it was seen under.
     reason
@@ -31,7 +31,7 @@ class Planned:
         so links that were not drawn are taken in turn.
     """
 
-    url: str
+    url: int
     apath: int
     reason: Reason
 
@@ -61,21 +61,26 @@ class SamplingPlan:
     def __init__(self, *, max_urls: int = 50_000, max_seen: int = 200_000) -> None:
         self.max_urls = max_urls
         self.max_seen = max_seen
-        self._queue: deque[tuple[str, int]] = deque()
-        self._waiting: list[tuple[int, list[str]]] = []
-        self._seen: dict[str, None] = {}
-        self._fetched: dict[str, None] = {}
+        self._queue: deque[tuple[int, int]] = deque()
+        self._waiting: list[tuple[int, list[int]]] = []
+        self._seen: dict[int, None] = {}
+        self._fetched: dict[int, None] = {}
+        self._drawn: set[int] = set()
         self._held = 0
 
-    def add_page(self, url: str, links: Mapping[int, Sequence[str]], rng: np.random.Generator) -> None:
+    def is_drawn(self, url: int) -> bool:
+        """Say whether a URL was drawn as the one link of an Apath of a page, and is not fetched yet."""
+        return url in self._drawn and url not in self._fetched
+
+    def add_page(self, url: int, links: Mapping[int, Sequence[int]], rng: np.random.Generator) -> None:
         """Take note of a fetched page and its links.
 
         Parameters
         ----------
         url
-            Key of the page (the final URL after redirects; report the requested one by `mark_fetched`).
+            Identity hash of the page (the final URL after redirects; report the requested one by `mark_fetched`).
         links
-            Apath id -> keys of the in-site URLs under it, in document order.
+            Apath id -> identity hashes of the in-site URLs under it, in document order.
         rng
             Source of the draws; the same pages in the same order with the same generator give the same plan.
         """
@@ -85,16 +90,17 @@ class SamplingPlan:
             if fresh and len(self._queue) < self.max_urls and len(self._seen) < self.max_seen:
                 self._take(apath, fresh, int(rng.integers(len(fresh))))
 
-    def _take(self, apath: int, fresh: list[str], drawn: int) -> None:
+    def _take(self, apath: int, fresh: list[int], drawn: int) -> None:
         chosen = fresh.pop(drawn)
         self._seen[chosen] = None
+        self._drawn.add(chosen)
         self._queue.append((chosen, apath))
         room = self.max_urls - self._held
         if fresh and room > 0:
             self._waiting.append((apath, fresh[:room]))
             self._held += len(fresh[:room])
 
-    def mark_fetched(self, urls: Iterable[str]) -> None:
+    def mark_fetched(self, urls: Iterable[int]) -> None:
         """Take URLs out of the plan: fetched, failed, or not wanted."""
         for url in urls:
             if len(self._fetched) < self.max_seen:
@@ -111,7 +117,7 @@ class SamplingPlan:
         return list(islice(self._listing(), n))
 
     def _listing(self) -> Iterator[Planned]:
-        listed: set[str] = set()
+        listed: set[int] = set()
         for url, apath in self._queue:
             if url not in self._fetched:
                 listed.add(url)
@@ -121,7 +127,7 @@ class SamplingPlan:
                 listed.add(url)
                 yield Planned(url, apath, "unused_link")
 
-    def _drained(self) -> Iterator[tuple[str, int]]:
+    def _drained(self) -> Iterator[tuple[int, int]]:
         """Yield the unused URLs round-robin over the (page, Apath) lists, oldest list first."""
         cursors = [(apath, iter(urls)) for apath, urls in self._waiting]
         while cursors:
@@ -140,6 +146,7 @@ class SamplingPlan:
             "waiting": [[apath, list(urls)] for apath, urls in self._waiting],
             "seen": list(self._seen),
             "fetched": list(self._fetched),
+            "drawn": sorted(self._drawn),
             "held": self._held,
         }
 
@@ -154,9 +161,10 @@ class SamplingPlan:
         """
         plan = cls(max_urls=max_urls, max_seen=max_seen)
         try:
-            plan._queue = deque((str(url), int(apath)) for url, apath in state["queue"])
+            plan._queue = deque((int(url), int(apath)) for url, apath in state["queue"])
             plan._waiting = [(int(apath), list(urls)) for apath, urls in state["waiting"]]
             plan._seen, plan._fetched = dict.fromkeys(state["seen"]), dict.fromkeys(state["fetched"])
+            plan._drawn = set(state["drawn"])
             plan._held = int(state["held"])
         except (KeyError, TypeError, ValueError) as exc:
             raise CorruptState(f"sampling state: missing or malformed field {exc}") from exc

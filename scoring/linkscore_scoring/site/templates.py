@@ -84,6 +84,10 @@ class TemplateModel:
         """Return the persistent cluster id of every page, (n_pages,) int64, -1 for outliers."""
         return np.asarray(self._ids[self.model.classify(tries)], dtype=np.int64)
 
+    def nearest(self, paths: PathTrie) -> tuple[int, float]:
+        """Return the cluster of a page and its distance, in the clusterer's metric, to what it is nearest to."""
+        return int(self.classify([paths])[0]), float(self.model.distances([paths])[0])
+
     def ids(self) -> list[int]:
         """Return the persistent ids by label, outliers left out."""
         return [stats.id for stats in self.clusters]

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/policy.proto\x12\x0clinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x97\x03\n\nPolicySpec\x12\x39\n\rbreadth_first\x18\x01 \x01(\x0b\x32 .linkscore.v1.BreadthFirstParamsH\x00\x12\x35\n\x0b\x64\x65pth_first\x18\x02 \x01(\x0b\x32\x1e.linkscore.v1.DepthFirstParamsH\x00\x12;\n\x0euniform_random\x18\x03 \x01(\x0b\x32!.linkscore.v1.UniformRandomParamsH\x00\x12\x33\n\nsource_ucc\x18\x04 \x01(\x0b\x32\x1d.linkscore.v1.SourceUccParamsH\x00\x12\x39\n\rsource_target\x18\x05 \x01(\x0b\x32 .linkscore.v1.SourceTargetParamsH\x00\x12.\n\x07harvest\x18\x06 \x01(\x0b\x32\x1b.linkscore.v1.HarvestParamsH\x00\x12\x30\n\x08\x65xternal\x18\x64 \x01(\x0b\x32\x1c.linkscore.v1.ExternalPolicyH\x00\x42\x08\n\x06policy\"\x14\n\x12\x42readthFirstParams\"\x12\n\x10\x44\x65pthFirstParams\"1\n\x13UniformRandomParams\x12\x11\n\x04seed\x18\x01 \x01(\x04H\x00\x88\x01\x01\x42\x07\n\x05_seed\"\xab\x01\n\x0fSourceUccParams\x12\x12\n\x05\x61lpha\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x19\n\x0cwithout_dsim\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12\x1c\n\x0fwithout_balance\x18\x03 \x01(\x08H\x02\x88\x01\x01\x12\x12\n\x05paper\x18\x04 \x01(\x08H\x03\x88\x01\x01\x42\x08\n\x06_alphaB\x0f\n\r_without_dsimB\x12\n\x10_without_balanceB\x08\n\x06_paper\"\xe8\x01\n\x12SourceTargetParams\x12\x18\n\x0b\x65xample_url\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xample_html\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05\x61lpha\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tmulti_hop\x18\x04 \x01(\x08H\x03\x88\x01\x01\x12\x11\n\x04\x62\x65ta\x18\x05 \x01(\x01H\x04\x88\x01\x01\x12\x12\n\x05paper\x18\x06 \x01(\x08H\x05\x88\x01\x01\x42\x0e\n\x0c_example_urlB\x0f\n\r_example_htmlB\x08\n\x06_alphaB\x0c\n\n_multi_hopB\x07\n\x05_betaB\x08\n\x06_paper\"a\n\rHarvestParams\x12\x18\n\x0b\x65xploration\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nhub_weight\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\x0e\n\x0c_explorationB\r\n\x0b_hub_weight\"G\n\x0e\x45xternalPolicy\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x06params\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Structb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/policy.proto\x12\x0clinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x97\x03\n\nPolicySpec\x12\x39\n\rbreadth_first\x18\x01 \x01(\x0b\x32 .linkscore.v1.BreadthFirstParamsH\x00\x12\x35\n\x0b\x64\x65pth_first\x18\x02 \x01(\x0b\x32\x1e.linkscore.v1.DepthFirstParamsH\x00\x12;\n\x0euniform_random\x18\x03 \x01(\x0b\x32!.linkscore.v1.UniformRandomParamsH\x00\x12\x33\n\nsource_ucc\x18\x04 \x01(\x0b\x32\x1d.linkscore.v1.SourceUccParamsH\x00\x12\x39\n\rsource_target\x18\x05 \x01(\x0b\x32 .linkscore.v1.SourceTargetParamsH\x00\x12.\n\x07harvest\x18\x06 \x01(\x0b\x32\x1b.linkscore.v1.HarvestParamsH\x00\x12\x30\n\x08\x65xternal\x18\x64 \x01(\x0b\x32\x1c.linkscore.v1.ExternalPolicyH\x00\x42\x08\n\x06policy\"\x14\n\x12\x42readthFirstParams\"\x12\n\x10\x44\x65pthFirstParams\"1\n\x13UniformRandomParams\x12\x11\n\x04seed\x18\x01 \x01(\x04H\x00\x88\x01\x01\x42\x07\n\x05_seed\"\x8d\x01\n\x0fSourceUccParams\x12\x12\n\x05\x61lpha\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x19\n\x0cwithout_dsim\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12\x1c\n\x0fwithout_balance\x18\x03 \x01(\x08H\x02\x88\x01\x01\x42\x08\n\x06_alphaB\x0f\n\r_without_dsimB\x12\n\x10_without_balance\"\xca\x01\n\x12SourceTargetParams\x12\x18\n\x0b\x65xample_url\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xample_html\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05\x61lpha\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tmulti_hop\x18\x04 \x01(\x08H\x03\x88\x01\x01\x12\x11\n\x04\x62\x65ta\x18\x05 \x01(\x01H\x04\x88\x01\x01\x42\x0e\n\x0c_example_urlB\x0f\n\r_example_htmlB\x08\n\x06_alphaB\x0c\n\n_multi_hopB\x07\n\x05_beta\"a\n\rHarvestParams\x12\x18\n\x0b\x65xploration\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nhub_weight\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\x0e\n\x0c_explorationB\r\n\x0b_hub_weight\"G\n\x0e\x45xternalPolicy\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x06params\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Structb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,11 +41,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_UNIFORMRANDOMPARAMS']._serialized_start=525
   _globals['_UNIFORMRANDOMPARAMS']._serialized_end=574
   _globals['_SOURCEUCCPARAMS']._serialized_start=577
-  _globals['_SOURCEUCCPARAMS']._serialized_end=748
-  _globals['_SOURCETARGETPARAMS']._serialized_start=751
-  _globals['_SOURCETARGETPARAMS']._serialized_end=983
-  _globals['_HARVESTPARAMS']._serialized_start=985
-  _globals['_HARVESTPARAMS']._serialized_end=1082
-  _globals['_EXTERNALPOLICY']._serialized_start=1084
-  _globals['_EXTERNALPOLICY']._serialized_end=1155
+  _globals['_SOURCEUCCPARAMS']._serialized_end=718
+  _globals['_SOURCETARGETPARAMS']._serialized_start=721
+  _globals['_SOURCETARGETPARAMS']._serialized_end=923
+  _globals['_HARVESTPARAMS']._serialized_start=925
+  _globals['_HARVESTPARAMS']._serialized_end=1022
+  _globals['_EXTERNALPOLICY']._serialized_start=1024
+  _globals['_EXTERNALPOLICY']._serialized_end=1095
 # @@protoc_insertion_point(module_scope)

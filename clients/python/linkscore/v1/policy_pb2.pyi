@@ -39,32 +39,28 @@ class UniformRandomParams(_message.Message):
     def __init__(self, seed: _Optional[int] = ...) -> None: ...
 
 class SourceUccParams(_message.Message):
-    __slots__ = ("alpha", "without_dsim", "without_balance", "paper")
+    __slots__ = ("alpha", "without_dsim", "without_balance")
     ALPHA_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_DSIM_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_BALANCE_FIELD_NUMBER: _ClassVar[int]
-    PAPER_FIELD_NUMBER: _ClassVar[int]
     alpha: float
     without_dsim: bool
     without_balance: bool
-    paper: bool
-    def __init__(self, alpha: _Optional[float] = ..., without_dsim: bool = ..., without_balance: bool = ..., paper: bool = ...) -> None: ...
+    def __init__(self, alpha: _Optional[float] = ..., without_dsim: bool = ..., without_balance: bool = ...) -> None: ...
 
 class SourceTargetParams(_message.Message):
-    __slots__ = ("example_url", "example_html", "alpha", "multi_hop", "beta", "paper")
+    __slots__ = ("example_url", "example_html", "alpha", "multi_hop", "beta")
     EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
     EXAMPLE_HTML_FIELD_NUMBER: _ClassVar[int]
     ALPHA_FIELD_NUMBER: _ClassVar[int]
     MULTI_HOP_FIELD_NUMBER: _ClassVar[int]
     BETA_FIELD_NUMBER: _ClassVar[int]
-    PAPER_FIELD_NUMBER: _ClassVar[int]
     example_url: str
     example_html: str
     alpha: float
     multi_hop: bool
     beta: float
-    paper: bool
-    def __init__(self, example_url: _Optional[str] = ..., example_html: _Optional[str] = ..., alpha: _Optional[float] = ..., multi_hop: bool = ..., beta: _Optional[float] = ..., paper: bool = ...) -> None: ...
+    def __init__(self, example_url: _Optional[str] = ..., example_html: _Optional[str] = ..., alpha: _Optional[float] = ..., multi_hop: bool = ..., beta: _Optional[float] = ...) -> None: ...
 
 class HarvestParams(_message.Message):
     __slots__ = ("exploration", "hub_weight")

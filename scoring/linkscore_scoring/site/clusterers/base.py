@@ -32,6 +32,10 @@ class ClusterModel(ABC):
         """Return the cluster of every page, (n_pages,) int64, -1 for outliers."""
 
     @abstractmethod
+    def distances(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+        """Return the distance of every page to what `classify` compares it with, (n_pages,); 0 if to nothing."""
+
+    @abstractmethod
     def path_names(self) -> list[str]:
         """Return the printed path of every column of `vectors`, for explanations."""
 

@@ -1,0 +1,117 @@
+"""Features of pages that a crawler parsed itself, in the same form as those extracted here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
+from linkscore_scoring.features.urls import UrlResolver, validate_url
+
+MIN_BLOCK_CHARS = 25
+_ELEMENT = re.compile(r"([^/\[\]]+)(?:\[([^\]]*)\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedLink:
+    """A link as a crawler found it: href (absolute or relative), anchor text, tag path and rel, empty if unknown."""
+
+    url: str
+    anchor: str = ""
+    tag_path: str = ""
+    rel: str = ""
+
+
+def page_from_extracted(
+    url: str,
+    tag_paths: Sequence[str],
+    counts: Sequence[int],
+    text_blocks: Sequence[str],
+    canonical_url: str,
+    *,
+    limits: Limits,
+) -> PageFeatures:
+    """Return the features of a page from its tag paths and long text blocks.
+
+    Parameters
+    ----------
+    url
+        Final absolute URL.
+    tag_paths, counts
+        Distinct root-to-leaf paths such as ``html/body[home]/div/text()`` and how often each occurs, same length.
+    text_blocks
+        Texts outside anchors; those under 25 characters are passed over.
+
+    Raises
+    ------
+    InvalidPage
+        If the URL, a path or the number of paths is not usable.
+    """
+    if len(tag_paths) > limits.path_nodes:
+        rule = f"must have at most {limits.path_nodes} entries, got {len(tag_paths)}"
+        raise InvalidPage(rule, field="extracted.tag_paths", reason="TOO_MANY_ITEMS")
+    page = PageFeatures(url, validate_url(url, "url", limits=limits, error=InvalidPage))
+    page.paths = _trie(tag_paths, counts, limits)
+    blocks = [text for text in (" ".join(block.split()) for block in text_blocks) if len(text) >= MIN_BLOCK_CHARS]
+    page.block_hashes = [hash64(text) for text in blocks]
+    page.block_chars = [len(text) for text in blocks]
+    page.text_chars = sum(map(len, text_blocks))
+    if canonical_url:
+        resolved = UrlResolver(url).resolve(canonical_url)
+        page.canonical_key = resolved[1] if isinstance(resolved, tuple) else ""
+    return page
+
+
+def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Limits) -> PageFeatures:
+    """Return the page with the crawler's links instead of its own, one row per usable link in input order.
+
+    Links that name no crawlable URL are counted in `Links.skipped` by reason and leave a row with empty URL, so that
+    rows and input keep step.
+    """
+    kept = given[: limits.links]
+    notes = [*page.notes, "links_cut"] if len(given) > limits.links else page.notes
+    links, table = Links(), dict[str, int]()
+    resolver = UrlResolver(page.url)
+    for link in kept:
+        found = resolver.resolve(link.url)
+        if not isinstance(found, tuple):
+            links.skipped[found] = links.skipped.get(found, 0) + 1
+            found = ("", "")
+        links.urls.append(found[0])
+        links.keys.append(found[1])
+        links.anchors.append(" ".join(link.anchor.split())[: limits.anchor_chars])
+        links.rels.append(" ".join(link.rel.lower().split()))
+        links.apaths.append(table.setdefault(link.tag_path, len(table)))
+    links.apath_table = list(table)
+    return replace(page, links=links, notes=notes)
+
+
+def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> PathTrie:
+    trie, known = PathTrie(), dict[tuple[int, str, str], int]()
+    for i, (path, count) in enumerate(zip(tag_paths, counts, strict=True)):
+        node = -1
+        steps = path.strip("/").split("/")
+        if len(steps) > limits.depth:
+            raise InvalidPage(f"must have at most {limits.depth} elements, got {len(steps)}", field=f"extracted.tag_paths[{i}]")
+        for step in steps:
+            found = _ELEMENT.fullmatch(step)
+            if found is None:
+                rule = f"must be elements like div[class tokens] joined by /, got {path[:100]!r}"
+                raise InvalidPage(rule, field=f"extracted.tag_paths[{i}]")
+            node = _node(trie, known, node, found[1].lower(), " ".join(sorted(set((found[2] or "").split()))))
+        trie.leaves[node] += count
+    return trie
+
+
+def _node(trie: PathTrie, known: dict[tuple[int, str, str], int], parent: int, tag: str, classes: str) -> int:
+    name = (parent, tag, classes)
+    if name not in known:
+        known[name] = len(trie.tags)
+        trie.parents.append(parent)
+        trie.tags.append(tag)
+        trie.classes.append(classes)
+        trie.leaves.append(0)
+    return known[name]

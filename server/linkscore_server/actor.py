@@ -1,0 +1,216 @@
+"""The single writer of a crawl: makes events durable in groups, applies them in order, answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from typing import Any
+
+import msgpack
+
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import Event, ModelActivated, decode, encode
+from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
+from linkscore_server.metrics import Metrics
+from linkscore_server.storage.base import CrawlLog, Snapshot
+
+_log = logging.getLogger(__name__)
+_MAX_GROUP = 256
+
+_Waiting = tuple[Event, LearnedSite | None, "asyncio.Future[Any]"]
+
+
+class CrawlActor:
+    """Owns the state of one crawl. Questions are asked of `model` directly, on the same event loop.
+
+    An event is applied after it is durable and answered after it is applied. While one group is being written the next
+    one gathers, so the cost of a sync is shared under load and nobody waits when there is none.
+    """
+
+    def __init__(
+        self,
+        model: CrawlModel,
+        log: CrawlLog,
+        *,
+        executor: Executor,
+        learner: Executor,
+        metrics: Metrics,
+        snapshot_events: int = 20_000,
+    ) -> None:
+        self.model = model
+        self._log = log
+        self._executor = executor
+        self._learner = learner
+        self._metrics = metrics
+        self._snapshot_events = snapshot_events
+        self._snapshot_seq = 0
+        self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue()
+        self._learning: set[asyncio.Task[None]] = set()
+        self._writer: asyncio.Task[None] | None = None
+        self._activated = asyncio.Condition()
+
+    def recover(self) -> int:
+        """Rebuild the state from snapshot and log; blocks. Returns the number of events replayed.
+
+        Raises
+        ------
+        CorruptState
+            If the log is damaged, naming file and offset.
+        """
+        snapshot = self._log.snapshot()
+        if snapshot is not None:
+            self.model.load_state(msgpack.unpackb(snapshot.state, strict_map_key=False))
+            self._snapshot_seq = snapshot.seq
+        replayed = 0
+        for seq, raw in self._log.read(self.model.seq):
+            self._apply(seq, decode(raw), None)
+            replayed += 1
+        self.model.jobs = []
+        return replayed
+
+    def start(self) -> None:
+        """Begin to write; learnings that were cut short are started again."""
+        self._writer = asyncio.create_task(self._write())
+        for job in self.model.unfinished_jobs():
+            self._learn(job)
+
+    async def submit(self, event: Event, learned: LearnedSite | None = None) -> Any:
+        """Make an event durable, apply it and return its outcome.
+
+        Raises
+        ------
+        OSError
+            If it could not be made durable: nothing was applied.
+        """
+        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.put_nowait((event, learned, done))
+        return await done
+
+    async def learned(self, site: str, revision: int) -> None:
+        """Wait until a site has a model of this revision or later."""
+        async with self._activated:
+            await self._activated.wait_for(lambda: self.model.shard(site).model.revision >= revision)
+
+    async def close(self) -> None:
+        """Finish what was submitted, write a snapshot, release the log."""
+        for task in self._learning:
+            task.cancel()
+        if self._writer is not None:
+            self._waiting.put_nowait(None)
+            await self._writer
+            await self._snapshot()
+        self._log.close()
+
+    async def discard(self) -> None:
+        """Stop without a snapshot, for a crawl that is deleted."""
+        self._snapshot_seq = self.model.seq
+        await self.close()
+
+    async def _write(self) -> None:
+        while True:
+            group, last = await self._next_group()
+            if group and await self._commit(group):
+                await self._apply_group(group)
+            if last:
+                return
+            if self.model.seq - self._snapshot_seq >= self._snapshot_events:
+                await self._snapshot()
+
+    async def _next_group(self) -> tuple[list[_Waiting], bool]:
+        group: list[_Waiting] = []
+        item = await self._waiting.get()
+        while item is not None:
+            group.append(item)
+            if self._waiting.empty() or len(group) >= _MAX_GROUP:
+                return group, False
+            item = self._waiting.get_nowait()
+        return group, True
+
+    async def _commit(self, group: list[_Waiting]) -> bool:
+        started = time.perf_counter()
+        try:
+            raw = [encode(event) for event, _, _ in group]
+            await _run_in(self._executor, self._log.append, raw)
+        except Exception as exc:
+            self._metrics.commit_failures.inc()
+            _log.error("log of %s: %s", self.model.config.name, exc)
+            for _, _, done in group:
+                _fail(done, exc)
+            return False
+        self._metrics.commit_seconds.observe(time.perf_counter() - started)
+        self._metrics.commit_events.inc(len(group))
+        return True
+
+    async def _apply_group(self, group: list[_Waiting]) -> None:
+        seq = self._log.last_seq - len(group)
+        for event, learned, done in group:
+            seq += 1
+            outcome = self._apply(seq, event, learned)
+            for job in self.model.take_jobs():
+                self._learn(job)
+            if isinstance(outcome, Exception):
+                _fail(done, outcome)
+            elif not done.cancelled():
+                done.set_result(outcome)
+            await asyncio.sleep(0)
+
+    def _apply(self, seq: int, event: Event, learned: LearnedSite | None) -> Any:
+        """Apply an event, or return why that is not possible: the same now and at every replay."""
+        try:
+            if isinstance(event, ModelActivated) and learned is not None:
+                self.model.seq = seq
+                return self.model.activate(event.site, learned)
+            return self.model.apply(seq, event)
+        except Exception as exc:
+            self._metrics.apply_failures.inc()
+            _log.exception("crawl %s: event %d could not be applied", self.model.config.name, seq)
+            return exc
+
+    def _learn(self, job: LearningJob) -> None:
+        task = asyncio.create_task(self._run(job))
+        self._learning.add(task)
+        task.add_done_callback(self._learning.discard)
+
+    async def _run(self, job: LearningJob) -> None:
+        started = time.perf_counter()
+        try:
+            learned, event = await _run_in(self._learner, _run_job, job)
+        except Exception:
+            self._metrics.learning_failures.inc()
+            _log.exception("learning of %s failed; the site goes on without a new model", job.site)
+            return
+        self._metrics.learning_seconds.observe(time.perf_counter() - started)
+        await self.submit(event, learned)
+        async with self._activated:
+            self._activated.notify_all()
+
+    async def _snapshot(self) -> None:
+        seq = self.model.seq
+        if seq == self._snapshot_seq:
+            return
+        started = time.perf_counter()
+        state = msgpack.packb(self.model.to_state())
+        try:
+            await _run_in(self._executor, self._log.save, Snapshot(seq, state))
+        except OSError as exc:
+            _log.error("snapshot of %s: %s", self.model.config.name, exc)
+            return
+        self._snapshot_seq = seq
+        self._metrics.snapshot_seconds.observe(time.perf_counter() - started)
+
+
+def _run_in(executor: Executor, call: Callable[..., Any], *args: Any) -> Awaitable[Any]:
+    return asyncio.get_running_loop().run_in_executor(executor, call, *args)
+
+
+def _run_job(job: LearningJob) -> tuple[LearnedSite, ModelActivated]:
+    learned = run(job)
+    return learned, ModelActivated(job.site, job.built_from_seq, learned.digest(), learned.to_state())
+
+
+def _fail(done: asyncio.Future[Any], error: Exception) -> None:
+    if not done.cancelled():
+        done.set_exception(error)

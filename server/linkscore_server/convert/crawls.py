@@ -1,0 +1,93 @@
+"""Crawl messages to configurations and back."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from linkscore.v1 import crawl_service_pb2
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.site.config import MAX_SAMPLE, LearningConfig
+from linkscore_server.convert.names import crawl_name, parse_crawl
+from linkscore_server.convert.policies import choice_of, spec_of
+
+MAX_EXTRA_POLICIES = 8
+_T = TypeVar("_T")
+_SCOPES: dict[int, Scope] = {0: "host", 1: "host", 2: "domain", 3: "any"}
+_SCOPE_NUMBERS = {"host": 1, "domain": 2, "any": 3}
+_CLUSTERERS = {0: "cosine_linkage", 1: "cosine_linkage", 2: "dbscan"}
+_CLUSTERER_NUMBERS = {"cosine_linkage": 1, "dbscan": 2}
+
+
+def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
+    """Return the configuration a message describes.
+
+    Raises
+    ------
+    InvalidInput
+        With the path of every bad field.
+    """
+    if len(crawl.extra_policies) > MAX_EXTRA_POLICIES:
+        rule = f"must have at most {MAX_EXTRA_POLICIES} entries, got {len(crawl.extra_policies)}"
+        raise InvalidInput(rule, field="crawl.extra_policies", reason="TOO_MANY_ITEMS")
+    return CrawlConfig(
+        name=parse_crawl(crawl.name, "crawl.name"),
+        policy=choice_of(crawl.policy, "crawl.policy") or PolicyChoice(),
+        extra_policies=extra_policies(crawl),
+        scope=_known(_SCOPES, crawl.scope, "crawl.scope"),
+        learning=_learning(crawl.learning),
+        observe_only=crawl.observe_only,
+        seed=crawl.seed,
+        create_time_s=now_s,
+    )
+
+
+def extra_policies(crawl: crawl_service_pb2.Crawl) -> tuple[PolicyChoice, ...]:
+    """Return the policies kept learning beside the served one."""
+    chosen = [choice_of(spec, f"crawl.extra_policies[{i}]") for i, spec in enumerate(crawl.extra_policies)]
+    for i, choice in enumerate(chosen):
+        if choice is None:
+            raise InvalidInput("must name a policy", field=f"crawl.extra_policies[{i}]", reason="REQUIRED")
+    return tuple(choice for choice in chosen if choice is not None)
+
+
+def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
+    """Return a crawl as a message."""
+    config = model.config
+    message = crawl_service_pb2.Crawl(
+        name=crawl_name(config.name),
+        policy=spec_of(config.policy),
+        extra_policies=[spec_of(choice) for choice in config.extra_policies],
+        scope=_SCOPE_NUMBERS[config.scope],
+        learning=crawl_service_pb2.LearningConfig(
+            clusterer=_CLUSTERER_NUMBERS[config.learning.clusterer],
+            sample_pages=config.learning.sample_pages,
+            max_sample_pages=config.learning.max_sample_pages,
+            paper=config.learning.paper,
+        ),
+        observe_only=config.observe_only,
+        seed=config.seed,
+        page_count=model.pages,
+        feedback_count=model.feedbacks,
+        site_count=len(model.sites),
+        event_seq=model.seq,
+    )
+    message.create_time.FromNanoseconds(int(config.create_time_s * 1e9))
+    return message
+
+
+def _learning(message: crawl_service_pb2.LearningConfig) -> LearningConfig:
+    sample = message.sample_pages if message.HasField("sample_pages") else 200
+    return LearningConfig(
+        clusterer=_known(_CLUSTERERS, message.clusterer, "crawl.learning.clusterer"),
+        sample_pages=sample,
+        max_sample_pages=message.max_sample_pages if message.HasField("max_sample_pages") else MAX_SAMPLE,
+        paper=message.paper,
+    )
+
+
+def _known(table: dict[int, _T], number: int, field: str) -> _T:
+    if number not in table:
+        raise InvalidInput(f"is not a known value, got {number}", field=field)
+    return table[number]

@@ -1,0 +1,107 @@
+"""What happens around every call: bearer token, readiness, latency by method and code, errors to status."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import grpc
+from grpc_status import rpc_status
+
+from linkscore_server.errors import BadToken, NotServing, status_of
+from linkscore_server.metrics import Metrics
+
+_OURS = "/linkscore.v1."
+_Handler = Any
+
+
+class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    """Wraps the calls of linkscore's own services; health and reflection pass through untouched.
+
+    Parameters
+    ----------
+    metrics
+        Where latencies go.
+    token
+        Bearer token every call must carry; empty: none.
+    is_ready
+        Whether state is loaded.
+    """
+
+    def __init__(self, metrics: Metrics, *, token: str = "", is_ready: Callable[[], bool] = lambda: True) -> None:
+        self._metrics = metrics
+        self._expected = f"Bearer {token}" if token else ""
+        self._is_ready = is_ready
+
+    async def intercept_service(
+        self, continuation: Callable[[Any], Awaitable[_Handler]], details: Any
+    ) -> _Handler:
+        """Wrap the handler of one call."""
+        handler = await continuation(details)
+        if handler is None or not details.method.startswith(_OURS):
+            return handler
+        given = dict(details.invocation_metadata).get("authorization", "")
+        allowed = not self._expected or hmac.compare_digest(str(given).encode(), self._expected.encode())
+        method = details.method.removeprefix(_OURS)
+        if handler.response_streaming:
+            wrapped = self._stream(handler.stream_stream, method, allowed)
+            return grpc.stream_stream_rpc_method_handler(
+                wrapped, handler.request_deserializer, handler.response_serializer
+            )
+        wrapped = self._unary(handler.unary_unary, method, allowed)
+        return grpc.unary_unary_rpc_method_handler(wrapped, handler.request_deserializer, handler.response_serializer)
+
+    def _unary(self, call: Callable[..., Awaitable[Any]], method: str, allowed: bool) -> Callable[..., Awaitable[Any]]:
+        async def answer(request: Any, context: Any) -> Any:
+            started = time.perf_counter()
+            code = grpc.StatusCode.CANCELLED
+            try:
+                self._check(allowed)
+                response = await call(request, context)
+                code = grpc.StatusCode.OK
+                return response
+            except Exception as exc:
+                code = await self._abort(context, exc)
+            finally:
+                self._observe(method, code, started)
+
+        return answer
+
+    def _stream(
+        self, call: Callable[..., AsyncIterator[Any]], method: str, allowed: bool
+    ) -> Callable[..., AsyncIterator[Any]]:
+        async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
+            started = time.perf_counter()
+            code = grpc.StatusCode.CANCELLED
+            try:
+                self._check(allowed)
+                async for response in call(requests, context):
+                    yield response
+                code = grpc.StatusCode.OK
+            except Exception as exc:
+                code = await self._abort(context, exc)
+            finally:
+                self._observe(method, code, started)
+
+        return answer
+
+    def _check(self, allowed: bool) -> None:
+        if not allowed:
+            raise BadToken("authorization: must be 'Bearer <token>' with the token of this server")
+        if not self._is_ready():
+            raise NotServing("state is loading or the server drains, try again")
+
+    async def _abort(self, context: Any, error: Exception) -> grpc.StatusCode:
+        """Set the status of a failed call. Returns its code; the call's handler then ends without a response."""
+        if isinstance(error, grpc.aio.AbortError):
+            raise error
+        status = rpc_status.to_status(status_of(error))
+        context.set_code(status.code)
+        context.set_details(status.details)
+        context.set_trailing_metadata(status.trailing_metadata)
+        return status.code
+
+    def _observe(self, method: str, code: grpc.StatusCode, started: float) -> None:
+        self._metrics.rpc_seconds.labels(method, code.name).observe(time.perf_counter() - started)

@@ -1,0 +1,52 @@
+"""Prometheus metrics. Labels are few and bounded: never a host, a URL or a crawl."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+_COMMIT_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0)
+
+
+class Metrics:
+    """Every metric of a server, in a registry of its own."""
+
+    def __init__(self) -> None:
+        r = self.registry = CollectorRegistry()
+        self.rpc_seconds = Histogram(
+            "linkscore_rpc_duration_seconds", "Time to answer a call", ["method", "code"], buckets=_LATENCY_S, registry=r
+        )
+        self.pages = Counter(
+            "linkscore_pages", "Pages taken in, by outcome: ok, failed, duplicate, invalid", ["outcome"], registry=r
+        )
+        self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
+        self.feedback = Counter(
+            "linkscore_feedback", "Feedback events, by outcome: ok, duplicate, invalid", ["outcome"], registry=r
+        )
+        self.reward = Counter("linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r)
+        self.novel_chars = Counter("linkscore_novel_text_chars", "Characters of long text never seen before", registry=r)
+        self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
+        self.learning_seconds = Histogram(
+            "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
+        )
+        self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
+        self.sites = Gauge("linkscore_sites", "Sites by stage", ["stage"], registry=r)
+        self.crawls = Gauge("linkscore_crawls", "Crawls", registry=r)
+        self.commit_seconds = Histogram(
+            "linkscore_log_commit_duration_seconds", "Time to make a group of events durable", buckets=_COMMIT_S, registry=r
+        )
+        self.commit_events = Counter("linkscore_log_events", "Events made durable", registry=r)
+        self.commit_failures = Counter("linkscore_log_commit_failures", "Groups that could not be made durable", registry=r)
+        self.apply_failures = Counter("linkscore_apply_failures", "Durable events that could not be applied", registry=r)
+        self.snapshot_seconds = Histogram(
+            "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
+        )
+        self.bound = Gauge("linkscore_bound", "Settings that bound memory", ["bound"], registry=r)
+        self.bound_used = Gauge("linkscore_bound_used", "Largest use of a bound by any site", ["bound"], registry=r)
+        self.evicted = Gauge("linkscore_links_evicted", "Links forgotten because of the bound", registry=r)
+        build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
+        build.labels(version("linkscore"), platform.python_version()).set(1)

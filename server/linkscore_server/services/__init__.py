@@ -1,0 +1,1 @@
+"""gRPC servicers: check the request, ask the engine, convert the answer."""

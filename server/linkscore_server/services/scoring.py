@@ -1,0 +1,259 @@
+"""LinkScoringService."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+from linkscore.v1 import common_pb2, link_scoring_service_pb2 as pb, link_scoring_service_pb2_grpc as pb_grpc
+from linkscore_scoring.encodings import encoding
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
+from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.errors import InvalidInput, InvalidLink
+from linkscore_scoring.features.urls import validate_url
+from linkscore_server.actor import CrawlActor
+from linkscore_server.convert import results
+from linkscore_server.convert.names import parse_crawl, site_name
+from linkscore_server.convert.pages import MAX_EVENT_ID_BYTES, Front, seconds_of
+from linkscore_server.convert.policies import choice_of
+from linkscore_server.metrics import Metrics
+from linkscore_server.registry import CrawlRegistry
+from linkscore_server.settings import Settings
+
+_MAX_EXPLAINED = 100
+_ENCODINGS = {
+    number: name.removeprefix("PRIORITY_ENCODING_").lower() for name, number in common_pb2.PriorityEncoding.items() if number
+}
+
+
+class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
+    """The hot path. One instance per server; everything runs on one event loop."""
+
+    def __init__(
+        self, registry: CrawlRegistry, front: Front, settings: Settings, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
+        self._registry = registry
+        self._front = front
+        self._settings = settings
+        self._metrics = metrics
+        self._clock = clock
+
+    async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
+        """Take in pages and score their links."""
+        actor, choice, encode = self._asked(request)
+        _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
+        waiting = []
+        for page in request.pages:
+            waiting.append(asyncio.ensure_future(self._ingest(actor, page, choice, encode)))
+            await asyncio.sleep(0)
+        found = await asyncio.gather(*waiting)
+        return pb.IngestPagesResponse(results=found, policy=_policy_name(actor, choice))
+
+    async def StreamPages(
+        self, requests: AsyncIterator[pb.StreamPagesRequest], context: Any
+    ) -> AsyncIterator[pb.StreamPagesResponse]:
+        """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
+        window: asyncio.Queue[tuple[int, str, asyncio.Future[pb.PageResult]] | None] = asyncio.Queue(self._settings.stream_window)
+        feeding = asyncio.create_task(self._feed(requests, window))
+        try:
+            while (item := await window.get()) is not None:
+                request_id, policy, result = item
+                yield pb.StreamPagesResponse(request_id=request_id, result=await result, policy=policy)
+            await feeding
+        finally:
+            feeding.cancel()
+
+    async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
+        """Say which template cluster pages belong to."""
+        actor = self._actor(request.crawl)
+        _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
+        found = []
+        for page in request.pages:
+            found.append(self._classify(actor, page))
+            await asyncio.sleep(0)
+        return pb.ClassifyPagesResponse(classifications=found)
+
+    async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
+        """Score links again."""
+        actor, choice, encode = self._asked(request)
+        _check_count("links", len(request.links), self._settings.max_links_per_call)
+        rows, columns, bad = _candidates(request.links, self._front)
+        scored = actor.model.score_links(
+            *columns, choice=choice, encode=encode, require_learned=request.require_learned
+        )
+        policy = _policy_name(actor, choice)
+        self._metrics.links_scored.labels(policy).inc(len(rows))
+        links = results.link_scores(scored) if not bad else results.spread(scored, rows, len(request.links), bad)
+        return pb.ScoreLinksResponse(links=links, policy=policy, stage=scored.stage, event_seq=actor.model.seq)
+
+    async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
+        """Order buckets by value."""
+        actor, choice, _ = self._asked(request)
+        _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
+        order, values = actor.model.rank_buckets(request.buckets, choice)
+        order = order[: request.max_results] if request.max_results else order
+        policy = _policy_name(actor, choice)
+        self._metrics.buckets_ranked.labels(policy).inc(len(values))
+        return pb.RankBucketsResponse(
+            order=order.tolist(), values=values[order].tolist(), policy=policy, event_seq=actor.model.seq
+        )
+
+    async def ReportFeedback(self, request: pb.ReportFeedbackRequest, context: Any) -> pb.ReportFeedbackResponse:
+        """Take in what extraction found."""
+        actor = self._actor(request.crawl)
+        _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
+        waiting = [asyncio.ensure_future(self._feedback(actor, item)) for item in request.feedback]
+        return pb.ReportFeedbackResponse(statuses=await asyncio.gather(*waiting))
+
+    async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
+        """Say why links have their scores."""
+        actor, choice, _ = self._asked(request)
+        _check_count("links", len(request.links), _MAX_EXPLAINED)
+        rows, columns, bad = _candidates(request.links, self._front)
+        found = actor.model.explain(*columns, choice)
+        explained = [pb.LinkExplanation(url=link.url) for link in request.links]
+        for row, status in bad.items():
+            explained[row].status.CopyFrom(status)
+        for row, why in zip(rows, found, strict=True):
+            explained[row] = results.explanation(request.links[row].url, why)
+        return pb.ExplainLinksResponse(explanations=explained, policy=_policy_name(actor, choice))
+
+    def _actor(self, crawl: str) -> CrawlActor:
+        return self._registry.get(parse_crawl(crawl))
+
+    def _asked(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
+        """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
+        actor = self._actor(request.crawl)
+        choice = choice_of(request.policy)
+        number = getattr(request, "encoding", 0)
+        if number and number not in _ENCODINGS:
+            raise InvalidInput(f"is not a known value, got {number}", field="encoding")
+        wanted = number and not actor.model.config.observe_only
+        return actor, choice, _ENCODINGS[number] if wanted else ""
+
+    async def _ingest(
+        self, actor: CrawlActor, page: common_pb2.Page, choice: PolicyChoice | None, encode: str
+    ) -> pb.PageResult:
+        try:
+            event = self._front.event(page, actor.model.site_of)
+        except InvalidInput as exc:
+            self._metrics.pages.labels("invalid").inc()
+            return pb.PageResult(status=results.invalid(exc))
+        outcome: PageOutcome = await actor.submit(event)
+        if choice is not None:
+            outcome.policy, outcome.links = choice.name, actor.model.score_page(event, choice)
+        if encode:
+            scale = actor.model.shard(outcome.site).scale_of(outcome.policy)
+            outcome.links.priorities = encoding(encode)(outcome.links.scores, scale)
+        self._count(outcome)
+        return _result(actor, event, outcome)
+
+    def _count(self, outcome: PageOutcome) -> None:
+        seen = outcome.observation
+        kind = "duplicate" if seen is None else "failed" if seen.failed else "ok"
+        self._metrics.pages.labels(kind).inc()
+        self._metrics.links_scored.labels(outcome.policy).inc(len(outcome.links.scores))
+        self._metrics.novel_chars.inc(seen.novel_chars if seen else 0)
+
+    async def _feed(self, requests: AsyncIterator[pb.StreamPagesRequest], window: asyncio.Queue[Any]) -> None:
+        first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
+        try:
+            async for request in requests:
+                first = first or self._asked(request)
+                if request.crawl and self._actor(request.crawl) is not first[0]:
+                    raise InvalidInput("must be the crawl of the first message", field="crawl")
+                result = asyncio.ensure_future(self._ingest(first[0], request.page, *first[1:]))
+                await window.put((request.request_id, _policy_name(first[0], first[1]), result))
+        finally:
+            await window.put(None)
+
+    def _classify(self, actor: CrawlActor, page: common_pb2.Page) -> pb.PageClassification:
+        try:
+            event = self._front.event(page, actor.model.site_of)
+        except InvalidInput as exc:
+            return pb.PageClassification(status=results.invalid(exc))
+        cluster, distance, stage, revision = actor.model.classify(event)
+        return pb.PageClassification(
+            status=results.status("ok"),
+            site=site_name(actor.model.config.name, event.site),
+            cluster=results.cluster_name(cluster),
+            stage=stage,
+            distance=distance,
+            model_revision=revision,
+        )
+
+    async def _feedback(self, actor: CrawlActor, item: pb.Feedback) -> common_pb2.ItemStatus:
+        try:
+            event = self._feedback_event(actor, item)
+        except InvalidInput as exc:
+            self._metrics.feedback.labels("invalid").inc()
+            return results.invalid(exc)
+        code = "ok" if await actor.submit(event) else "duplicate"
+        self._metrics.feedback.labels(code).inc()
+        if code == "ok":
+            self._metrics.reward.labels(actor.model.config.policy.name).inc(event.reward)
+        return results.status(code)
+
+    def _feedback_event(self, actor: CrawlActor, item: pb.Feedback) -> FeedbackGiven:
+        if len(item.event_id.encode()) > MAX_EVENT_ID_BYTES:
+            raise InvalidInput(f"must be at most {MAX_EVENT_ID_BYTES} bytes", field="event_id")
+        site, ticket = actor.model.site_of_ticket(item.ticket), item.ticket
+        if not item.url and not site:
+            raise InvalidInput("is required unless a ticket of this crawl names the link", field="url", reason="REQUIRED")
+        key = validate_url(item.url, "url", limits=self._front.limits, error=InvalidInput) if item.url else ""
+        now_s = seconds_of(item.extraction_time, self._clock) if item.HasField("extraction_time") else self._clock()
+        return FeedbackGiven(item.event_id, site or actor.model.site_of(item.url), key, ticket, _reward(item), now_s)
+
+
+def _result(actor: CrawlActor, event: PageFetched, outcome: PageOutcome) -> pb.PageResult:
+    features = event.features
+    links, notes = (features.links, features.notes) if features else (None, [])
+    return results.page_result(actor.model.config.name, outcome, links, notes)
+
+
+def _reward(item: pb.Feedback) -> float:
+    match item.WhichOneof("outcome"):
+        case "reward":
+            if not 0.0 <= item.reward <= 1.0:
+                raise InvalidInput(f"must be in [0, 1], got {item.reward}", field="reward")
+            return item.reward
+        case "item_count":
+            return float(item.item_count > 0)
+        case "relevant":
+            return float(item.relevant)
+    raise InvalidInput("one of reward, item_count and relevant is required", field="outcome", reason="REQUIRED")
+
+
+def _candidates(
+    links: Sequence[pb.CandidateLink], front: Front
+) -> tuple[list[int], tuple[list[str], list[str], list[bytes], list[str]], dict[int, common_pb2.ItemStatus]]:
+    """Return the rows of usable links, their columns (url, identity, ticket, anchor), and the status of the others."""
+    rows: list[int] = []
+    columns: tuple[list[str], list[str], list[bytes], list[str]] = ([], [], [], [])
+    bad: dict[int, common_pb2.ItemStatus] = {}
+    urls, keys, tickets, anchors = columns
+    for row, link in enumerate(links):
+        url = link.url
+        try:
+            keys.append(validate_url(url, "url", limits=front.limits, error=InvalidLink))
+        except InvalidInput as exc:
+            bad[row] = results.invalid(exc.under(f"links[{row}]"))
+            continue
+        rows.append(row)
+        urls.append(url)
+        tickets.append(link.ticket)
+        anchors.append(link.anchor_text)
+    return rows, columns, bad
+
+
+def _check_count(field: str, count: int, limit: int, *, at_least: int = 0) -> None:
+    if count < at_least:
+        raise InvalidInput(f"must have at least {at_least} entry", field=field, reason="REQUIRED")
+    if count > limit:
+        raise InvalidInput(f"must have at most {limit} entries, got {count}", field=field, reason="TOO_MANY_ITEMS")
+
+
+def _policy_name(actor: CrawlActor, choice: PolicyChoice | None) -> str:
+    return choice.name if choice is not None else actor.model.config.policy.name

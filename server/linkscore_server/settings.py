@@ -1,0 +1,136 @@
+"""All settings of the server, built once: flag > environment `LINKSCORE_*` > file > default."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from linkscore_scoring.errors import FieldProblem, InvalidInput
+
+ENVIRONMENT_PREFIX = "LINKSCORE_"
+_KUBERNETES = re.compile(r"(SERVICE_(HOST|PORT)|PORT)(_.*)?")  # set by Kubernetes for a service named linkscore
+
+
+def _setting(default: Any, doc: str) -> Any:
+    return field(default=default, metadata={"doc": doc})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of a server; every field is a flag, an environment variable and a key of the file."""
+
+    listen: str = _setting("127.0.0.1:7411", "gRPC address, `host:port` or `unix:PATH`; port 0 takes a free one")
+    metrics_listen: str = _setting("127.0.0.1:9411", "Prometheus HTTP address `host:port`; empty: no metrics port")
+    data_dir: str = _setting("./linkscore-data", "folder of the event logs; `memory`: keep nothing")
+    max_message_bytes: int = _setting(64 << 20, "largest gRPC message, bytes, both ways")
+    max_body_bytes: int = _setting(10_000_000, "largest page body after decompression, bytes")
+    max_links: int = _setting(20_000, "links of a page that are read")
+    max_depth: int = _setting(250, "element depth that is read")
+    max_elements: int = _setting(200_000, "elements of a page that are read")
+    max_pages_per_call: int = _setting(500, "pages in one IngestPages or ClassifyPages call")
+    max_links_per_call: int = _setting(20_000, "links in one ScoreLinks call")
+    max_buckets_per_call: int = _setting(100_000, "buckets in one RankBuckets call")
+    max_feedback_per_call: int = _setting(5_000, "events in one ReportFeedback call")
+    max_crawls: int = _setting(100, "crawls of one server")
+    site_links: int = _setting(200_000, "links remembered per site")
+    site_blocks: int = _setting(500_000, "text block hashes remembered per site")
+    site_apaths: int = _setting(20_000, "distinct tag paths remembered per site")
+    site_arms: int = _setting(20_000, "bandit arms per site")
+    stream_window: int = _setting(32, "pages of one stream in work at a time")
+    snapshot_events: int = _setting(20_000, "events between snapshots of a crawl")
+    drain_s: float = _setting(15.0, "seconds for calls in flight after SIGTERM")
+    min_ping_interval_ms: int = _setting(5_000, "client keepalive pings closer together than this are refused")
+    tls_cert: str = _setting("", "PEM certificate chain; with `tls_key` switches TLS on")
+    tls_key: str = _setting("", "PEM private key")
+    tls_client_ca: str = _setting("", "PEM certificates of client authorities; switches mutual TLS on")
+    token_file: str = _setting("", "file whose first line is the bearer token every call must carry")
+    log_level: str = _setting("info", "debug, info, warning or error")
+
+    def problems(self) -> list[FieldProblem]:
+        """Return one problem for each field that cannot work."""
+        found = [
+            FieldProblem(f.name, f"must be > 0, got {value}")
+            for f in fields(self)
+            if f.type in ("int", "float") and (value := getattr(self, f.name)) <= 0
+        ]
+        if bool(self.tls_cert) != bool(self.tls_key):
+            found.append(FieldProblem("tls_cert", "tls_cert and tls_key must be set together"))
+        if self.tls_client_ca and not self.tls_cert:
+            found.append(FieldProblem("tls_client_ca", "needs tls_cert and tls_key"))
+        for name in ("tls_cert", "tls_key", "tls_client_ca", "token_file"):
+            path = getattr(self, name)
+            if path and not Path(path).is_file():
+                found.append(FieldProblem(name, f"no such file: {path}"))
+        if self.log_level not in ("debug", "info", "warning", "error"):
+            found.append(FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}"))
+        for name in ("listen", "metrics_listen"):
+            if (problem := _address_problem(getattr(self, name))) is not None:
+                found.append(FieldProblem(name, problem))
+        return found
+
+
+def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> Settings:
+    """Return the settings from all their sources.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every unknown key, every value that cannot be read and every rule broken, all at once.
+    """
+    problems: list[FieldProblem] = []
+    raw: dict[str, Any] = {}
+    raw.update(_from_file(file, problems))
+    raw.update(_from_environment(environment))
+    raw.update({name: value for name, value in flags.items() if value is not None})
+    values = _typed(raw, problems)
+    settings = Settings(**values)
+    problems += settings.problems()
+    if problems:
+        raise InvalidInput(problems)
+    return settings
+
+
+def _from_file(file: Path | None, problems: list[FieldProblem]) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        return tomllib.loads(file.read_text())
+    except (OSError, tomllib.TOMLDecodeError) as exc:
+        problems.append(FieldProblem("config", f"cannot read {file}: {exc}"))
+        return {}
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name.removeprefix(ENVIRONMENT_PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(ENVIRONMENT_PREFIX)
+        and not _KUBERNETES.fullmatch(name.removeprefix(ENVIRONMENT_PREFIX))
+    }
+
+
+def _typed(raw: Mapping[str, Any], problems: list[FieldProblem]) -> dict[str, Any]:
+    kinds: dict[str, type] = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Settings)}
+    values = {}
+    for name, value in raw.items():
+        if name not in kinds:
+            problems.append(FieldProblem(name, "unknown setting"))
+            continue
+        try:
+            values[name] = kinds[name](value)
+        except (TypeError, ValueError):
+            problems.append(FieldProblem(name, f"must be a {kinds[name].__name__}, got {value!r}"))
+    return values
+
+
+def _address_problem(address: str) -> str | None:
+    if not address or address.startswith("unix:"):
+        return None
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        return f"must be host:port or unix:PATH, got {address!r}"
+    return None

@@ -1,0 +1,73 @@
+"""What a store is. All calls block; the server makes them in a thread."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """State of a crawl after event `seq`, as bytes."""
+
+    seq: int
+    state: bytes
+
+
+class CrawlLog(ABC):
+    """The events of one crawl, numbered 1, 2, ... without gaps, and its newest snapshot."""
+
+    last_seq: int = 0
+
+    @abstractmethod
+    def append(self, events: Sequence[bytes]) -> None:
+        """Add events `last_seq + 1`, ...; on return they survive a crash. All of them are added, or none.
+
+        Raises
+        ------
+        OSError
+            If they could not be made durable (disk full, I/O error).
+        """
+
+    @abstractmethod
+    def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield (sequence number, event) of every event after number `after`.
+
+        Raises
+        ------
+        CorruptState
+            If a stored event is damaged, naming file and offset.
+        """
+
+    @abstractmethod
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot instead of the one before."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot | None:
+        """Return the newest snapshot that is whole, None if there is none."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files; the log may be opened again."""
+
+
+class Store(ABC):
+    """The logs of all crawls, and the secret of their tickets."""
+
+    @abstractmethod
+    def crawls(self) -> list[str]:
+        """Return the names of all crawls, sorted."""
+
+    @abstractmethod
+    def open(self, crawl: str) -> CrawlLog:
+        """Open the log of a crawl, made if it is new."""
+
+    @abstractmethod
+    def delete(self, crawl: str) -> None:
+        """Erase the log of a crawl and its snapshots; a crawl that does not exist is fine."""
+
+    @abstractmethod
+    def ticket_key(self) -> bytes:
+        """Return the store's secret, 32 bytes, the same at every call and after a restart."""

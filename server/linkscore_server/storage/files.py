@@ -1,0 +1,231 @@
+"""The default store: a folder per crawl with numbered log segments and one snapshot.
+
+::
+
+    DATA_DIR/ticket.key
+    DATA_DIR/LOCK
+    DATA_DIR/crawls/NAME/00000000000000000001.log     named by the first event number, at most 64 MiB each
+    DATA_DIR/crawls/NAME/snapshot                     crc32, sequence number, zstd
+
+The log is the only truth; a snapshot that is missing or damaged only makes the start slower.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import secrets
+import shutil
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import zstandard
+
+from linkscore_scoring.errors import CorruptState, LimitExceeded
+from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+from linkscore_server.storage.frames import SEGMENT_HEADER, Frame, frames, pack, unpack
+
+SEGMENT_BYTES = 64 << 20
+_SNAPSHOT = struct.Struct(">8sIQ")
+_SNAPSHOT_MAGIC = b"LSSNAP\x00\x01"
+_log = logging.getLogger(__name__)
+
+
+class FileLog(CrawlLog):
+    """The log of one crawl in its folder."""
+
+    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self._folder = folder
+        self._segment_bytes = segment_bytes
+        self._fd = -1
+        self._size = 0
+        self._broken = ""
+        self._recover()
+
+    def append(self, events: Sequence[bytes]) -> None:
+        """See `CrawlLog.append`. After a failed sync the log takes nothing more until it is opened again."""
+        if self._broken:
+            raise OSError(self._broken)
+        if self._fd < 0 or self._size >= self._segment_bytes:
+            self._start_segment()
+        frame = pack(self.last_seq + 1, events)
+        try:
+            _write_all(self._fd, frame)
+        except OSError:
+            self._take_back()
+            raise
+        try:
+            os.fdatasync(self._fd)
+        except OSError as exc:
+            self._broken = f"log of {self._folder.name}: sync failed ({exc}), restart to recover"
+            raise
+        self._size += len(frame)
+        self.last_seq += len(events)
+
+    def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """See `CrawlLog.read`."""
+        segments = self._segments()
+        for path, following in zip(segments, [*segments[1:], None], strict=True):
+            if following is not None and int(following.stem) <= after + 1:
+                continue
+            data = memoryview(path.read_bytes())
+            for frame in frames(data, str(path), is_last=following is None):
+                if frame.last_seq > after:
+                    events = enumerate(unpack(data, frame), start=frame.first_seq)
+                    yield from ((seq, event) for seq, event in events if seq > after)
+
+    def save(self, snapshot: Snapshot) -> None:
+        """See `CrawlLog.save`; the file is replaced atomically."""
+        body = zstandard.ZstdCompressor(level=3).compress(snapshot.state)
+        target, draft = self._folder / "snapshot", self._folder / "snapshot.tmp"
+        with draft.open("wb") as out:
+            out.write(_SNAPSHOT.pack(_SNAPSHOT_MAGIC, zlib.crc32(body), snapshot.seq) + body)
+            out.flush()
+            os.fsync(out.fileno())
+        draft.replace(target)
+        _sync_folder(self._folder)
+
+    def snapshot(self) -> Snapshot | None:
+        """See `CrawlLog.snapshot`; a damaged one is logged and passed over, the log has it all."""
+        path = self._folder / "snapshot"
+        try:
+            raw = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        if len(raw) >= _SNAPSHOT.size:
+            magic, crc, seq = _SNAPSHOT.unpack(raw[: _SNAPSHOT.size])
+            body = raw[_SNAPSHOT.size :]
+            if magic == _SNAPSHOT_MAGIC and zlib.crc32(body) == crc and seq <= self.last_seq:
+                return Snapshot(seq, zstandard.ZstdDecompressor().decompress(body))
+        _log.warning("snapshot %s is damaged or of another format: replaying the whole log", path)
+        return None
+
+    def close(self) -> None:
+        """See `CrawlLog.close`."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _segments(self) -> list[Path]:
+        return sorted(self._folder.glob("*.log"))
+
+    def _recover(self) -> None:
+        """Find the end of the log, cut a torn tail and check that no event is missing."""
+        expected = 1
+        segments = self._segments()
+        for path in segments:
+            data = memoryview(path.read_bytes())
+            is_last = path is segments[-1]
+            if is_last and len(data) < len(SEGMENT_HEADER):
+                path.unlink()  # the crash came between making the file and its header
+                segments = segments[:-1]
+                break
+            end = len(SEGMENT_HEADER)
+            for frame in frames(data, str(path), is_last=is_last):
+                expected = _next_seq(path, frame, expected)
+                end = frame.end
+        self.last_seq = expected - 1
+        if segments:
+            self._fd = os.open(segments[-1], os.O_WRONLY)
+            self._size = end
+            if len(data) > end:
+                _log.warning("%s: torn end cut at offset %d (%d bytes)", segments[-1], end, len(data) - end)
+            self._take_back()
+            os.fdatasync(self._fd)
+
+    def _start_segment(self) -> None:
+        self.close()
+        path = self._folder / f"{self.last_seq + 1:020d}.log"
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        _write_all(self._fd, SEGMENT_HEADER)
+        os.fdatasync(self._fd)
+        _sync_folder(self._folder)
+        self._size = len(SEGMENT_HEADER)
+
+    def _take_back(self) -> None:
+        """Cut the segment to what is known to be sound and go on writing there."""
+        os.ftruncate(self._fd, self._size)
+        os.lseek(self._fd, self._size, os.SEEK_SET)
+
+
+class FileStore(Store):
+    """Logs below one folder; one process at a time.
+
+    Raises
+    ------
+    LimitExceeded
+        If another process has the folder open.
+    """
+
+    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self._crawls = folder / "crawls"
+        self._crawls.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._segment_bytes = segment_bytes
+        self._lock = (folder / "LOCK").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as exc:
+            self._lock.close()
+            raise LimitExceeded(f"{folder}: in use by another linkscore server") from exc
+
+    def crawls(self) -> list[str]:
+        """See `Store.crawls`."""
+        return sorted(path.name for path in self._crawls.iterdir() if any(path.glob("*.log")))
+
+    def open(self, crawl: str) -> CrawlLog:
+        """See `Store.open`."""
+        folder = self._crawls / crawl
+        if not folder.exists():
+            folder.mkdir()
+            _sync_folder(self._crawls)
+        return FileLog(folder, segment_bytes=self._segment_bytes)
+
+    def delete(self, crawl: str) -> None:
+        """See `Store.delete`; the folder is renamed first, so a crash leaves no half crawl."""
+        folder, doomed = self._crawls / crawl, self._folder / f"deleted-{crawl}-{secrets.token_hex(4)}"
+        if folder.exists():
+            folder.rename(doomed)
+            _sync_folder(self._crawls)
+        for leftover in self._folder.glob("deleted-*"):
+            shutil.rmtree(leftover)
+
+    def ticket_key(self) -> bytes:
+        """See `Store.ticket_key`; made at the first call, readable by the owner only."""
+        path = self._folder / "ticket.key"
+        if not path.exists():
+            draft = path.with_suffix(".tmp")
+            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            _write_all(fd, secrets.token_bytes(32))
+            os.fsync(fd)
+            os.close(fd)
+            draft.replace(path)
+            _sync_folder(self._folder)
+        return path.read_bytes()
+
+    def close(self) -> None:
+        """Let another process have the folder."""
+        self._lock.close()
+
+
+def _next_seq(path: Path, frame: Frame, expected: int) -> int:
+    if frame.first_seq != expected:
+        raise CorruptState(f"{path} at offset {frame.start}: event {frame.first_seq} where {expected} should be")
+    return frame.last_seq + 1
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

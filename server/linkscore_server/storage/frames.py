@@ -1,0 +1,112 @@
+"""Frames: how a group of events lies in a log file.
+
+A segment starts with the 8 bytes ``LSLOG`` 0 0 1. Then come frames, each a header of 28 bytes and a payload::
+
+    magic u32 | payload length u32 | number of events u32 | first sequence number u64 | payload crc32 | header crc32
+
+All numbers are big endian; the payload is a zstd frame of a msgpack array of the events. One frame is one group
+commit: it is there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgpack
+import zstandard
+
+from linkscore_scoring.errors import CorruptState
+
+SEGMENT_HEADER = b"LSLOG\x00\x00\x01"
+_MAGIC = 0x4C53464D
+_HEADER = struct.Struct(">IIIQI")
+_CRC = struct.Struct(">I")
+HEADER_BYTES = _HEADER.size + _CRC.size
+_LEVEL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame found in a segment: where it lies, and what it holds."""
+
+    start: int
+    end: int
+    first_seq: int
+    count: int
+
+    @property
+    def last_seq(self) -> int:
+        """Number of the frame's last event."""
+        return self.first_seq + self.count - 1
+
+
+def pack(first_seq: int, events: Sequence[bytes]) -> bytes:
+    """Return the frame of some events."""
+    payload = zstandard.ZstdCompressor(level=_LEVEL).compress(msgpack.packb(list(events)))
+    header = _HEADER.pack(_MAGIC, len(payload), len(events), first_seq, zlib.crc32(payload))
+    return header + _CRC.pack(zlib.crc32(header)) + payload
+
+
+def unpack(data: memoryview, frame: Frame) -> list[bytes]:
+    """Return the events of a frame found by `frames`."""
+    payload = data[frame.start + HEADER_BYTES : frame.end]
+    events: list[bytes] = msgpack.unpackb(zstandard.ZstdDecompressor().decompress(payload))
+    return events
+
+
+def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[Frame]:
+    """Yield the frames of a segment.
+
+    A last segment may end in a torn frame, which was never acknowledged: it is left out.
+
+    Raises
+    ------
+    CorruptState
+        If anything else is wrong, naming the file and the offset.
+    """
+    if bytes(data[: len(SEGMENT_HEADER)]) != SEGMENT_HEADER:
+        raise CorruptState(f"{name} at offset 0: not a linkscore log of format 1")
+    at = len(SEGMENT_HEADER)
+    while at < len(data):
+        frame = _frame_at(data, at)
+        if frame is None:
+            if is_last and not _any_frame_after(data, at + 1):
+                return
+            raise CorruptState(f"{name} at offset {at}: damaged frame (checksum or length does not fit)")
+        yield frame
+        at = frame.end
+
+
+def _frame_at(data: memoryview, at: int) -> Frame | None:
+    """Return the frame that starts here, None if there is no whole and sound one."""
+    header = _header_at(data, at)
+    if header is None:
+        return None
+    length, count, first_seq, crc = header
+    end = at + HEADER_BYTES + length
+    if end > len(data) or zlib.crc32(data[at + HEADER_BYTES : end]) != crc:
+        return None
+    return Frame(at, end, first_seq, count)
+
+
+def _header_at(data: memoryview, at: int) -> tuple[int, int, int, int] | None:
+    raw = bytes(data[at : at + HEADER_BYTES])
+    if len(raw) < HEADER_BYTES or _CRC.unpack(raw[_HEADER.size :])[0] != zlib.crc32(raw[: _HEADER.size]):
+        return None
+    magic, length, count, first_seq, crc = _HEADER.unpack(raw[: _HEADER.size])
+    return (length, count, first_seq, crc) if magic == _MAGIC else None
+
+
+def _any_frame_after(data: memoryview, at: int) -> bool:
+    """Say whether a sound header follows: then what is damaged is the body of the log, not its torn end."""
+    magic = _CRC.pack(_MAGIC)
+    raw = bytes(data[at:])
+    found = raw.find(magic)
+    while found >= 0:
+        if _header_at(data, at + found) is not None:
+            return True
+        found = raw.find(magic, found + 1)
+    return False

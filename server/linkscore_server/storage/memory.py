@@ -1,0 +1,62 @@
+"""A store in memory: for tests, and for crawls that need not survive."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+
+from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+
+
+class MemoryLog(CrawlLog):
+    """Keeps the number of the last event and no events: nothing in this process can read them again."""
+
+    def __init__(self, *, keep: bool = False) -> None:
+        self._events: list[bytes] | None = [] if keep else None
+        self._snapshot: Snapshot | None = None
+
+    def append(self, events: Sequence[bytes]) -> None:
+        """See `CrawlLog.append`."""
+        self.last_seq += len(events)
+        if self._events is not None:
+            self._events += events
+
+    def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """See `CrawlLog.read`."""
+        yield from enumerate((self._events or [])[after:], start=after + 1)
+
+    def save(self, snapshot: Snapshot) -> None:
+        """See `CrawlLog.save`."""
+        self._snapshot = snapshot
+
+    def snapshot(self) -> Snapshot | None:
+        """See `CrawlLog.snapshot`."""
+        return self._snapshot
+
+    def close(self) -> None:
+        """See `CrawlLog.close`."""
+
+
+class MemoryStore(Store):
+    """Logs by crawl; with `keep` the events can be read again by whoever holds the store."""
+
+    def __init__(self, *, keep: bool = False) -> None:
+        self._keep = keep
+        self._logs: dict[str, MemoryLog] = {}
+        self._key = secrets.token_bytes(32)
+
+    def crawls(self) -> list[str]:
+        """See `Store.crawls`."""
+        return sorted(self._logs)
+
+    def open(self, crawl: str) -> CrawlLog:
+        """See `Store.open`."""
+        return self._logs.setdefault(crawl, MemoryLog(keep=self._keep))
+
+    def delete(self, crawl: str) -> None:
+        """See `Store.delete`."""
+        self._logs.pop(crawl, None)
+
+    def ticket_key(self) -> bytes:
+        """See `Store.ticket_key`."""
+        return self._key
