@@ -13,8 +13,8 @@ from linkscore_scoring.features.charset import detect_charset, to_utf8
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.head import Head, read_head
 from linkscore_scoring.features.markup import SKIPPED_TAGS, TagTable
-from linkscore_scoring.features.types import Limits, Links, PageFeatures
 from linkscore_scoring.features.resolve import UrlCache, UrlResolver
+from linkscore_scoring.features.types import Limits, Links, PageFeatures
 from linkscore_scoring.features.urls import validate_url
 from linkscore_scoring.features.walk import PageWalk
 

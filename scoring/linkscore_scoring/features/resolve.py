@@ -23,6 +23,8 @@ _ROOTED = ("/", "http://", "https://")
 _CAREFUL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|\?|[^?]*[;\\]|/[^?]*/\.|/\.")
 # Dot segments, and empty segments, which urljoin takes out of relative paths.
 _UNEVEN = re.compile(r"[^?]*/[/.]|[./]")
+# Hrefs that take more from the page than its folder: a query, an empty host, "http:" without slashes.
+_OF_ONE_PAGE = re.compile(r"\?|//(?![a-zA-Z0-9])|https?:(?!//)", re.IGNORECASE)
 
 
 class UrlCache:
@@ -95,18 +97,17 @@ class UrlResolver:
         known = self._rooted if href.startswith(_ROOTED) else self._relative
         answer = known.get(href)
         if answer is None:
-            answer = self._find(href)
-            if href[:1] != "?" and len(href) <= self._max_chars:
-                known[href] = answer
-                self._cache.size += 1
+            name = href.partition("#")[0].strip(_C0_OR_SPACE).translate(_TAB_OR_NEWLINE)
+            answer = self._find(name) if name else "fragment" if "#" in href else "empty"
+            if len(href) <= self._max_chars and not _OF_ONE_PAGE.match(name):
+                self._remember(known, href, answer)
         return answer
 
-    def _find(self, href: str) -> Answer:
-        name = href.partition("#")[0].strip(_C0_OR_SPACE)
-        if not name:
-            return "fragment" if "#" in href else "empty"
-        if not name.isprintable():
-            name = name.translate(_TAB_OR_NEWLINE)
+    def _remember(self, known: dict[str, Answer], name: str, answer: Answer) -> None:
+        known[name] = answer
+        self._cache.size += 1
+
+    def _find(self, name: str) -> Answer:
         joined = self._join(name)
         if not joined:
             return self._answer(self._join_by_the_rules(name))
@@ -114,14 +115,13 @@ class UrlResolver:
         if answer is None:
             answer = self._answer(joined)
             if len(joined) <= self._max_chars:
-                self._absolute[joined] = answer
-                self._cache.size += 1
+                self._remember(self._absolute, joined, answer)
         return answer
 
     def _join(self, name: str) -> str:
         """Return the absolute URL, empty if it takes more than concatenation."""
         if name.startswith(_ABSOLUTE):
-            return name
+            return "" if ";" in name else name
         if _CAREFUL.match(name):
             return ""
         if name[0] == "/":

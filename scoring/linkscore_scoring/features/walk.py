@@ -107,7 +107,11 @@ class PageWalk:
             return node if meaning.empty else inside
         if meaning is END:
             return self._leave(node)
-        return node if meaning is VOID else self.paths.below(node, meaning)
+        if meaning is not VOID:
+            return self.paths.below(node, meaning)
+        if self._open[-1] >= 0:
+            self._anchor_texts.append(" ")
+        return node
 
     def _leave(self, node: int) -> int:
         if node == self._open[-1]:
