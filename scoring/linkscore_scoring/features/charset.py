@@ -43,14 +43,15 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
     return "utf-8" if is_utf8(body) else "cp1252"
 
 
-def to_text(body: bytes, charset: str) -> tuple[str, bool]:
-    """Decode `body` without its byte order mark; the flag says that some bytes did not fit `charset`."""
+def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
+    """Return `body` as valid UTF-8 without byte order mark; the flag says that some bytes did not fit `charset`."""
     _, mark = read_bom(body)
     raw = body[len(mark) :] if mark else body
     try:
-        return raw.decode(charset), False
+        text = raw.decode(charset)
     except UnicodeError:
-        return to_unicode(raw, charset), True
+        return to_unicode(raw, charset).encode("utf-8", "replace"), True
+    return (raw if charset == "utf-8" else text.encode("utf-8", "replace")), False
 
 
 def is_utf8(body: bytes) -> bool:

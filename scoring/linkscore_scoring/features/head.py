@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from linkscore_scoring.features.markup import attributes_of
 
 _HEAD_TAG = re.compile(r"<(base|link|meta)( [^>]*)")
+_OF_INTEREST = re.compile("canonical|robots", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ def read_head(markup: str) -> Head:
     base = canonical = ""
     nofollow = False
     for tag, raw in _HEAD_TAG.findall(markup):
+        if tag != "base" and not _OF_INTEREST.search(raw):
+            continue
         found = attributes_of(raw)
         if tag == "base":
             base = base or found.get("href", "")

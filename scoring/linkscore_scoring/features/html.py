@@ -9,14 +9,16 @@ from lxml import etree
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
-from linkscore_scoring.features.charset import detect_charset, to_text
-from linkscore_scoring.features.graph import SKIPPED_TAGS, PathGraph
+from linkscore_scoring.features.charset import detect_charset, to_utf8
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.head import Head, read_head
-from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
-from linkscore_scoring.features.urls import UrlCache, UrlResolver, validate_url
+from linkscore_scoring.features.markup import SKIPPED_TAGS, TagTable
+from linkscore_scoring.features.resolve import UrlCache, UrlResolver
+from linkscore_scoring.features.types import Limits, Links, PageFeatures
+from linkscore_scoring.features.urls import validate_url
 from linkscore_scoring.features.walk import PageWalk
 
+BLOCK_CHARS = 25
 MAX_REMEMBERED = 60_000
 
 # libxml2 appends attributes to a linked list: a tag with very many takes quadratic time.
@@ -43,7 +45,7 @@ class Extractor:
         self.limits = limits or Limits()
         self.max_remembered = max_remembered
         self._urls = UrlCache()
-        self._graph = PathGraph(self.limits.depth)
+        self._tags = TagTable()
         self._parser = etree.HTMLParser(
             encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
         )
@@ -66,10 +68,9 @@ class Extractor:
         return features
 
     def _parse(self, raw: bytes, features: PageFeatures) -> etree._Element | None:
-        text, broken = to_text(raw, features.charset)
+        utf8, broken = to_utf8(raw, features.charset)
         if broken:
             features.notes.append("decode_errors")
-        utf8 = text.encode("utf-8", "replace")
         if len(utf8) > _CROWDED_BYTES and _CROWDED_TAG.search(utf8):
             features.notes.append("attributes_cut")
             utf8 = _CROWDED_TAG.sub(rb"<\1", utf8)
@@ -80,24 +81,21 @@ class Extractor:
 
     def _read(self, root: etree._Element, features: PageFeatures) -> None:
         head = _take_head(root)
-        if self._graph.size > self.max_remembered:
-            self._graph = PathGraph(self.limits.depth)
-        walk = PageWalk(self._graph, self.limits)
+        if len(self._tags) > self.max_remembered:
+            self._tags = TagTable()
+        walk = PageWalk(self._tags, self.limits)
         walk.read(etree.tostring(root, encoding="unicode", with_tail=False))
-        cuts = {"elements_cut": walk.elements_cut, "depth_cut": walk.depth_cut}
-        features.notes += [note for note, cut in cuts.items() if cut]
+        if walk.elements_cut:
+            features.notes.append("elements_cut")
         features.nofollow = head.nofollow
-        features.text_chars, features.anchor_chars = walk.text_chars, walk.anchor_chars
-        features.block_chars = [len(block) for block in walk.blocks]
-        features.block_hashes = [hash64(" ".join(block.split())) for block in walk.blocks]
-        features.paths = self._trie(walk, features)
+        features.text_chars = sum(map(len, walk.texts))
+        features.anchor_chars = walk.anchor_chars()
+        blocks = [text for text in walk.texts if len(text) >= BLOCK_CHARS]
+        features.block_chars = list(map(len, blocks))
+        features.block_hashes = [hash64(" ".join(block.split())) for block in blocks]
         self._link(walk, head, features)
-
-    def _trie(self, walk: PageWalk, features: PageFeatures) -> PathTrie:
-        trie = self._graph.trie(walk.leaves, self.limits.path_nodes)
-        if sum(trie.leaves) < len(walk.leaves):
-            features.notes.append("paths_cut")
-        return trie
+        features.paths, cuts = walk.paths.trie(self.limits)
+        features.notes += cuts
 
     def _link(self, walk: PageWalk, head: Head, features: PageFeatures) -> None:
         resolver = self._resolver(features.url, features.charset)
@@ -118,17 +116,20 @@ class Extractor:
     def _links(self, walk: PageWalk, resolver: UrlResolver) -> Links:
         links = Links()
         table: dict[str, int] = {}
-        kept = walk.anchors[: self.limits.links]
-        for anchor, text in zip(kept, walk.anchor_texts(len(kept)), strict=True):
-            answer = resolver.resolve(anchor.href)
+        rows: dict[int, int] = {}
+        most = self.limits.links
+        for tag, node, text in zip(walk.anchors[:most], walk.nodes, walk.anchor_texts(), strict=False):
+            answer = resolver.resolve(tag.href)
             if isinstance(answer, str):
                 links.skipped[answer] = links.skipped.get(answer, 0) + 1
                 continue
+            if node not in rows:
+                rows[node] = table.setdefault(walk.paths.apath(node), len(table))
             links.urls.append(answer[0])
             links.keys.append(answer[1])
             links.anchors.append(text)
-            links.rels.append(anchor.rel)
-            links.apaths.append(table.setdefault(self._graph.apath(anchor.node), len(table)))
+            links.rels.append(tag.rel)
+            links.apaths.append(rows[node])
         links.apath_table = list(table)
         return links
 
@@ -179,10 +180,9 @@ _thread = local()
 
 
 def _take_head(root: etree._Element) -> Head:
-    """Read the head, then take out all that is not displayed."""
-    head = root.find("head")
-    markup = "" if head is None else etree.tostring(head, encoding="unicode", with_tail=False)
-    if next(root.iter("base"), None) is not None:
-        markup = etree.tostring(next(root.iter("base")), encoding="unicode", with_tail=False) + markup
-    etree.strip_elements(root, *SKIPPED_TAGS, with_tail=False)
+    """Read the head and take out all that is not displayed."""
+    etree.strip_elements(root, *SKIPPED_TAGS[:-1], with_tail=False)
+    found = [*root.iter("base"), *root.iter("head")]
+    markup = "".join(etree.tostring(element, encoding="unicode", with_tail=False) for element in found)
+    etree.strip_elements(root, "head", with_tail=False)
     return read_head(markup)

@@ -1,14 +1,106 @@
-"""Raw start tags, as libxml2 serialises them, to tag names, attributes and class tokens."""
+"""Tags as libxml2 serialises them: names, classes and links, each distinct tag read once."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from html import unescape
 
+SKIPPED_TAGS = ("script", "style", "noscript", "template", "head")
+# Elements whose text runs on in the line; around others a reader sees a break.
+_INLINE = frozenset(
+    [
+        *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "em", "font", "i", "kbd", "mark", "q", "s", "samp"),
+        *("small", "span", "strong", "sub", "sup", "time", "tt", "u", "var"),
+    ]
+)
 # In serialised XML no quote and no "<" or ">" stands unescaped in a value, so a blank before the name and a
 # quoted value after it can only be an attribute.
 _ATTRIBUTE = re.compile(r' (class|href|rel|alt|name|content)="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
+
+
+class Step:
+    """One step of a tag path: element name and class tokens. Equal steps of a `TagTable` are one object."""
+
+    __slots__ = ("classes", "inline", "name")
+
+    def __init__(self, name: str, classes: str) -> None:
+        self.name = name
+        self.classes = classes
+        self.inline = name in _INLINE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Special:
+    """A tag that counts each time it is met: ``img``, or ``a`` or ``area`` with href."""
+
+    step: Step
+    href: str
+    rel: str
+    alt: str
+    empty: bool
+
+
+TEXT = Step("text()", "")
+END = Step("/", "")
+"""Any end tag."""
+VOID = Step("", "")
+"""Any element without content that is no leaf."""
+
+
+class TagTable:
+    """What the insides of tags (``div class="post"``, ``/div``, ``br/``) mean, remembered across pages.
+
+    Pages of a site repeat their tags, so most tags of a page are one dictionary look-up.
+
+    Attributes
+    ----------
+    steps
+        Meaning of the tags that only change the place: a `Step` to go down, `END` or `VOID`.
+    specials
+        Meaning of the tags that are leaves or links.
+    """
+
+    def __init__(self) -> None:
+        self.steps: dict[str, Step] = {}
+        self.specials: dict[str, Special] = {}
+        self._interned: dict[tuple[str, str], Step] = {}
+
+    def __len__(self) -> int:
+        return len(self.steps) + len(self.specials) + len(self._interned)
+
+    def learn(self, raw: str) -> Step | Special:
+        """Read a tag that is not in the table yet, and remember it."""
+        special = self._special(raw) if raw.startswith(("a ", "area ", "img")) else None
+        if special is not None:
+            self.specials[raw] = special
+            return special
+        step = self.steps[raw] = self._step(raw)
+        return step
+
+    def _step(self, raw: str) -> Step:
+        if raw[:1] == "/":
+            return END
+        if raw[-1:] == "/":
+            return VOID
+        return self._intern(tag_name(raw), class_tokens(_class_of(raw)))
+
+    def _special(self, raw: str) -> Special | None:
+        name, found = tag_name(raw), attributes_of(raw)
+        if name not in {"a", "area", "img"} or (name != "img" and "href" not in found):
+            return None
+        rel = " ".join(found.get("rel", "").lower().split())
+        alt = "" if name == "a" else " ".join(found.get("alt", "").split())
+        step = self._intern(name, class_tokens(found.get("class", "")))
+        return Special(step, found.get("href", ""), rel, alt, raw[-1] == "/")
+
+    def _intern(self, name: str, classes: str) -> Step:
+        key = (name, classes)
+        found = self._interned.get(key)
+        if found is None:
+            found = self._interned[key] = Step(name, classes)
+        return found
 
 
 def attributes_of(raw: str) -> dict[str, str]:
@@ -19,11 +111,6 @@ def attributes_of(raw: str) -> dict[str, str]:
     return dict(found)
 
 
-def tag_name(raw: str) -> str:
-    """Return the element name of the inside of a start tag."""
-    return raw.partition(" ")[0].rstrip("/")
-
-
 def class_tokens(value: str) -> str:
     """Return a class attribute as `PathTrie.classes` has it: distinct tokens, sorted, joined by one space."""
     if not value or value.isalnum():
@@ -31,8 +118,16 @@ def class_tokens(value: str) -> str:
     return " ".join(sorted(set(value.split())))
 
 
+def tag_name(raw: str) -> str:
+    """Return the element name of the inside of a start tag."""
+    return raw.partition(" ")[0].rstrip("/")
+
+
 def mend(markup: str) -> str:
-    """Replace every ``<`` inside a tag by ``_``: HTML allows it in names, and it would be taken for a new tag."""
-    if markup.count("<") == markup.count(">"):
-        return markup
+    """Replace every ``<`` inside a tag by ``_``: HTML allows it in names, but here it begins a tag."""
     return _TAG.sub(lambda tag: "<" + tag[0][1:].replace("<", "_"), markup)
+
+
+def _class_of(raw: str) -> str:
+    value = raw.partition(' class="')[2].partition('"')[0]
+    return unescape(value) if "&" in value else value

@@ -1,4 +1,4 @@
-"""One walk over the serialised tags and texts of a page, collecting displayed leaves, text blocks and anchors."""
+"""One walk over the serialised tags and texts of a page: displayed leaves, text blocks and anchors."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from html import unescape
 from itertools import pairwise
 
-from linkscore_scoring.features.graph import Anchor, PathGraph, State
-from linkscore_scoring.features.markup import attributes_of, mend, tag_name
+from linkscore_scoring.features.markup import END, VOID, Special, Step, TagTable, mend
+from linkscore_scoring.features.paths import PathTree
 from linkscore_scoring.features.types import Limits
-
-BLOCK_CHARS = 25
 
 
 class PageWalk:
@@ -18,93 +16,126 @@ class PageWalk:
 
     Attributes
     ----------
-    leaves
-        Path in the graph of every displayed leaf.
-    blocks
-        Stripped texts of at least `BLOCK_CHARS` characters outside anchors.
-    anchors
-        Every ``a`` and ``area`` with href.
-    text_chars, anchor_chars
-        Characters of stripped texts outside and inside anchors.
-    elements_cut, depth_cut
-        Something was left out for `Limits.elements`, or put to a shorter path for `Limits.depth`.
+    paths
+        The tree of tag paths with its leaves.
+    texts
+        Displayed texts outside anchors, stripped.
+    anchors, nodes
+        Tag and node in the tree of every ``a`` and ``area`` with href.
+    elements_cut
+        The page went on after `Limits.elements`.
     """
 
-    def __init__(self, graph: PathGraph, limits: Limits) -> None:
-        self.leaves: list[int] = []
-        self.blocks: list[str] = []
-        self.anchors: list[Anchor] = []
-        self.text_chars = 0
-        self.anchor_chars = 0
+    def __init__(self, tags: TagTable, limits: Limits) -> None:
+        self.paths = PathTree()
+        self.texts: list[str] = []
+        self.anchors: list[Special] = []
+        self.nodes: list[int] = []
         self.elements_cut = False
-        self.depth_cut = False
-        self._graph = graph
+        self._tags = tags
         self._limits = limits
-        self._texts: list[str] = []
+        self._anchor_texts: list[str] = []
         self._starts: list[int] = []
         self._alts: dict[int, str] = {}
+        self._open: list[int] = [-1]
 
     def read(self, markup: str) -> None:
-        """Walk over `markup`, well-formed XML, from the root on."""
-        state = self._graph.root
-        unknown = self._unknown
+        """Walk over `markup`, well-formed XML."""
+        known, specials = self._tags.steps, self._tags.specials
+        parents, children, counts = self.paths.parents, self.paths.children, self.paths.texts
+        texts: list[str] = []
+        node, anchor = 0, -1
         for raw, text in self._pieces(markup):
-            after = state.get(raw)
-            state = unknown(state, raw) if after is None else after
-            if text:
-                if state.anchor:
-                    self._texts.append(f"{state.edge}{text}{state.edge}")
-                shown = text.strip()
-                if shown:
-                    self._show(shown, state)
+            step = known.get(raw)
+            if step is END:
+                if node == anchor:
+                    anchor = self._close_anchor()
+                node = parents[node]
+            elif step is None:
+                node = self._meet(specials.get(raw) or self._tags.learn(raw), node)
+                anchor = self._open[-1]
+            elif step is not VOID:
+                node = children[node].get(step) or self.paths.grow(node, step)
+            elif anchor >= 0:
+                self._anchor_texts.append(" ")
+            if text and not text.isspace():
+                counts[node] += 1
+                if anchor < 0:
+                    texts.append(text)
+                else:
+                    self._add_anchor_text(text, node)
+            elif text and anchor >= 0:
+                self._anchor_texts.append(" ")
+        self.texts = [unescape(text) if "&" in text else text for text in map(str.strip, texts)]
 
-    def anchor_texts(self, links: int) -> Iterator[str]:
-        """Yield the text of the first `links` anchors: their texts, else the ``alt`` of their first image."""
-        ends = [*self._starts[: links + 1], len(self._texts)]
-        most = self._limits.anchor_chars
-        for i, (start, end) in enumerate(pairwise(ends[: links + 1])):
-            text = " ".join("".join(self._texts[start:end]).split())
-            text = text or " ".join((self.anchors[i].alt or self._alts.get(i, "")).split())
-            yield (unescape(text) if "&" in text else text)[:most]
+    def anchor_texts(self) -> list[str]:
+        """Return the text of each anchor, white space collapsed: its texts, else ``alt`` of its first image.
+
+        A text behind an anchor nested in another counts as text of the inner one.
+        """
+        texts, most = self._anchor_texts, self._limits.anchor_chars
+        found = [
+            " ".join((texts[start] if end == start + 1 else "".join(texts[start:end])).split())[:most]
+            for start, end in pairwise([*self._starts, len(texts)])
+        ]
+        for i, text in enumerate(found):
+            if not text:
+                found[i] = (self._alts.get(i) or self.anchors[i].alt)[:most]
+        return found
+
+    def anchor_chars(self) -> int:
+        """Return the number of characters of the stripped texts inside anchors."""
+        return sum(map(len, map(str.strip, self._anchor_texts)))
 
     def _pieces(self, markup: str) -> Iterator[tuple[str, str]]:
         """Pair the inside of every tag with the text that follows it."""
-        pieces = mend(markup).replace("<br/>", "\n<br/>").replace(">", "<").split("<")
+        pieces = markup.replace(">", "<").split("<")
+        if len(pieces) != 1 + 2 * markup.count(">"):
+            pieces = mend(markup).replace(">", "<").split("<")
         most = 4 * self._limits.elements
-        if len(pieces) > most:
-            self.elements_cut = True
-            del pieces[most:]
-        return zip(pieces[1::2], pieces[2::2], strict=False)
+        self.elements_cut = len(pieces) > most
+        return zip(pieces[1:most:2], pieces[2:most:2], strict=False)
 
-    def _show(self, text: str, state: State) -> None:
-        self.leaves.append(state.text_node)
-        self.depth_cut |= state.deep
-        if "&" in text:
-            text = unescape(text)
-        if state.anchor:
-            self.anchor_chars += len(text)
-            return
-        self.text_chars += len(text)
-        if len(text) >= BLOCK_CHARS:
-            self.blocks.append(text)
+    def _meet(self, meaning: Step | Special, node: int) -> int:
+        """Go on from `node` by a tag that is new, or that counts each time it is met."""
+        if isinstance(meaning, Special):
+            inside = self.paths.below(node, meaning.step)
+            if meaning.step.name == "img":
+                self._add_image(meaning, inside)
+            else:
+                self._add_anchor(meaning, inside)
+            return node if meaning.empty else inside
+        if meaning is END:
+            return self._leave(node)
+        if meaning is not VOID:
+            return self.paths.below(node, meaning)
+        if self._open[-1] >= 0:
+            self._anchor_texts.append(" ")
+        return node
 
-    def _unknown(self, state: State, raw: str) -> State:
-        """Go on from a tag that is no known move: new, or one that counts each time it is met."""
-        tag = tag_name(raw)
-        if tag == "img":
-            return self._image(state, raw)
-        anchor = self._graph.anchor(state, raw) if tag in {"a", "area"} else None
-        if anchor is None:
-            return self._graph.move(state, raw)
-        self.anchors.append(anchor)
-        self._starts.append(len(self._texts))
-        self.depth_cut |= anchor.after.deep
-        if anchor.displayed:
-            self.leaves.append(anchor.node)
-        return anchor.after
+    def _leave(self, node: int) -> int:
+        if node == self._open[-1]:
+            self._close_anchor()
+        return self.paths.parents[node]
 
-    def _image(self, state: State, raw: str) -> State:
-        self.leaves.append(self._graph.image(state, raw))
-        if state.anchor:
-            self._alts.setdefault(len(self.anchors) - 1, attributes_of(raw).get("alt", ""))
-        return state
+    def _add_image(self, tag: Special, node: int) -> None:
+        self.paths.leaves[node] += 1
+        if self._open[-1] >= 0 and tag.alt:
+            self._alts.setdefault(len(self.anchors) - 1, tag.alt)
+
+    def _add_anchor(self, tag: Special, node: int) -> None:
+        self.anchors.append(tag)
+        self.nodes.append(node)
+        self._starts.append(len(self._anchor_texts))
+        if tag.step.name == "a":
+            self.paths.leaves[node] += 1
+            if not tag.empty:
+                self._open.append(node)
+
+    def _add_anchor_text(self, text: str, node: int) -> None:
+        text = unescape(text) if "&" in text else text
+        self._anchor_texts.append(text if self.paths.steps[node].inline else f" {text} ")
+
+    def _close_anchor(self) -> int:
+        self._open.pop()
+        return self._open[-1]

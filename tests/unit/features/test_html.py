@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import pytest
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.bags import plain_bag
-from linkscore_scoring.features.html import extract
+from linkscore_scoring.features.html import Extractor, extract
+from linkscore_scoring.features.types import Limits, PageFeatures
 
 URL = "http://example.org/dir/page.html"
 
 
-def page(markup: str, **more: str):
+def page(markup: str, **more: Any) -> PageFeatures:
     return extract(markup.encode(), url=URL, **more)
 
 
@@ -74,3 +79,130 @@ def test_a_page_that_is_no_html_has_no_features_and_says_so() -> None:
 def test_a_relative_page_url_is_refused_with_its_field() -> None:
     with pytest.raises(InvalidPage, match="url: must be an absolute http or https URL, got '/x'"):
         extract(b"", url="/x")
+
+
+def test_an_image_speaks_for_an_anchor_without_text() -> None:
+    links = page('<a href=x><img src=y alt=" the  alt "></a><a href=z>text<img alt=no></a><map><area href=q alt=map>').links
+    assert links.anchors == ["the alt", "text", "map"]
+    assert [links.apath_table[i] for i in links.apaths] == ["html/body/a[]", "html/body/a[]", "html/body/map/area[]"]
+
+
+def test_blocks_and_line_breaks_separate_words_of_an_anchor_and_inline_elements_do_not() -> None:
+    links = page("<a href=x><h3>Title</h3><p>text</p></a><a href=y>one<br>two</a><a href=z>H<sub>2</sub>O <b>is</b> <i>wet</i></a>").links
+    assert links.anchors == ["Title text", "one two", "H2O is wet"]
+
+
+def test_anchor_text_is_cut_at_the_limit() -> None:
+    assert page("<a href=x>abcdef</a>", limits=Limits(anchor_chars=3)).links.anchors == ["abc"]
+
+
+def test_what_is_no_crawlable_link_is_counted_by_reason() -> None:
+    links = page("<a href='mailto:x@y'>a</a><a href='#'>b</a><a href=''>c</a><a href='javascript:x'>d</a><a href=e>e</a>").links
+    assert links.skipped == {"scheme": 2, "fragment": 1, "empty": 1}
+    assert links.anchors == ["e"]
+
+
+def test_links_resolve_against_the_first_base() -> None:
+    found = page("<head><base href='/other/'><base href='/third/'></head><a href=x>y</a>")
+    assert found.links.urls == ["http://example.org/other/x"]
+
+
+def test_head_names_the_canonical_url_and_nofollow() -> None:
+    found = page("<head><link rel='Canonical' href='/c?b=1&amp;a=2'><meta name=Robots content='noindex, NOFOLLOW'></head>x")
+    assert found.canonical_key == "http://example.org/c?a=2&b=1"
+    assert found.nofollow
+
+
+def test_a_page_without_canonical_and_robots_has_none() -> None:
+    found = page("<head><meta name=description content=nofollow><link rel=next href=x></head>x")
+    assert (found.canonical_key, found.nofollow) == ("", False)
+
+
+def test_legacy_charsets_are_read() -> None:
+    found = extract("<p>Привет <a href=x>мир</a>".encode("cp1251"), url=URL, content_type="text/html; charset=windows-1251")
+    assert found.charset == "cp1251"
+    assert found.links.anchors == ["мир"]
+
+
+def test_bytes_that_do_not_fit_the_charset_are_told() -> None:
+    assert extract(b"<p>\xff</p>", url=URL, content_type="text/html; charset=utf-8").notes == ["decode_errors"]
+
+
+def test_compressed_bodies_are_unpacked() -> None:
+    found = extract(gzip.compress(b"<a href=x>y</a>"), url=URL, content_encoding="gzip")
+    assert found.links.anchors == ["y"]
+
+
+@pytest.mark.parametrize("body", [b"", b"  \n", b"<!-- nothing -->"])
+def test_an_empty_page_has_no_features_and_says_so(body: bytes) -> None:
+    found = extract(body, url=URL, content_type="text/html")
+    assert (found.notes, found.paths.parents, len(found.links)) == (["empty"], [], 0)
+
+
+def test_what_a_page_gives_does_not_depend_on_pages_before() -> None:
+    other = b"<body class=q><p id=1><a class='z y' href=other>o</a><p class=k>other page</p>"
+    body = b"<body class=b><p class=k><a class='y z' href=../x>t</a><img class=i></p>"
+    fresh, used = Extractor(), Extractor(max_remembered=3)
+    for _ in range(3):
+        used.extract(other, url="http://example.org/a/b/c")
+    assert used.extract(body, url=URL) == fresh.extract(body, url=URL)
+
+
+def test_angle_brackets_in_names_do_not_derail_the_walk() -> None:
+    found = page("<div <p x=1><a<b>q</a<b></div><p>after <a href=x>y</a></p>")
+    assert plain_bag(found.paths)["html/body/p/a/text()"] == 1
+
+
+def test_attribute_like_text_in_a_value_is_no_attribute() -> None:
+    links = page("""<a title=' href="evil" class="bad" ' data-href="no" href='good"q'>x</a>""").links
+    assert links.urls == ["http://example.org/dir/good%22q"]
+    assert links.apath_table == ["html/body/a[]"]
+
+
+def test_very_deep_nesting_is_counted_at_the_depth_limit() -> None:
+    found = page("<div>" * 100_000 + "<a href=x>deep</a>", limits=Limits(depth=10))
+    assert "depth_cut" in found.notes
+    assert len(found.paths.parents) <= 11
+
+
+def test_leaves_below_the_depth_limit_keep_their_number() -> None:
+    found = page("<div><div><div>one<img><a href=x>two</a></div></div></div>", limits=Limits(depth=3))
+    assert plain_bag(found.paths) == {"html/body/div/text()": 4}
+    assert found.notes == ["depth_cut"]
+
+
+def test_links_above_the_limit_are_cut_and_told() -> None:
+    found = page("<a href=x>y</a>" * 1000, limits=Limits(links=10))
+    assert len(found.links) == 10
+    assert found.notes == ["links_cut"]
+
+
+def test_elements_above_the_limit_are_cut_and_told() -> None:
+    found = page("<p>x</p>" * 1000, limits=Limits(elements=10))
+    assert sum(found.paths.leaves) <= 10
+    assert found.notes == ["elements_cut"]
+
+
+def test_paths_above_the_limit_are_cut_and_told() -> None:
+    found = page("".join(f"<p class=c{i}>x</p>" for i in range(100)), limits=Limits(path_nodes=10))
+    assert len(found.paths.parents) <= 11
+    assert found.notes == ["paths_cut"]
+
+
+def test_a_tag_with_very_many_attributes_is_cut_in_linear_time() -> None:
+    attributes = " ".join(f"a{i}='>'" for i in range(200_000))
+    found = page(f"<p {attributes}>before</p><a href=x>after</a>")
+    assert "attributes_cut" in found.notes
+    assert found.links.anchors == ["after"]
+
+
+def test_a_million_links_are_read_within_the_limits() -> None:
+    found = extract(b"<a href=x>" * 1_000_000, url=URL, limits=Limits(body_bytes=20_000_000))
+    assert len(found.links) == 20_000
+    assert found.notes == ["elements_cut", "links_cut"]
+
+
+def test_one_extractor_a_thread() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda i: page(f"<p class=c{i}><a href=x{i}>y</a>"), range(64)))
+    assert [features.links.urls for features in found] == [[f"http://example.org/dir/x{i}"] for i in range(64)]

@@ -1,0 +1,103 @@
+"""Features for any input: never an unexpected error, and the same answers as the libraries they are faster than."""
+
+from __future__ import annotations
+
+from urllib.parse import urljoin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from w3lib.url import canonicalize_url, safe_url_string
+
+from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.html import Extractor, extract
+from linkscore_scoring.features.resolve import UrlCache, UrlResolver
+from linkscore_scoring.features.urls import identity
+
+URL = "http://example.org/dir/page.html"
+URL_CHARS = "ab1A./?&=%;:@+-_~#!$'()*,[]|\\ é\t2Ff"
+PIECES = [
+    "<p>", "</p>", "<div class='a b1'>", "</div>", "<a href='x'>", "<a href=\"/y?b=1&amp;a=2\">", "</a>", "text ", "<img alt=q>",
+    "<br>", "&lt;", "&amp;", "<script>", "</script>", "<table><tr><td>", "</table>", "<", ">", "'", '"', "é", "\x00", "\n", "<!--", "-->",
+    "<base href=/z/>", "<head>", "</head>", "<body>", "</html>", "<p <", "<x<y>", "<![CDATA[", "<?pi", "<svg:a>", "/>", "</",
+]  # fmt: skip
+
+hosts = st.sampled_from(["a.test", "A.test", "a.test:80", "a.test:8080", "u@a.test", "[::1]", "a-b.c1.test", "a..b", ""])
+tails = st.text(alphabet=URL_CHARS, max_size=25)
+urls = st.builds("{}://{}/{}".format, st.sampled_from(["http", "https", "HTTP", "ftp"]), hosts, tails)
+bases = st.builds("http://a.test/{}".format, st.text(alphabet="ab./?;&=", max_size=12))
+markups = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
+
+
+def by_the_book(base: str, href: str) -> tuple[str, str] | None:
+    """Return what w3lib and urllib make of a link, None if they refuse it."""
+    try:
+        url = safe_url_string(urljoin(base, href.partition("#")[0].strip()))
+        return (url, canonicalize_url(url)) if url.startswith("http") and "://" in url else None
+    except ValueError:
+        return None
+
+
+@given(urls | st.text(max_size=30))
+def test_identity_is_that_of_w3lib_for_any_url(url: str) -> None:
+    try:
+        expected = canonicalize_url(url)
+    except ValueError:
+        with pytest.raises(ValueError, match=""):
+            identity(url)
+    else:
+        assert identity(url) == expected
+
+
+@given(urls)
+def test_identity_is_its_own_identity(url: str) -> None:
+    try:
+        key = identity(url)
+    except ValueError:
+        return
+    assert identity(key) == canonicalize_url(key)
+
+
+@given(bases, tails | urls)
+def test_links_resolve_as_urljoin_and_safe_url_string_do(base: str, href: str) -> None:
+    answer = UrlResolver(base).resolve(href)
+    if not isinstance(answer, str) and "\t" not in href:
+        assert answer == by_the_book(base, href)
+
+
+@given(bases, st.lists(tails, max_size=8))
+def test_a_shared_cache_changes_no_answer(base: str, hrefs: list[str]) -> None:
+    cache = UrlCache()
+    for page in (base, "http://a.test/a/b", base):
+        for href in hrefs:
+            assert UrlResolver(page, cache=cache).resolve(href) == UrlResolver(page).resolve(href)
+
+
+@given(st.binary(max_size=300), st.sampled_from(["", "text/html", "text/html; charset=utf-16", "text/html;charset=x"]))
+def test_no_bytes_make_extraction_fail(body: bytes, content_type: str) -> None:
+    try:
+        found = extract(body, url=URL, content_type=content_type)
+    except InvalidPage as error:
+        assert error.problems[0].field == "body"
+    else:
+        assert found.key == URL
+
+
+@given(markups)
+def test_columns_of_any_page_fit_together(markup: str) -> None:
+    found = extract(markup.encode(), url=URL, content_type="text/html")
+    paths, links = found.paths, found.links
+    assert len(paths.parents) == len(paths.tags) == len(paths.classes) == len(paths.leaves)
+    assert all(-1 <= parent < node for node, parent in enumerate(paths.parents))
+    assert len(set(zip(paths.parents, paths.tags, paths.classes, strict=True))) == len(paths.tags)
+    assert len(links.urls) == len(links.keys) == len(links.anchors) == len(links.apaths) == len(links.rels)
+    assert all(0 <= apath < len(links.apath_table) for apath in links.apaths)
+    assert len(found.block_hashes) == len(found.block_chars)
+
+
+@given(st.lists(markups, min_size=2, max_size=4))
+def test_pages_before_change_nothing(pages: list[str]) -> None:
+    used = Extractor()
+    for markup in pages:
+        body = markup.encode()
+        assert used.extract(body, url=URL) == Extractor().extract(body, url=URL)

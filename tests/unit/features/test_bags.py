@@ -1,0 +1,79 @@
+"""Bags of tag paths and normal forms of Apaths."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkscore_scoring.features.bags import (
+    apath_id,
+    apath_without_class,
+    class_bag,
+    leaf_steps,
+    normalise_apath,
+    plain_bag,
+)
+from linkscore_scoring.features.types import PathTrie
+
+# html > div.post-7 > text() twice, html > div.post-8.odd > (a once > text() once)
+TRIE = PathTrie(
+    parents=[-1, 0, 1, 0, 3, 4],
+    tags=["html", "div", "text()", "div", "a", "text()"],
+    classes=["", "post-7", "", "odd post-8", "", ""],
+    leaves=[0, 0, 2, 0, 1, 1],
+)
+
+
+def test_the_plain_bag_adds_up_paths_that_differ_in_class_only() -> None:
+    assert plain_bag(TRIE) == {"html/div/text()": 2, "html/div/a": 1, "html/div/a/text()": 1}
+
+
+def test_the_class_bag_writes_kept_tokens_with_digits_as_number_signs() -> None:
+    assert class_bag(TRIE, {"post-#"}) == {
+        "html/div.post-#/text()": 2,
+        "html/div.post-#/a": 1,
+        "html/div.post-#/a/text()": 1,
+    }
+
+
+def test_the_class_bag_takes_a_predicate() -> None:
+    assert class_bag(TRIE, lambda token: token == "odd") == {
+        "html/div/text()": 2,
+        "html/div.odd/a": 1,
+        "html/div.odd/a/text()": 1,
+    }
+
+
+def test_leaf_steps_go_from_root_to_leaf() -> None:
+    html, first, second = ("html", ()), ("div", ("post-#",)), ("div", ("odd", "post-#"))
+    assert leaf_steps(TRIE) == [
+        ((html, first, ("text()", ())), 2),
+        ((html, second, ("a", ())), 1),
+        ((html, second, ("a", ()), ("text()", ())), 1),
+    ]
+
+
+def test_an_empty_trie_has_an_empty_bag() -> None:
+    assert plain_bag(PathTrie()) == {}
+    assert leaf_steps(PathTrie()) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("html/a[post-12 b b]", "html/a[b post-#]"),
+        ("html/a[p1 p2]", "html/a[p#]"),
+        ("html/a[]", "html/a[]"),
+        ("html/a", "html/a[]"),
+        ("html/a[w-[1/2]]", "html/a[w-[#/#]]"),
+    ],
+)
+def test_apaths_are_normalised(raw: str, normal: str) -> None:
+    assert normalise_apath(raw) == normal
+
+
+def test_an_apath_without_class_is_its_element_path() -> None:
+    assert apath_without_class("html/body/a[x y]") == "html/body/a"
+
+
+def test_the_apath_id_is_the_same_in_every_process() -> None:
+    assert apath_id("html/body/a[]") == 11518657910686667514
