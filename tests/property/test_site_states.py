@@ -81,9 +81,7 @@ def test_navigation_table_has_the_same_future(past: list[Any], future: list[Any]
 
 @given(urls, urls)
 @settings(max_examples=80)
-def test_url_patterns_have_the_same_future_and_old_ids_stay_meaningful(
-    past: list[str], future: list[str]
-) -> None:
+def test_url_patterns_keep_future_and_old_ids(past: list[str], future: list[str]) -> None:
     params = UrlPatternParams(max_values=3, max_nodes=60)
     tree = UrlPatterns(params)
     given_out = [tree.insert(url) for url in past]

@@ -38,7 +38,7 @@ def test_rare_path_loses_its_rarest_token_until_it_is_frequent(page) -> None:
         page("html/div.x.y/text()", "html/p.y/img")
     ] * 2
     _, bags = fit_class_paths(tries)
-    # x is on 8 pages and y on 8: the tie goes to x, first in alphabet; html/div.y is on 2 pages only, so it goes on
+    # x and y are on 8 pages each: x goes first, by alphabet; html/div.y is on 2 pages only, so y goes too
     assert "html/div/text()" not in _printed(bags[0])
     assert _printed(bags[7]) == {"html/div/text()": 1, "html/p.y/img": 1}
 
