@@ -110,7 +110,7 @@ class UrlPatterns:
         while node.parent >= 0:
             tokens.append(node.token)
             node = self._nodes[node.parent]
-        return " ".join(reversed(tokens)).replace(" /", "/").replace(" ?", "?")
+        return " ".join(reversed(tokens)).replace(" /", "/").replace(" :", ":").replace(" ?", "?")
 
     def count(self, pattern_id: int) -> int:
         """Return how many inserted URLs passed the node an id stands for."""
