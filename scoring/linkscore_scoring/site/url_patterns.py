@@ -98,6 +98,8 @@ class UrlPatterns:
                 break
             at = below
             path.append(at)
+            if self._nodes[at].token == ANY_QUERY:
+                break
         return path
 
     def pattern(self, key: str) -> str:
@@ -179,7 +181,11 @@ class UrlPatterns:
         if wildcard not in children:
             self._nodes[child].token = wildcard
             children[wildcard] = child
+            if wildcard == ANY_QUERY:
+                self._absorb(child, child)
         else:
+            if wildcard == ANY_QUERY:
+                self._absorb(child, child)
             self._merge(child, children[wildcard])
 
     def _merge(self, gone: int, kept: int) -> None:
@@ -199,6 +205,15 @@ class UrlPatterns:
                 node.children[token] = child
         if not node.variable and len(self._literals(node)) > self.params.max_values:
             self._generalise(kept)
+
+    def _absorb(self, at: int, into: int) -> None:
+        """Fold everything below `at` into the node `into`: the values of unrelated query keys say nothing."""
+        for child in self._nodes[at].children.values():
+            self._absorb(child, into)
+            del self._nodes[child]
+            self._moved[child] = into
+            self._bound_moved()
+        self._nodes[at].children = {}
 
     def _bound_moved(self) -> None:
         if len(self._moved) > 4 * self.params.max_nodes:
