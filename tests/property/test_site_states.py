@@ -25,7 +25,11 @@ observations = st.lists(
 )
 words = st.text("abcde0", max_size=3)
 urls = st.lists(
-    st.builds(lambda path, query: f"http://h/{'/'.join(path)}?{query}", st.lists(words, max_size=4), words),
+    st.builds(
+        lambda path, query: f"http://h/{'/'.join(path)}?{'&'.join(query)}",
+        st.lists(words, max_size=4),
+        st.lists(st.builds("{}={}".format, words, words), max_size=3),
+    ),
     max_size=60,
 )
 
@@ -81,9 +85,7 @@ def test_navigation_table_has_the_same_future(past: list[Any], future: list[Any]
 
 @given(urls, urls)
 @settings(max_examples=80)
-def test_url_patterns_have_the_same_future_and_old_ids_stay_meaningful(
-    past: list[str], future: list[str]
-) -> None:
+def test_url_patterns_keep_future_and_old_ids(past: list[str], future: list[str]) -> None:
     params = UrlPatternParams(max_values=3, max_nodes=60)
     tree = UrlPatterns(params)
     given_out = [tree.insert(url) for url in past]
@@ -94,6 +96,15 @@ def test_url_patterns_have_the_same_future_and_old_ids_stay_meaningful(
     for number in given_out:
         assert tree.count(number) > 0
         assert tree.resolve(tree.resolve(number)) == tree.resolve(number)
+
+
+@given(urls)
+@settings(max_examples=200)
+def test_ids_given_out_stay_on_the_way_to_their_url(inserted: list[str]) -> None:
+    tree = UrlPatterns(UrlPatternParams(max_values=2, min_count=10**9))
+    given_out = [(url, tree.insert(url)) for url in inserted]
+    for url, number in given_out:
+        assert tree.resolve(number) == tree.levels(url)[-1]
 
 
 @given(urls)

@@ -4,7 +4,8 @@ Two templates often share every tag path and differ in classes only; but classes
 (``postid-4711``, ``page-Some_Title``) that would make every page an outlier. Hence the filter, in this order:
 
 1. digit runs of a class token become ``#``, unless the number names a template (`class_digits`);
-2. tokens on fewer than m = max(4, 0.5 %) of the pages are dropped;
+2. tokens on fewer than m = max(4, 0.5 %) of the pages are dropped, and tokens that cut across templates
+   (`class_modifiers`);
 3. a path on fewer than m pages loses its rarest token, and again, until it is on m pages or bare.
 
 In a path, elements are joined by a line feed and tokens by a blank (neither can
@@ -15,14 +16,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.class_digits import fold_digits, template_numbers
+from linkscore_scoring.site.class_modifiers import modifiers
 from linkscore_scoring.site.states import State
 
 _ELEMENT, _TOKEN = "\n", " "
+_REMEMBERED = 20_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class ClassPathFilter:
     token_pages: Mapping[str, int]
     numbered: frozenset[str]
     paths: frozenset[str]
+    _settled: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def bag(self, trie: PathTrie) -> dict[str, int]:
         """Return the filtered bag: path -> displayed leaves; cost O(nodes x depth), more for unseen paths."""
@@ -52,12 +56,14 @@ class ClassPathFilter:
         return bag
 
     def _settle(self, path: str) -> str:
-        while path not in self.paths:
-            shorter = drop_rarest(path, self.token_pages)
-            if shorter is None:
-                return path
-            path = shorter
-        return path
+        settled = self._settled.get(path)
+        if settled is None:
+            shorter = None if path in self.paths else drop_rarest(path, self.token_pages)
+            settled = path if shorter is None else self._settle(shorter)
+            if len(self._settled) >= _REMEMBERED:
+                self._settled.clear()
+            self._settled[path] = settled
+        return settled
 
     def to_state(self) -> State:
         """Return the filter as plain values."""
@@ -101,7 +107,8 @@ def fit_class_paths(
     threshold = max(min_pages, min_share * len(tries))
     numbered = template_numbers(tries, threshold)
     tokens = Counter(token for trie in tries for token in page_tokens(trie, numbered))
-    kept = {token: pages for token, pages in tokens.items() if pages >= threshold}
+    dropped = modifiers(tries, threshold, numbered)
+    kept = {token: n for token, n in tokens.items() if n >= threshold and token not in dropped}
     raw = [raw_bag(trie, kept, numbered) for trie in tries]
     learned = ClassPathFilter(kept, numbered, _frequent_paths(raw, kept, threshold))
     return learned, [_refold(bag, learned) for bag in raw]
@@ -166,12 +173,17 @@ def _element(tag: str, classes: set[str], tokens: Mapping[str, int]) -> str:
 
 def drop_rarest(path: str, tokens: Mapping[str, int]) -> str | None:
     """Return the path without its rarest token (ties: the first in alphabet); None if it has no token."""
-    elements = [element.split(_TOKEN) for element in path.split(_ELEMENT)]
-    held = {token for element in elements for token in element[1:]}
-    if not held:
+    if _TOKEN not in path:
         return None
+    elements = path.split(_ELEMENT)
+    held = {token for element in elements if _TOKEN in element for token in element.split(_TOKEN)[1:]}
     rarest = min(held, key=lambda token: (tokens.get(token, 0), token))
-    return _ELEMENT.join(_TOKEN.join([e[0], *(t for t in e[1:] if t != rarest)]) for e in elements)
+    return _ELEMENT.join(_without(element, rarest) if rarest in element else element for element in elements)
+
+
+def _without(element: str, token: str) -> str:
+    tag, *classes = element.split(_TOKEN)
+    return _TOKEN.join([tag, *(held for held in classes if held != token)])
 
 
 def readable(path: str) -> str:

@@ -14,13 +14,12 @@ come; the wildcard's id and all it counted stay as they were.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.site.states import State
+from linkscore_scoring.site.url_pattern_nodes import ROOT, Node, NodeStore
 from linkscore_scoring.site.url_tokens import ANY_QUERY, is_fixed, url_tokens, wildcard_of
 
-ROOT = 0
 _CANDIDATES = 32
 
 
@@ -45,16 +44,6 @@ class UrlPatternParams:
     max_nodes: int = 5_000
 
 
-@dataclass(slots=True)
-class _Node:
-    token: str
-    parent: int
-    count: int = 0
-    children: dict[str, int] = field(default_factory=dict)
-    variable: bool = False
-    candidates: dict[str, int] = field(default_factory=dict)
-
-
 class UrlPatterns:
     """Insert URL keys, ask for the pattern of any URL at several levels; every operation is O(slots of the
     URL).
@@ -67,9 +56,7 @@ class UrlPatterns:
 
     def __init__(self, params: UrlPatternParams | None = None) -> None:
         self.params = params or UrlPatternParams()
-        self._nodes: dict[int, _Node] = {ROOT: _Node("", -1)}
-        self._moved: dict[int, int] = {}
-        self._next = 1
+        self._nodes = NodeStore(self.params.max_nodes)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -98,6 +85,8 @@ class UrlPatterns:
                 break
             at = below
             path.append(at)
+            if self._nodes[at].token == ANY_QUERY:
+                break
         return path
 
     def pattern(self, key: str) -> str:
@@ -110,7 +99,7 @@ class UrlPatterns:
         while node.parent >= 0:
             tokens.append(node.token)
             node = self._nodes[node.parent]
-        return " ".join(reversed(tokens)).replace(" /", "/").replace(" ?", "?")
+        return " ".join(reversed(tokens)).replace(" /", "/").replace(" :", ":").replace(" ?", "?")
 
     def count(self, pattern_id: int) -> int:
         """Return how many inserted URLs passed the node an id stands for."""
@@ -118,9 +107,7 @@ class UrlPatterns:
 
     def resolve(self, pattern_id: int) -> int:
         """Return the id that now stands for an id given out earlier; the root for a forgotten one."""
-        while pattern_id in self._moved:
-            pattern_id = self._moved[pattern_id]
-        return pattern_id if pattern_id in self._nodes else ROOT
+        return self._nodes.resolve(pattern_id)
 
     def _enter(self, at: int, token: str) -> int | None:
         """Return the child of `at` for a slot value, made if needed; None when the tree is full."""
@@ -128,31 +115,23 @@ class UrlPatterns:
         if token in node.children:
             return node.children[token]
         if is_fixed(token) or not node.variable:
-            made = self._add(at, token)
+            made = self._nodes.add(at, token)
             if not is_fixed(token) and len(self._literals(node)) > self.params.max_values:
                 self._generalise(at)
                 return node.children.get(token, node.children.get(wildcard_of(token)))
             return made
         if self._promoted(node, token):
-            return self._add(at, token)
+            return self._nodes.add(at, token)
         wildcard = wildcard_of(token)
-        return node.children[wildcard] if wildcard in node.children else self._add(at, wildcard)
+        return node.children[wildcard] if wildcard in node.children else self._nodes.add(at, wildcard)
 
-    def _add(self, parent: int, token: str) -> int | None:
-        if len(self._nodes) >= self.params.max_nodes:
-            return None
-        new, self._next = self._next, self._next + 1
-        self._nodes[new] = _Node(token, parent)
-        self._nodes[parent].children[token] = new
-        return new
-
-    def _literals(self, node: _Node) -> list[str]:
+    def _literals(self, node: Node) -> list[str]:
         return [token for token in node.children if not is_fixed(token)]
 
     def _is_frequent(self, count: int, slot_count: int) -> bool:
         return count >= max(self.params.min_count, self.params.min_share * slot_count)
 
-    def _promoted(self, node: _Node, token: str) -> bool:
+    def _promoted(self, node: Node, token: str) -> bool:
         """Count a value of a variable slot (Misra-Gries, 32 counters); True when it has become frequent."""
         seen = node.candidates
         if token in seen or len(seen) < _CANDIDATES:
@@ -176,17 +155,17 @@ class UrlPatterns:
 
     def _rename_or_merge(self, child: int, at: int, wildcard: str) -> None:
         children = self._nodes[at].children
-        if wildcard not in children:
+        if wildcard == ANY_QUERY:
+            self._nodes.absorb(child)  # the values of unrelated query keys say nothing together
+        if wildcard in children:
+            self._merge(child, children[wildcard])
+        else:
             self._nodes[child].token = wildcard
             children[wildcard] = child
-        else:
-            self._merge(child, children[wildcard])
 
     def _merge(self, gone: int, kept: int) -> None:
         """Fold the subtree of `gone` into `kept`; both stand for values of the same slot."""
-        lost, node = self._nodes.pop(gone), self._nodes[kept]
-        self._moved[gone] = kept
-        self._bound_moved()
+        lost, node = self._nodes.remove(gone, kept), self._nodes[kept]
         node.count += lost.count
         for token, child in lost.children.items():
             if token in node.children:
@@ -200,17 +179,9 @@ class UrlPatterns:
         if not node.variable and len(self._literals(node)) > self.params.max_values:
             self._generalise(kept)
 
-    def _bound_moved(self) -> None:
-        if len(self._moved) > 4 * self.params.max_nodes:
-            del self._moved[next(iter(self._moved))]
-
     def to_state(self) -> State:
         """Return the tree as plain values."""
-        return {
-            "nodes": [[number, asdict(node)] for number, node in self._nodes.items()],
-            "moved": [list(pair) for pair in self._moved.items()],
-            "next": self._next,
-        }
+        return self._nodes.to_state()
 
     @classmethod
     def from_state(cls, state: State, params: UrlPatternParams | None = None) -> UrlPatterns:
@@ -222,10 +193,5 @@ class UrlPatterns:
             If a field is missing or malformed.
         """
         tree = cls(params)
-        try:
-            tree._nodes = {int(number): _Node(**fields) for number, fields in state["nodes"]}
-            tree._moved = {int(old): int(new) for old, new in state["moved"]}
-            tree._next = int(state["next"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"url pattern state: missing or malformed field {exc}") from exc
+        tree._nodes = NodeStore.from_state(state, tree.params.max_nodes)
         return tree

@@ -11,6 +11,7 @@ REST = "/**"
 ANY_QUERY = "?*"
 
 _DIGITS = re.compile(r"[0-9]+")
+_NAMESPACE = re.compile(r"[^\W\d]+")
 _EXTENSION = re.compile(r"\.[A-Za-z#]{1,5}$")
 
 
@@ -25,7 +26,7 @@ def url_tokens(key: str) -> list[str]:
         parts = urlsplit(key)
     except ValueError:
         return [_fold(key)]
-    segments = [f"/{_fold(unquote(segment))}" for segment in parts.path.split("/")[1:]]
+    segments = [token for segment in parts.path.split("/")[1:] for token in _segment_tokens(unquote(segment))]
     if len(segments) > MAX_SEGMENTS:
         segments = [*segments[:MAX_SEGMENTS], REST]
     return [parts.netloc.lower(), *segments, *_query_tokens(parts.query)]
@@ -35,16 +36,26 @@ def wildcard_of(token: str) -> str:
     """Return the wildcard a literal slot generalises to; it keeps the kind of slot and a file extension."""
     if token.startswith("?"):
         return ANY_QUERY
-    if token.startswith("/"):
+    if token[:1] in {"/", ":"}:
         extension = _EXTENSION.search(token)
-        return f"/*{extension.group()}" if extension else "/*"
+        return f"{token[0]}*{extension.group() if extension else ''}"
     name, equals, _ = token.partition("=")
     return f"{name}=*" if equals else "*"
 
 
 def is_fixed(token: str) -> bool:
     """Return whether a slot never generalises: it is a wildcard, a bare number, or empty."""
-    return token in {"/", "/#", REST} or token.endswith("=#") or token == wildcard_of(token)
+    return token in {"/", "/#", ":#", REST} or token.endswith("=#") or token == wildcard_of(token)
+
+
+def _segment_tokens(segment: str) -> list[str]:
+    """Return a path segment, cut after a namespace: ``Category:Ships`` is two slots, ``/Category`` and
+    ``:Ships``.
+    """
+    space, colon, name = segment.partition(":")
+    if colon and name and _NAMESPACE.fullmatch(space):
+        return [f"/{space}", f":{_fold(name)}"]
+    return [f"/{_fold(segment)}"]
 
 
 def _query_tokens(query: str) -> list[str]:

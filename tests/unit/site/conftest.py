@@ -37,12 +37,10 @@ def page() -> Build:
 
 @pytest.fixture
 def two_templates() -> list[PathTrie]:
-    """Ten pages of each of two templates, with one to ten texts in a paragraph they share."""
+    """Ten pages of each of two templates, posts with one to ten texts and lists with one to ten links."""
     pages = []
     for i in range(10):
-        more = ["html/body/p/text()"] * (i // 5)
-        pages.append(build("html/body/div.post/a", "html/body/div.post/text()", "html/body/h1/text()", *more))
-        pages.append(
-            build("html/body/ul.list/li/a", "html/body/ul.list/li/img", "html/body/h2/text()", *more)
-        )
+        post = ["html/body/div.post/a", *["html/body/div.post/text()"] * (i + 1), "html/body/h1/text()"]
+        index = [*["html/body/ul.list/li/a"] * (i + 1), "html/body/ul.list/li/img", "html/body/h2/text()"]
+        pages += [build(*post), build(*index)]
     return pages

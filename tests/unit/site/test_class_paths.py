@@ -7,6 +7,7 @@ import pytest
 
 from linkscore_scoring.site.bags import plain_bag
 from linkscore_scoring.site.class_digits import explained_share, template_numbers
+from linkscore_scoring.site.class_modifiers import modifiers
 from linkscore_scoring.site.class_paths import drop_rarest, fit_class_paths, readable
 
 
@@ -38,7 +39,7 @@ def test_rare_path_loses_its_rarest_token_until_it_is_frequent(page) -> None:
         page("html/div.x.y/text()", "html/p.y/img")
     ] * 2
     _, bags = fit_class_paths(tries)
-    # x is on 8 pages and y on 8: the tie goes to x, first in alphabet; html/div.y is on 2 pages only, so it goes on
+    # x and y are on 8 pages each: x goes first, by alphabet; html/div.y is on 2 pages only, so y goes too
     assert "html/div/text()" not in _printed(bags[0])
     assert _printed(bags[7]) == {"html/div/text()": 1, "html/p.y/img": 1}
 
@@ -81,3 +82,28 @@ def test_explained_share_is_one_for_pure_groups_and_near_zero_for_random_ones() 
     assert explained_share(rows, [range(5), range(5, 10)]) == pytest.approx(1.0)
     assert explained_share(rows, [range(0, 10, 2), range(1, 10, 2)]) < 0.1
     assert explained_share(rows[:5], [range(2), range(2, 5)]) == 0.0
+
+
+def _archive(page, kinds: str, paged: set[int]) -> list:
+    """Return pages of templates named by letters; page i of each is paged when i is in `paged`."""
+    return [
+        page(f"html/body.{kind}{f'.paged.{kind}-paged' if i in paged else ''}/p/text()")
+        for kind in kinds
+        for i in range(10)
+    ]
+
+
+def test_token_that_crosses_three_templates_is_a_modifier_and_so_are_its_parts(page) -> None:
+    tries = _archive(page, "abc", {0, 1, 2, 3, 4})
+    assert modifiers(tries, 4, ()) == {"paged", "a-paged", "b-paged", "c-paged"}
+
+
+def test_token_that_crosses_two_templates_or_covers_them_stays(page) -> None:
+    assert modifiers(_archive(page, "ab", {0, 1, 2, 3, 4}), 4, ()) == frozenset()
+    assert modifiers(_archive(page, "abc", set(range(10))), 4, ()) == frozenset()
+    assert modifiers(_archive(page, "abc", {0}), 4, ()) == frozenset()
+
+
+def test_modified_pages_share_the_paths_of_their_template(page) -> None:
+    _, bags = fit_class_paths(_archive(page, "abc", {0, 1, 2, 3, 4}))
+    assert bags[0] == bags[9] == {"html\nbody a\np\ntext()": 1}

@@ -23,6 +23,11 @@ def test_slots_of_a_url_go_from_host_to_sorted_query_values() -> None:
     assert url_tokens("http://A.org/x/12/?q=z&p=3") == ["a.org", "/x", "/#", "/", "?p&q", "p=#", "q=z"]
 
 
+def test_namespaces_of_wikis_are_slots_of_their_own() -> None:
+    assert url_tokens("http://w.org/wiki/User%3AAnn9")[1:] == ["/wiki", "/User", ":Ann#"]
+    assert url_tokens("http://w.org/at/12:30")[1:] == ["/at", "/#:#"]
+
+
 def test_deep_paths_and_broken_urls_still_have_slots() -> None:
     assert url_tokens("http://a.org" + "/d" * 40)[-1] == "/**"
     assert url_tokens("http://[broken/9") == ["http://[broken/#"]
