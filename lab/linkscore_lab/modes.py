@@ -53,7 +53,7 @@ def scored(policy: str, address: str, crawl: str, *, feedback: bool = False) -> 
 
 
 def crawl_id(name: str) -> str:
-    """Return `name` as the service wants it, 1 to 63 of ``a-z0-9_-``; its end, which tells names apart, is kept."""
+    """Return `name` as the service wants it, 1 to 63 of ``a-z0-9_-``; its end tells names apart: kept."""
     return re.sub(r"[^a-z0-9_-]", "-", name.lower())[-63:].lstrip("-_")
 
 
