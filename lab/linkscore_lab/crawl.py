@@ -73,6 +73,11 @@ class Crawl:
     stats: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def unscored(self) -> int:
+        """Links that went on in Scrapy's own order because the service gave no answer."""
+        return int(self.stats.get("linkscore/fallback", 0))
+
+    @property
     def pages_per_s(self) -> float:
         """Fetches per second of crawling, start-up not counted; 0 for an empty crawl."""
         seconds = self.fetches[-1].elapsed_s if self.fetches else 0.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from linkscore_lab.crawl import Mode
 from linkscore_lab.metrics import harvest_curve
 from linkscore_lab.modes import BREADTH_FIRST, make_mode, with_settings
 from linkscore_lab.picture import draw_harvest
-from linkscore_lab.report import Row, crawl_progress, crawl_table
+from linkscore_lab.report import Row, crawl_progress, print_rows
 from linkscore_lab.scoring_server import Service, own
 from linkscore_lab.scrapy_crawl.plan import Fetch
 from linkscore_lab.stage import DEMO_WANTED, Stage, demo_stage, warc_stage
@@ -82,14 +82,15 @@ def run_demo(
     """
     console = console or Console()
     out.mkdir(parents=True, exist_ok=True)
-    policies = (BREADTH_FIRST, *([policy] if isinstance(policy, str) else policy))
-    with _open_stage(warc, labels, seed, console) as stage:
+    policies = dict.fromkeys((BREADTH_FIRST, *([policy] if isinstance(policy, str) else policy)))
+    with ExitStack() as stack:
+        stage = _open_stage(warc, labels, seed, console, stack)
         wanted = stage.wanted(tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED)
         show = _Show(stage, wanted, stage.budget(budget), out, console)
-        with (service or own(out / "server.log"))() as address:
-            name = f"demo-{int(time.time())}"
-            modes = [make_mode(each, address, f"{name}-{each}", feedback=feedback) for each in policies]
-            return show.run([with_settings(mode, {"CONCURRENT_REQUESTS": concurrency}) for mode in modes])
+        address = stack.enter_context((service or own(out / "server.log"))())
+        name = f"demo-{int(time.time())}"
+        modes = [make_mode(each, address, f"{name}-{each}", feedback=feedback) for each in policies]
+        return show.run([with_settings(mode, {"CONCURRENT_REQUESTS": concurrency}) for mode in modes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +105,17 @@ class _Show:
 
     def run(self, modes: Sequence[Mode]) -> DemoResult:
         """Crawl in each mode, then print the table and draw the curves."""
+        n_pages = len(self.stage.survey.pages)
+        entry = self.stage.target.entry
+        self.console.print(f"{entry}: {n_pages:,} pages, {len(self.wanted):,} wanted", soft_wrap=True)
         rows, curves = [], {}
         for mode in modes:
             row, curve = self._crawl(mode)
             rows.append(row)
             curves[mode.name] = curve
-        title = f"{self.stage.name}: {self.budget:,} of {len(self.stage.survey.pages):,} pages"
+        title = f"{self.stage.name}: {self.budget:,} of {n_pages:,} pages"
         picture = draw_harvest(curves, len(self.wanted), title, self.out / "harvest.png")
-        self.console.print(crawl_table(rows, title))
+        print_rows(self.console, rows, title)
         self.console.print(f"harvest curves: {picture}", soft_wrap=True)
         return DemoResult(tuple(rows), picture)
 
@@ -130,8 +134,10 @@ class _Show:
         return row, harvest_curve([fetch.identity for fetch in crawl.fetches], self.wanted)
 
 
-@contextmanager
-def _open_stage(warc: Path | None, labels: Path | None, seed: int, console: Console) -> Iterator[Stage]:
+def _open_stage(
+    warc: Path | None, labels: Path | None, seed: int, console: Console, stack: ExitStack
+) -> Stage:
+    """Read the site in front of an audience; `stack` ends its server."""
     if warc is not None and labels is None:
         raise InvalidInput("is needed with a stored site, to know what was found", field="labels")
     with console.status("looking at the site") as status:
@@ -144,8 +150,4 @@ def _open_stage(warc: Path | None, labels: Path | None, seed: int, console: Cons
                 status.update(f"looking at the site: {seen:,} pages")
 
         opened = warc_stage(warc, labels, seen_page) if warc and labels else demo_stage(seed, seen_page)
-        stage = opened.__enter__()
-    try:
-        yield stage
-    finally:
-        opened.__exit__(None, None, None)
+        return stack.enter_context(opened)

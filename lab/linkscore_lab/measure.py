@@ -15,7 +15,7 @@ from rich.console import Console
 
 from linkscore_lab.labels import read_page_types
 from linkscore_lab.modes import BREADTH_FIRST, make_mode
-from linkscore_lab.report import Row, crawl_table
+from linkscore_lab.report import Row, print_rows
 from linkscore_lab.scoring_server import own, running
 from linkscore_lab.stage import Stage, warc_stage
 
@@ -90,7 +90,7 @@ def _measure_named(site: str, address: str, options: Any, console: Console) -> l
             for _, row in found:
                 rows.append(row)
                 results.append(_result(site, task, row, feedback=options.feedback))
-            console.print(crawl_table(rows, f"{site}: {task.name}, {task.budget:,} fetches"))
+            print_rows(console, rows, f"{site}: {task.name}, {task.budget:,} fetches")
     return results
 
 
@@ -120,6 +120,7 @@ def _result(site: str, task: Task, row: Row, *, feedback: bool) -> dict[str, Any
         **asdict(row.figures),
         "pages_per_s": round(row.pages_per_s, 1),
         "dropped": row.dropped,
+        "unscored": row.unscored,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,22 +34,27 @@ def scored(policy: str, address: str, crawl: str, *, feedback: bool = False) -> 
     address
         ``host:port`` of the service.
     crawl
-        Name of the crawl there; a new one starts without memory.
+        What to call the crawl there; a new name starts without memory.
     feedback
         Whether wanted pages yield an item, which the middleware reports.
     """
     return Mode(
         policy,
         {
-            "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkScoreSpiderMiddleware": 543},
-            "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
+            "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
+            "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
             "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
-            "LINKSCORE_ADDRESS": address,
-            "LINKSCORE_CRAWL": crawl,
+            "LINKSCORE_TARGET": address,
+            "LINKSCORE_CRAWL": crawl_id(crawl),
             "LINKSCORE_POLICY": policy,
         },
         feedback,
     )
+
+
+def crawl_id(name: str) -> str:
+    """Return `name` as the service wants it, 1 to 63 of ``a-z0-9_-``; its end tells names apart: kept."""
+    return re.sub(r"[^a-z0-9_-]", "-", name.lower())[-63:].lstrip("-_")
 
 
 def make_mode(policy: str, address: str, crawl: str, *, feedback: bool = False) -> Mode:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -33,12 +34,15 @@ class Row:
         Fetches per second of crawling.
     dropped
         Links dropped before the queue because no page answers them.
+    unscored
+        Links that came without a score where one was asked for: above 0, the row is not the policy's own.
     """
 
     name: str
     figures: Figures
     pages_per_s: float
     dropped: int
+    unscored: int = 0
 
 
 _HEADINGS = ("fetched", "valid\nratio", "recall", "early\narea", "duplicates", "pages/s", "links\ndropped")
@@ -56,6 +60,14 @@ def crawl_table(rows: Sequence[Row], title: str) -> Table:
         style = "bold" if row.figures.valid_ratio == best and len(rows) > 1 else None
         table.add_row(row.name, *_cells(row)[: None if dropped else -1], style=style)
     return table
+
+
+def print_rows(console: Console, rows: Sequence[Row], title: str) -> None:
+    """Print the table of `rows`, and a warning for each that is not what its name says."""
+    console.print(crawl_table(rows, title))
+    for row in rows:
+        if row.unscored:
+            console.print(f"{row.name}: {row.unscored:,} links came without a score", style="yellow")
 
 
 def crawl_progress() -> Progress:

@@ -84,9 +84,8 @@ class Stage:
         """Crawl the site once; return what came and its row of the table."""
         crawl = run_crawl(self.target, mode, budget, wanted=wanted, fetched=fetched, log=log)
         order = [fetch.identity for fetch in crawl.fetches]
-        return crawl, Row(
-            mode.name, figures(order, self.survey.pages, wanted), crawl.pages_per_s, crawl.dropped
-        )
+        found = figures(order, self.survey.pages, wanted)
+        return crawl, Row(mode.name, found, crawl.pages_per_s, crawl.dropped, crawl.unscored)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -10,13 +11,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from linkscore_lab import demo, modes
+from linkscore_lab import demo, measure, modes
 from linkscore_lab.child import Child, ChildFailed
 from linkscore_lab.crawl import Crawl, Mode, run_crawl
 from linkscore_lab.demo_site import DemoSite
-from linkscore_lab.page_facts import read_page
+from linkscore_lab.page_facts import PageFacts, read_page
 from linkscore_lab.scoring_server import running
 from linkscore_lab.stage import Stage, warc_stage
+from linkscore_lab.survey import Survey
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)
 LAST_IN_FIRST_OUT = Mode(
@@ -124,8 +126,40 @@ def test_the_demonstration_ends_with_a_table_and_a_picture(
     assert str(result.picture) in console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def test_the_bundled_site_is_crawled_at_its_own_address(tmp_path: Path) -> None:
+def test_the_bundled_site_is_crawled_at_its_own_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def labels_only(site: DemoSite, seen_page: object) -> Survey:
+        """Stand in for reading thousands of pages."""
+        return Survey({url: PageFacts((), (), url) for url in site.labels()}, site.labels())
+
+    monkeypatch.setattr("linkscore_lab.stage.survey_site", labels_only)
     result = demo.run_demo(
-        budget="10", policy=(), out=tmp_path, service=running("127.0.0.1:1"), console=Console(file=StringIO())
+        budget="30", policy=(), out=tmp_path, service=running("127.0.0.1:1"), console=Console(file=StringIO())
     )
-    assert [(row.name, row.figures.fetched, row.dropped) for row in result.rows] == [("breadth_first", 10, 0)]
+    (row,) = result.rows
+    assert (row.name, row.figures.fetched, row.figures.duplicates, row.dropped) == ("breadth_first", 30, 0, 0)
+    assert row.figures.recall > 0
+
+
+def test_measuring_writes_the_figures_of_each_site_task_and_policy(
+    archive: tuple[Path, Path], tmp_path: Path
+) -> None:
+    corpora, out = archive[0].parent, tmp_path / "figures.json"
+    types = (
+        "site\tpage_type\tuser_content\ttarget\ndemo\tthread\t1\t1\ndemo\tprofile\t1\t1\ndemo\ttag\t0\t0\n"
+    )
+    (corpora / "page_types.tsv").write_text(types)
+    asked = ["--corpora", str(corpora), "--sites", "demo", "--policies", "breadth_first", "--out", str(out)]
+    measure.main([*asked, "--budget", "15"])
+    (user_content,) = json.loads(out.read_text())
+    measure.main([*asked, "--target", "all"])
+    thread, profile = json.loads(out.read_text())
+    assert (user_content["task"], user_content["fetched"], user_content["n_wanted"]) == (
+        "user_content",
+        15,
+        18,
+    )
+    assert (thread["task"], thread["fetched"]) == ("thread", 12)
+    assert (profile["task"], profile["fetched"]) == ("profile", 6)
+    assert profile["valid_ratio"] == profile["recall"]

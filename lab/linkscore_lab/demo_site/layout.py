@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from html import escape
 from urllib.parse import urlencode
 
@@ -77,6 +78,7 @@ def paragraphs(texts: Iterable[str]) -> str:
     return "".join(f"<p>{escape(text)}</p>" for text in texts)
 
 
+@cache
 def _header() -> str:
     menu = "".join(f"<li>{link(path, text)}</li>" for path, text in _MENU)
     account = link("/login", "Log in", "button") + link("/register", "Register", "button primary")
@@ -86,6 +88,7 @@ def _header() -> str:
     )
 
 
+@cache
 def _footer() -> str:
     boards = "".join(f"<li>{link(f'/board/{slug(topic.name)}', topic.name)}</li>" for topic in TOPICS)
     legal = link("/help/rules", "Rules") + link("/help/privacy", "Privacy") + link("/help/contact", "Contact")

@@ -103,7 +103,7 @@ _FRAMES = (
     "The {adj} {thing} I bought {time} needs more care than the {thing2}.",
     "For {money} you get a {adj} {thing}, but do not expect the {thing2} to last.",
     "What worked for me was to {act} it {manner} and leave the {thing} alone for {number} {unit}.",
-    "{person_cap} swears by a {adj} {thing2}; I am not convinced, because mine {result}.",
+    "My {person} swears by a {adj} {thing2}; I am not convinced, because mine {result}.",
     "You could also {act} the {thing2} {manner}, then check whether the {thing} still {symptoms}.",
     "There is a {adj} photo of the {thing} in my album, taken {time} before I could {act} it.",
     "If the {thing} {symptoms} again, {act} the {thing2} and wait {number} {unit}.",
@@ -131,6 +131,7 @@ _TITLES = (
     "{thing_cap} or {thing2}: what to {act} first",
     "Help, my {thing} {symptoms}",
 )
+_SLOT = re.compile(r"\{(\w+)\}")
 _WORDS = {slot: tuple(words.split(", ")) for slot, words in _COMMON.items()}
 
 
@@ -155,15 +156,12 @@ def slug(text: str) -> str:
 
 
 def _fill(frame: str, rng: random.Random, topic: Topic) -> str:
-    words = {slot: rng.choice(choices) for slot, choices in _WORDS.items()}
     thing, thing2 = rng.sample(topic.things, 2)
-    person = f"My {words['person']}"
-    return frame.format(
-        **words,
-        act=rng.choice(topic.actions),
-        thing=thing,
-        thing2=thing2,
-        thing_cap=thing[0].upper() + thing[1:],
-        person_cap=person,
-        number=rng.randint(2, 99),
-    )
+    words = {
+        "act": rng.choice(topic.actions),
+        "thing": thing,
+        "thing2": thing2,
+        "thing_cap": thing[0].upper() + thing[1:],
+        "number": str(rng.randint(2, 99)),
+    }
+    return _SLOT.sub(lambda slot: words.get(slot[1]) or rng.choice(_WORDS[slot[1]]), frame)

@@ -87,6 +87,7 @@ class World:
         self.seed = seed
         self.members = [Member(_name(number), number) for number in range(n_members)]
         self.threads: list[Thread] = []
+        self._posts: dict[int, list[str]] = {}
         rng = random.Random(f"{seed} world")
         first_post = 1
         for number in range(1, n_threads + 1):
@@ -101,9 +102,15 @@ class World:
         return [thread for thread in reversed(self.threads) if thread.topic is topic]
 
     def post(self, thread: Thread, position: int) -> list[str]:
-        """Return the paragraphs of one post."""
-        rng = random.Random(f"{self.seed} post {thread.first_post + position}")
-        return [paragraph(rng, thread.topic, rng.randint(1, 4)) for _ in range(rng.choice((1, 1, 2, 3)))]
+        """Return the paragraphs of one post; written when first asked for."""
+        number = thread.first_post + position
+        if number not in self._posts:
+            rng = random.Random(f"{self.seed} post {number}")
+            n_paragraphs = rng.choice((1, 1, 2, 3))
+            self._posts[number] = [
+                paragraph(rng, thread.topic, rng.randint(1, 4)) for _ in range(n_paragraphs)
+            ]
+        return self._posts[number]
 
     def biography(self, member: Member) -> str:
         """Return what a member says about itself."""

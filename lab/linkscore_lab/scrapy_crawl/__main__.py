@@ -19,7 +19,7 @@ BASE_SETTINGS: dict[str, Any] = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
     "DOWNLOAD_DELAY": 0,
     "DOWNLOADER_MIDDLEWARES": {f"{_HERE}.components.BudgetMiddleware": 10},
-    "SPIDER_MIDDLEWARES": {f"{_HERE}.components.DropUnknownLinks": 10},
+    "SPIDER_MIDDLEWARES": {f"{_HERE}.components.DropUnknownLinks": 500},
     "REQUEST_FINGERPRINTER_CLASS": f"{_HERE}.components.IdentityFingerprinter",
     "HTTPERROR_ALLOW_ALL": True,
     "METAREFRESH_ENABLED": False,

@@ -49,7 +49,7 @@ class BudgetMiddleware:
 
 
 class DropUnknownLinks:
-    """Spider middleware nearest to the engine: drop links to pages that do not exist here, and count them.
+    """Spider middleware: drop links to pages that do not exist here, before anything queues them.
 
     Stats: ``lab/links`` (all that came), ``lab/dropped`` (of these, dropped).
     """

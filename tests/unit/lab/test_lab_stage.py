@@ -13,7 +13,7 @@ from linkscore_lab.measure import target_task, user_content_task
 from linkscore_lab.metrics import Figures
 from linkscore_lab.page_facts import PageFacts
 from linkscore_lab.picture import draw_harvest
-from linkscore_lab.report import Row, crawl_table
+from linkscore_lab.report import Row, print_rows
 from linkscore_lab.stage import Stage
 from linkscore_lab.survey import Survey
 from linkscore_scoring.errors import InvalidInput
@@ -53,7 +53,7 @@ def test_a_user_content_task_has_a_share_of_the_site() -> None:
 
 def rendered(*rows: Row) -> str:
     console = Console(file=StringIO(), width=80)
-    console.print(crawl_table(rows, "title"))
+    print_rows(console, rows, "title")
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
@@ -66,6 +66,11 @@ def test_the_table_fits_a_terminal_of_80_columns() -> None:
 
 def test_drops_are_left_out_where_there_were_none() -> None:
     assert "dropped" not in rendered(Row("x", Figures(1, 1.0, 1.0, 1.0, 1.0, 0, 1.0), 1.0, 0))
+
+
+def test_a_row_without_scores_is_pointed_out() -> None:
+    row = Row("harvest", Figures(1, 1.0, 1.0, 1.0, 1.0, 0, 1.0), 1.0, 0, unscored=1234)
+    assert "harvest: 1,234 links came without a score" in rendered(row)
 
 
 def test_the_picture_is_a_png_in_a_folder_made_for_it(tmp_path: Path) -> None:
