@@ -1,0 +1,83 @@
+"""The table a comparison of crawls ends with, and the bar that shows one running."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+
+from linkscore_lab.metrics import Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One crawl in the table.
+
+    Attributes
+    ----------
+    name
+        What was crawled and in which order.
+    figures
+        What it achieved.
+    pages_per_s
+        Fetches per second of crawling.
+    dropped
+        Links dropped before the queue because no page answers them.
+    """
+
+    name: str
+    figures: Figures
+    pages_per_s: float
+    dropped: int
+
+
+_HEADINGS = ("fetched", "valid\nratio", "recall", "early\narea", "duplicates", "pages/s", "links\ndropped")
+
+
+def crawl_table(rows: Sequence[Row], title: str) -> Table:
+    """Return the table of `rows`; the best valid ratio is bold, drops are shown when there were any."""
+    dropped = any(row.dropped for row in rows)
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("order", no_wrap=True)
+    for heading in _HEADINGS if dropped else _HEADINGS[:-1]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    best = max((row.figures.valid_ratio for row in rows), default=0.0)
+    for row in rows:
+        style = "bold" if row.figures.valid_ratio == best and len(rows) > 1 else None
+        table.add_row(row.name, *_cells(row)[: None if dropped else -1], style=style)
+    return table
+
+
+def crawl_progress() -> Progress:
+    """Return the progress display of a crawl: its task has a field ``found``."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("[green]{task.fields[found]} wanted"),
+        TimeElapsedColumn(),
+    )
+
+
+def _cells(row: Row) -> list[str]:
+    f = row.figures
+    return [
+        f"{f.fetched:,}",
+        f"{f.valid_ratio:.3f}",
+        f"{f.recall:.3f}",
+        f"{f.early_area:.3f}",
+        f"{f.duplicates:,}",
+        f"{row.pages_per_s:.0f}",
+        f"{row.dropped:,}",
+    ]

@@ -1,0 +1,85 @@
+"""What the parent tells a crawl process, and what the crawl reports back: both as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlPlan:
+    """One crawl.
+
+    Attributes
+    ----------
+    entry
+        URL of the first request.
+    budget
+        Pages to download; the crawl stops exactly there, or earlier when nothing is left.
+    via
+        Address of the server that answers for a stored site, ``http://127.0.0.1:PORT``. Empty: ask the
+        URL's own host.
+    known
+        Path of a text file with one identity a line: links to anything else are dropped and counted. Empty:
+        only links that leave the entry's host are.
+    rewards
+        Path of a text file with one identity a line: these pages yield an item, the feedback of a real
+        extraction. Empty: no page yields anything.
+    settings
+        Extra Scrapy settings: the mode of the crawl.
+    """
+
+    entry: str
+    budget: int
+    via: str = ""
+    known: str = ""
+    rewards: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def dumps(self) -> str:
+        """Return the plan as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loads(cls, text: str) -> CrawlPlan:
+        """Return the plan that `dumps` wrote."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """One downloaded page, in crawl order.
+
+    Attributes
+    ----------
+    url
+        Final URL.
+    identity
+        What the metrics compare.
+    status
+        HTTP status; 0 when the download failed.
+    elapsed_s
+        Seconds since the crawl began.
+    """
+
+    url: str
+    identity: str
+    status: int
+    elapsed_s: float
+
+    def dumps(self) -> str:
+        """Return the fetch as one line of JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loads(cls, text: str) -> Fetch:
+        """Return the fetch that `dumps` wrote."""
+        return cls(**json.loads(text))
+
+
+def read_identities(path: str) -> frozenset[str]:
+    """Return the lines of the file `path`."""
+    return frozenset(Path(path).read_text(encoding="utf-8").splitlines())

@@ -1,0 +1,81 @@
+"""What the lab means by a site: something that answers URLs, with a label for each page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+from urllib.parse import urljoin
+
+from w3lib.url import canonicalize_url
+
+
+class Reply(NamedTuple):
+    """One HTTP answer, before it is put on a wire."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def is_redirect(self) -> bool:
+        """Whether the answer sends the crawler on to its ``Location``."""
+        return 300 <= self.status < 400 and "Location" in self.headers
+
+
+class Site(Protocol):
+    """A site the lab can serve, survey and crawl.
+
+    Attributes
+    ----------
+    entry
+        Absolute URL where a crawl starts.
+    """
+
+    @property
+    def entry(self) -> str: ...
+
+    def respond(self, url: str) -> Reply:
+        """Answer a GET for an absolute URL; an unknown one is a 404, never an exception."""
+        ...
+
+    def labels(self) -> Mapping[str, str]:
+        """Page type of each labelled page, by `identity` of its URL."""
+        ...
+
+
+@lru_cache(maxsize=1 << 18)
+def identity(url: str) -> str:
+    """Return what makes two URLs the same page: w3lib's canonical form without fragment.
+
+    Request the raw URL, compare the identity. Raises ``ValueError`` for a URL that cannot be parsed.
+    """
+    return str(canonicalize_url(url, keep_fragments=False))
+
+
+def resolve(base: str, href: str) -> str | None:
+    """Return `href` of a page at `base` as an absolute http(s) URL; None when it names nothing to crawl."""
+    try:
+        url = urljoin(base, href.strip())
+    except ValueError:
+        return None
+    return url if url.startswith(("http://", "https://")) else None
+
+
+def identity_or_none(url: str) -> str | None:
+    """Return `identity`, or None for a URL that cannot be parsed."""
+    try:
+        return identity(url)
+    except ValueError:
+        return None
+
+
+def follow(site: Site, url: str, limit: int = 10) -> tuple[str, Reply]:
+    """Fetch `url` from `site` through at most `limit` redirects; return the final URL and its answer."""
+    reply = site.respond(url)
+    for _ in range(limit):
+        target = resolve(url, reply.headers["Location"]) if reply.is_redirect else None
+        if target is None:
+            break
+        url, reply = target, site.respond(target)
+    return url, reply

@@ -1,0 +1,102 @@
+"""What a crawl is set up with, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from linkscore_scoring.errors import CorruptState, InvalidInput, LinkscoreError
+from linkscore_scoring.policies.base import Params, make_params
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.config import LearningConfig, SiteBounds
+
+Scope = Literal["host", "domain", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice:
+    """A policy by name, with the parameters that differ from their defaults."""
+
+    name: str = "harvest"
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def checked(self) -> Params:
+        """Return the complete parameters.
+
+        Raises
+        ------
+        NotFound
+            If no policy has this name.
+        InvalidParams
+            If a parameter is unknown or out of range.
+        """
+        return make_params(policy_class(self.name), dict(self.params))
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlConfig:
+    """Configuration of a crawl; see `Crawl` in the wire contract for meaning and limits."""
+
+    name: str
+    policy: PolicyChoice = field(default_factory=PolicyChoice)
+    extra_policies: tuple[PolicyChoice, ...] = ()
+    scope: Scope = "host"
+    learning: LearningConfig = field(default_factory=LearningConfig)
+    bounds: SiteBounds = field(default_factory=SiteBounds)
+    observe_only: bool = False
+    seed: int = 0
+    create_time_s: float = 0.0
+
+    def check(self) -> None:
+        """Refuse a configuration that cannot work.
+
+        Raises
+        ------
+        InvalidInput
+            With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`.
+        NotFound
+            If a policy is not registered.
+        """
+        problems = [*_problems("policy", self.policy)]
+        for i, choice in enumerate(self.extra_policies):
+            problems += _problems(f"extra_policies[{i}]", choice)
+        problems += self.learning.problems("learning")
+        if problems:
+            raise InvalidInput(problems)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the configuration as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> CrawlConfig:
+        """Rebuild a configuration.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or unknown.
+        """
+        try:
+            return cls(
+                **{
+                    **state,
+                    "policy": PolicyChoice(**state["policy"]),
+                    "extra_policies": tuple(PolicyChoice(**choice) for choice in state["extra_policies"]),
+                    "learning": LearningConfig(**state["learning"]),
+                    "bounds": SiteBounds(**state["bounds"]),
+                }
+            )
+        except (KeyError, TypeError) as exc:
+            raise CorruptState(f"crawl configuration: missing or malformed field {exc}") from exc
+
+
+def _problems(prefix: str, choice: PolicyChoice) -> list[Any]:
+    try:
+        choice.checked()
+    except InvalidInput as exc:
+        return list(exc.under(f"{prefix}.{choice.name}").problems)
+    except LinkscoreError as exc:
+        return list(InvalidInput(str(exc), field=prefix, reason="UNKNOWN_POLICY").problems)
+    return []

@@ -1,0 +1,133 @@
+"""The events of a crawl: everything that ever changes its state, as plain values for the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgpack
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.features.types import Links, PageFeatures, PathTrie
+
+
+@dataclass(frozen=True, slots=True)
+class PageFetched:
+    """A page was fetched, or a fetch failed (`features` is None).
+
+    `url` is the final URL, `requested_key` the identity of the URL asked for, `now_s` the fetch time in seconds since
+    the epoch.
+    """
+
+    event_id: str
+    site: str
+    url: str
+    requested_key: str
+    status_code: int
+    fetch_error: str
+    ticket: bytes
+    now_s: float
+    features: PageFeatures | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackGiven:
+    """Extraction found a page worth `reward` in [0, 1]; named by identity `key`, by `ticket`, or both."""
+
+    event_id: str
+    site: str
+    key: str
+    ticket: bytes
+    reward: float
+    now_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LearningRequested:
+    """Somebody asked to learn a site now."""
+
+    site: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelActivated:
+    """A model learned beside the request path becomes active.
+
+    It is in the log as a whole, not only by digest: recovery then needs no relearning and does not depend on the
+    numerical libraries installed.
+    """
+
+    site: str
+    built_from_seq: int
+    digest: str
+    learned: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChanged:
+    """The crawl was created (first event of every log) or changed."""
+
+    config: dict[str, Any]
+
+
+Event = PageFetched | FeedbackGiven | LearningRequested | ModelActivated | ConfigChanged
+
+_KINDS: dict[int, type[Event]] = {
+    1: ConfigChanged,
+    2: PageFetched,
+    3: FeedbackGiven,
+    4: LearningRequested,
+    5: ModelActivated,
+}
+_NUMBERS = {kind: number for number, kind in _KINDS.items()}
+
+
+def encode(event: Event) -> bytes:
+    """Return an event as bytes; cost O(links)."""
+    if isinstance(event, PageFetched):
+        values = [getattr(event, name) for name in PageFetched.__slots__]
+        values[-1] = _plain(event.features) if event.features is not None else None
+    else:
+        values = [getattr(event, name) for name in type(event).__slots__]
+    packed: bytes = msgpack.packb([_NUMBERS[type(event)], values])
+    return packed
+
+
+def decode(raw: bytes) -> Event:
+    """Return the event of some bytes.
+
+    Raises
+    ------
+    CorruptState
+        If they are not an event.
+    """
+    try:
+        number, values = msgpack.unpackb(raw, strict_map_key=False)
+        kind = _KINDS[number]
+        if kind is PageFetched and values[-1] is not None:
+            values[-1] = _features(values[-1])
+        return kind(*values)
+    except (ValueError, KeyError, TypeError, msgpack.UnpackException) as exc:
+        raise CorruptState(f"event: {exc}") from exc
+
+
+def _plain(features: PageFeatures) -> dict[str, Any]:
+    links = features.links
+    plain = {name: getattr(features, name) for name in PageFeatures.__slots__}
+    plain["paths"] = [getattr(features.paths, name) for name in PathTrie.__slots__]
+    differing = {i: key for i, (key, url) in enumerate(zip(links.keys, links.urls, strict=True)) if key != url}
+    plain["links"] = {name: getattr(links, name) for name in Links.__slots__ if name != "keys"}
+    plain["links"]["keys"] = differing
+    return plain
+
+
+def _features(plain: dict[str, Any]) -> PageFeatures:
+    links = plain["links"]
+    keys = list(links["urls"])
+    for i, key in links["keys"].items():
+        keys[i] = key
+    return PageFeatures(
+        **{**plain, "paths": PathTrie(*plain["paths"]), "links": Links(**{**links, "keys": keys})}
+    )
+
+

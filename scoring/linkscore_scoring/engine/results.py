@@ -1,0 +1,86 @@
+"""What the engine answers, as plain columns; the server turns them into messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.policies.base import Explanation
+from linkscore_scoring.site.links import PageObservation
+
+
+@dataclass(slots=True)
+class ScoredLinks:
+    """Scores of a list of links.
+
+    Attributes
+    ----------
+    scores
+        (n_links,) float64 in [0, 1].
+    bucket_names, buckets
+        Distinct buckets, and the index of each link's.
+    ticket_values, tickets
+        Distinct tickets, and the index of each link's; empty where none are written.
+    verdicts
+        1 FOLLOW, 2 SKIP, 0 no advice; None if no link has any.
+    in_scope
+        Per link, or None if all are.
+    priorities
+        Encoded priorities, None if not asked for.
+    stage
+        Lowest stage of the sites involved.
+    """
+
+    scores: NDArray[np.float64]
+    bucket_names: list[str] = field(default_factory=list)
+    buckets: list[int] = field(default_factory=list)
+    ticket_values: list[bytes] = field(default_factory=list)
+    tickets: list[int] = field(default_factory=list)
+    verdicts: list[int] | None = None
+    in_scope: list[bool] | None = None
+    priorities: NDArray[np.float64] | None = None
+    stage: int = 0
+
+
+@dataclass(slots=True)
+class Suggestion:
+    """A page the model would like fetched."""
+
+    url: str
+    reason: str
+    urgency: float
+
+
+@dataclass(slots=True)
+class PageOutcome:
+    """What became of a page event."""
+
+    seq: int
+    site: str
+    duplicate: bool
+    observation: PageObservation | None
+    stage: int
+    revision: int
+    policy: str
+    links: ScoredLinks
+    suggestions: list[Suggestion] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class LinkExplained:
+    """Why one link has its score."""
+
+    score: float
+    bucket: str
+    explanation: Explanation
+    source: int
+    tag_path: str
+    stage: int
+
+
+def indexed(values: list[str]) -> tuple[list[str], list[int]]:
+    """Return the distinct values in order of first appearance, and each value's index among them."""
+    places = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    return list(places), [places[value] for value in values]

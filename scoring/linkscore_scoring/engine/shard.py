@@ -1,0 +1,92 @@
+"""One site of a crawl: its model, the policies that learn on it, and the scale of their scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkscore_scoring.encodings.scale import PriorityScale
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.learning import LearnedSite
+from linkscore_scoring.site.links import FeedbackObservation, PageObservation
+from linkscore_scoring.site.model import Fetch, SiteModel
+
+
+class SiteShard:
+    """A site with the policies of the crawl: the served one first, then those kept learning beside it."""
+
+    def __init__(self, model: SiteModel, config: CrawlConfig) -> None:
+        self.model = model
+        self._seed = config.seed
+        self._policies: dict[str, Policy] = {}
+        self._scales: dict[str, PriorityScale] = {}
+        self.configure(config)
+
+    def configure(self, config: CrawlConfig) -> None:
+        """Take over the crawl's policies; one that is kept keeps what it knows."""
+        choices = (config.policy, *config.extra_policies)
+        kept = self._policies
+        self._policies = {_key(c): kept.get(_key(c)) or self._make(c) for c in choices}
+        self.served = self._policies[_key(config.policy)]
+
+    def policy(self, choice: PolicyChoice | None) -> Policy:
+        """Return the policy that answers: the crawl's, one kept beside it, or one made for this question.
+
+        A policy made for the question reads the site model but has learned nothing of its own.
+        """
+        if choice is None:
+            return self.served
+        exact = self._policies.get(_key(choice))
+        if exact is not None:
+            return exact
+        by_name = [p for p in self._policies.values() if p.name == choice.name]
+        return by_name[0] if by_name and not choice.params else self._make(choice)
+
+    def scale_of(self, policy: Policy) -> PriorityScale:
+        """Return the scale of a policy's scores on this site."""
+        return self._scales.setdefault(policy.name, PriorityScale())
+
+    def observe(self, fetch: Fetch) -> PageObservation:
+        """Let the model, then every policy, learn from a fetch."""
+        observation = self.model.observe(fetch)
+        for policy in self._policies.values():
+            policy.observe(observation, self.model)
+        return observation
+
+    def activate(self, learned: LearnedSite) -> None:
+        """Make a learned model active and tell every policy."""
+        self.model.activate(learned)
+        for policy in self._policies.values():
+            policy.activated(self.model)
+
+    def feedback(self, event: FeedbackObservation) -> None:
+        """Let every policy learn from feedback."""
+        for policy in self._policies.values():
+            policy.feedback(event, self.model)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the site as plain values."""
+        return {
+            "model": self.model.to_state(),
+            "policies": {key: policy.to_state() for key, policy in self._policies.items()},
+            "scales": {name: scale.to_state() for name, scale in self._scales.items()},
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the site of `to_state`."""
+        self.model.load_state(state["model"])
+        for key, policy in self._policies.items():
+            policy.load_state(state["policies"][key])
+        for name, scale in state["scales"].items():
+            self._scales.setdefault(name, PriorityScale()).load_state(scale)
+
+    def _make(self, choice: PolicyChoice) -> Policy:
+        policy = policy_class(choice.name)(choice.checked(), seed=self._seed)
+        if self.model.templates is not None:
+            policy.activated(self.model)
+        return policy
+
+
+def _key(choice: PolicyChoice) -> str:
+    return f"{choice.name}{sorted(choice.params.items())}"

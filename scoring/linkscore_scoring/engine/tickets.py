@@ -1,0 +1,84 @@
+"""Tickets: the context of a link in a few opaque bytes that the crawler keeps with the URL."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER
+
+VERSION = 1
+_BODY = struct.Struct(">BQQQiHI")
+_MAC_BYTES = 8
+TICKET_BYTES = _BODY.size + _MAC_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Where a link was found.
+
+    Attributes
+    ----------
+    site
+        64-bit hash of the name of the site whose model scored the link; 0 if not known.
+    source
+        Identity hash of the page the link stands on; its cluster is looked up by it, so that tickets given out
+        before learning profit from it.
+    apath
+        64-bit id of the raw Apath.
+    cluster
+        Persistent cluster of the source page when the ticket was written, for sources that were forgotten.
+    depth
+        Clicks from a seed to the link's target, 0..65535.
+    revision
+        Revision of the site model that wrote the ticket.
+    """
+
+    site: int = 0
+    source: int = 0
+    apath: int = UNKNOWN_APATH
+    cluster: int = UNKNOWN_CLUSTER
+    depth: int = 0
+    revision: int = 0
+
+
+NO_TICKET = Ticket()
+
+
+class TicketBook:
+    """Writes and reads the tickets of one crawl.
+
+    Parameters
+    ----------
+    key
+        Secret of the store, at most 64 bytes; all servers over one store share it.
+    crawl
+        Name of the crawl; its tickets are foreign to every other.
+    """
+
+    def __init__(self, key: bytes, crawl: str) -> None:
+        self._key = blake2b(crawl.encode(), key=key, digest_size=32).digest()
+
+    def write(self, ticket: Ticket) -> bytes:
+        """Return the ticket as `TICKET_BYTES` (at most 64) bytes ending in a MAC of 8 bytes."""
+        body = _BODY.pack(
+            VERSION,
+            ticket.site,
+            ticket.source,
+            ticket.apath,
+            ticket.cluster,
+            min(ticket.depth, 65_535),
+            ticket.revision & 0xFFFFFFFF,
+        )
+        return body + self._mac(body)
+
+    def read(self, raw: bytes) -> Ticket | None:
+        """Return the ticket, or None if it is empty, damaged, of another version or of another crawl."""
+        if len(raw) != TICKET_BYTES or raw[0] != VERSION:
+            return None
+        body = raw[: _BODY.size]
+        return Ticket(*_BODY.unpack(body)[1:]) if self._mac(body) == raw[_BODY.size :] else None
+
+    def _mac(self, body: bytes) -> bytes:
+        return blake2b(body, key=self._key, digest_size=_MAC_BYTES).digest()

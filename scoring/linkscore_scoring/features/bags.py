@@ -1,0 +1,87 @@
+"""Bags of tag paths, and the normal forms of an Apath."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.features.types import PathTrie
+
+Step = tuple[str, tuple[str, ...]]
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def plain_bag(trie: PathTrie) -> dict[str, int]:
+    """Return the bag of XPaths of a page: element path without classes to the displayed leaves that end
+    there.
+
+    Cost O(nodes x depth). Source: Xu, Gao, Callan 2018, section 3.1.
+    """
+    return class_bag(trie, ())
+
+
+def class_bag(trie: PathTrie, keep: Callable[[str], bool] | Collection[str]) -> dict[str, int]:
+    """Return the bag of class-aware paths: every element with its kept class tokens, as ``div.post.odd``.
+
+    Parameters
+    ----------
+    trie
+        Paths of a page.
+    keep
+        Which class tokens count, as a set or a predicate; it is asked about tokens with digit runs as ``#``.
+    """
+    wanted = keep if callable(keep) else keep.__contains__
+    names: list[str] = []
+    bag: dict[str, int] = {}
+    for parent, step, leaves in zip(trie.parents, _steps(trie), trie.leaves, strict=True):
+        name = ".".join([step[0], *filter(wanted, step[1])])
+        path = name if parent < 0 else f"{names[parent]}/{name}"
+        names.append(path)
+        if leaves:
+            bag[path] = bag.get(path, 0) + leaves
+    return bag
+
+
+def leaf_steps(trie: PathTrie) -> list[tuple[tuple[Step, ...], int]]:
+    """Return every leaf path as its steps from the root, and the displayed leaves that end there.
+
+    A step is (tag, class tokens with digit runs as ``#``, distinct and sorted).
+    """
+    paths: list[tuple[Step, ...]] = []
+    for parent, step in zip(trie.parents, _steps(trie), strict=True):
+        paths.append((step,) if parent < 0 else (*paths[parent], step))
+    return [(path, leaves) for path, leaves in zip(paths, trie.leaves, strict=True) if leaves]
+
+
+def normal_tokens(classes: str) -> tuple[str, ...]:
+    """Return class tokens distinct, sorted, with every run of digits as ``#``."""
+    return tuple(sorted(set(_DIGITS.sub("#", classes).split())))
+
+
+def normalise_apath(raw: str) -> str:
+    """Return an Apath with normal class tokens: ``html/a[post-12 b b]`` is ``html/a[b post-#]``.
+
+    Source: Xu, Gao, Callan 2018, section 3.2. Difference: runs of digits become ``#``, which the paper does
+    not do.
+    """
+    path, found, classes = raw.removesuffix("]").partition("[")
+    return f"{path}[{' '.join(normal_tokens(classes))}]" if found else f"{path}[]"
+
+
+def apath_without_class(raw: str) -> str:
+    """Return the element path of an Apath: ``html/a[b]`` is ``html/a``."""
+    return raw.partition("[")[0]
+
+
+def apath_id(raw: str) -> int:
+    """Return the stable 64-bit id of a raw Apath; it outlives filters, which apply at look-up."""
+    return hash64(raw)
+
+
+def _steps(trie: PathTrie) -> list[Step]:
+    known: dict[str, tuple[str, ...]] = {}
+    for classes in trie.classes:
+        if classes not in known:
+            known[classes] = normal_tokens(classes)
+    return [(tag, known[classes]) for tag, classes in zip(trie.tags, trie.classes, strict=True)]

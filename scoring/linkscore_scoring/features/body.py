@@ -1,0 +1,202 @@
+"""From the bytes a crawler sends to the bytes of an HTML page: decompression within bounds, and what is no HTML."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+
+import brotli
+import zstandard
+
+from linkscore_scoring.errors import InvalidPage
+
+_GZIP_MAGIC = b"\x1f\x8b\x08"
+_BROTLI_OUTPUT_BYTES = 65_536
+# Four bytes of zstd may stand for 128 KB, and a call cannot be bounded: 256 bytes at a time are 8 MB at most.
+_ZSTD_CHUNK_BYTES = 256
+_ZSTD_WINDOW_BYTES = 1 << 23
+_SNIFF_BYTES = 1024
+_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/xhtml", "text/xhtml"})
+_UNKNOWN_TYPES = frozenset({"", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream"})
+_BINARY_MAGIC = (
+    b"%PDF-", b"%!PS-Adobe-", b"\x89PNG\r\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"BM", b"PK\x03\x04",
+    b"Rar!", b"OggS", b"ID3", b"\x7fELF", b"\x00\x00\x01\x00", b"II*\x00", b"MM\x00*", b"wOFF", b"wOF2",
+    b"RIFF",
+)  # fmt: skip
+_MARKUP = re.compile(rb"<(?:[a-zA-Z]|!doctype html|!--)", re.IGNORECASE)
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+
+
+def decompress(body: bytes, content_encoding: str = "", *, max_bytes: int) -> bytes:
+    """Undo the content encodings of a body, last applied first.
+
+    Parameters
+    ----------
+    body
+        Bytes as they came over the wire.
+    content_encoding
+        HTTP ``Content-Encoding``: ``gzip``, ``br``, ``zstd``, ``deflate``, ``identity``, or several by
+        commas. A gzip body without (or sent with an already undone) encoding is recognised by its first
+        bytes.
+    max_bytes
+        Bound of the result and of every step; reading stops there, so a bomb costs no memory.
+
+    Raises
+    ------
+    InvalidPage
+        Field ``body``, reason ``BODY_TOO_LARGE``, ``TRUNCATED_BODY``, ``CORRUPT_BODY`` or
+        ``UNKNOWN_ENCODING``.
+    """
+    encodings = [name.strip().lower() for name in content_encoding.split(",")]
+    for name in reversed(encodings):
+        body = _decoder(name)(body, max_bytes)
+    if body.startswith(_GZIP_MAGIC):
+        body = _gunzip(body, max_bytes)
+    return _identity(body, max_bytes)
+
+
+def is_html(body: bytes, content_type: str = "") -> bool:
+    """Say whether a page is to be parsed: HTML or XHTML by header, or by its first bytes when the header is
+    no help.
+
+    Bodies with the first bytes of a known binary format, or with NUL bytes (UTF-16 aside), are never parsed.
+    Source: WHATWG MIME Sniffing 7.1, with any start tag counted as a sign of HTML.
+    """
+    head = body[:_SNIFF_BYTES]
+    if _is_binary(head):
+        return False
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind in _HTML_TYPES:
+        return True
+    known = kind not in _UNKNOWN_TYPES and "/" in kind
+    return not known and (not head.strip() or _MARKUP.search(head.replace(b"\x00", b"")) is not None)
+
+
+def _is_binary(head: bytes) -> bool:
+    if head.startswith(_UTF16_MARKS):
+        return False
+    if head.startswith(_BINARY_MAGIC):
+        return True
+    nuls = head.count(0)
+    utf16_like = b"<\x00" in head or b"\x00<" in head
+    return nuls > len(head) // 100 and not utf16_like
+
+
+def _decoder(name: str) -> Callable[[bytes, int], bytes]:
+    try:
+        return _DECODERS[name]
+    except KeyError:
+        raise InvalidPage(
+            f"content encoding must be one of gzip, br, zstd, deflate, identity, got {name!r}",
+            field="body",
+            reason="UNKNOWN_ENCODING",
+        ) from None
+
+
+def _identity(body: bytes, max_bytes: int) -> bytes:
+    if len(body) > max_bytes:
+        raise _too_large(max_bytes)
+    return body
+
+
+def _gunzip(body: bytes, max_bytes: int) -> bytes:
+    """Inflate all gzip members; a body that is no gzip any more (the crawler undid it) passes through."""
+    if not body.startswith(_GZIP_MAGIC[:2]):
+        return body
+    parts: list[bytes] = []
+    left = max_bytes
+    while body.startswith(_GZIP_MAGIC[:2]):
+        part, body = _inflate(body, zlib.MAX_WBITS | 16, left, "gzip")
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _undeflate(body: bytes, max_bytes: int) -> bytes:
+    """Inflate zlib data, or raw deflate data as some servers send it."""
+    if not body:
+        return body
+    zlib_header = len(body) > 1 and body[0] & 0x0F == 8 and (body[0] << 8 | body[1]) % 31 == 0
+    wbits = zlib.MAX_WBITS if zlib_header else -zlib.MAX_WBITS
+    return _inflate(body, wbits, max_bytes, "deflate")[0]
+
+
+def _inflate(body: bytes, wbits: int, max_bytes: int, name: str) -> tuple[bytes, bytes]:
+    stream = zlib.decompressobj(wbits)
+    try:
+        data = stream.decompress(body, max_bytes + 1)
+    except zlib.error as error:
+        raise _corrupt(name, error) from None
+    if len(data) > max_bytes:
+        raise _too_large(max_bytes)
+    if not stream.eof:
+        raise _truncated(name)
+    return data, stream.unused_data
+
+
+def _unbrotli(body: bytes, max_bytes: int) -> bytes:
+    stream = brotli.Decompressor()
+    data = bytearray()
+    pending = body
+    try:
+        while True:
+            data += stream.process(pending, output_buffer_limit=_BROTLI_OUTPUT_BYTES)
+            if len(data) > max_bytes:
+                raise _too_large(max_bytes)
+            if stream.is_finished() or stream.can_accept_more_data():
+                break
+            pending = b""
+    except brotli.error as error:
+        raise _corrupt("br", error) from None
+    if not stream.is_finished():
+        raise _truncated("br")
+    return bytes(data)
+
+
+def _unzstd(body: bytes, max_bytes: int) -> bytes:
+    """Decompress all frames; a decompressor is made per call, since one shared between threads crashes."""
+    data = bytearray()
+    try:
+        while body:
+            body = _unzstd_frame(body, data, max_bytes)
+    except zstandard.ZstdError as error:
+        raise _corrupt("zstd", error) from None
+    return bytes(data)
+
+
+def _unzstd_frame(body: bytes, data: bytearray, max_bytes: int) -> bytes:
+    """Append one frame to `data` and return what follows it."""
+    stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).decompressobj()
+    for start in range(0, len(body), _ZSTD_CHUNK_BYTES):
+        end = start + _ZSTD_CHUNK_BYTES
+        data += stream.decompress(body[start:end])
+        if len(data) > max_bytes:
+            raise _too_large(max_bytes)
+        if stream.eof:
+            return stream.unused_data + body[end:]
+    raise _truncated("zstd")
+
+
+def _too_large(max_bytes: int) -> InvalidPage:
+    rule = f"decompressed body must have at most {max_bytes} bytes"
+    return InvalidPage(rule, field="body", reason="BODY_TOO_LARGE")
+
+
+def _truncated(name: str) -> InvalidPage:
+    return InvalidPage(f"truncated {name} body", field="body", reason="TRUNCATED_BODY")
+
+
+def _corrupt(name: str, error: Exception) -> InvalidPage:
+    return InvalidPage(f"corrupt {name} body: {error}", field="body", reason="CORRUPT_BODY")
+
+
+_DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
+    "": _identity,
+    "identity": _identity,
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _undeflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}

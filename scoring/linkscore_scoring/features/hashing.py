@@ -1,0 +1,10 @@
+"""Stable 64-bit hashes: the same in every process and on every machine, unlike Python's own."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+
+def hash64(text: str) -> int:
+    """Return an unsigned 64-bit hash of `text` (BLAKE2b of its UTF-8 bytes, 8 bytes, big endian)."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

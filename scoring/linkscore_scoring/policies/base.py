@@ -1,0 +1,172 @@
+"""What a policy is: parameters, knowledge, scores.
+
+A policy reads the site model, never changes it, and may keep knowledge of its own. `score` and `value` change nothing,
+so they may be asked at any time; `observe` and `feedback` are called once per event, in the order of the log.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
+from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
+from linkscore_scoring.site.model import SiteModel
+
+Scores = NDArray[np.float64]
+
+NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """Base of policy parameters: a frozen dataclass whose fields all have defaults."""
+
+    def problems(self) -> Iterator[FieldProblem]:
+        """Yield one problem for each field that is out of range."""
+        return iter(())
+
+
+@dataclass(slots=True)
+class Scored:
+    """Scores of a batch of links.
+
+    Attributes
+    ----------
+    scores
+        (n_links,) float64 in [0, 1], higher is better.
+    buckets
+        Bucket of each link, (n_links,): links of one bucket rise and fall together.
+    verdicts
+        `FOLLOW` or `SKIP` of each link, or None if the policy gives no advice.
+    """
+
+    scores: Scores
+    buckets: list[str]
+    verdicts: list[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One number behind a score, with its meaning in words."""
+
+    name: str
+    value: float
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a link has its score: one sentence and the numbers."""
+
+    summary: str
+    terms: list[Term]
+
+
+class Policy(ABC):
+    """A link scoring policy for one site of one crawl.
+
+    Class attributes: `name` (file name, oneof field of the contract), `Params`, `needs_learning` (scores come from a
+    fallback until the site is learned), `baseline` (may lose against random in the conformance suite).
+
+    Parameters
+    ----------
+    params
+        An instance of the class's `Params`.
+    seed
+        Seed of the crawl; every random draw is a function of it, the event sequence and what is drawn for.
+    """
+
+    name: ClassVar[str]
+    Params: ClassVar[type[Params]] = Params
+    needs_learning: ClassVar[bool] = False
+    baseline: ClassVar[bool] = False
+
+    def __init__(self, params: Any, *, seed: int = 0) -> None:
+        self.params = params
+        self.seed = seed
+
+    @abstractmethod
+    def score(self, links: LinkBatch, site: SiteModel) -> Scored:
+        """Score links; `(n_links,)` in, `(n_links,)` out, row by row independent."""
+
+    @abstractmethod
+    def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
+        """Return the value of buckets, (n_buckets,) float64 in [0, 1]; an unknown bucket has a modest value."""
+
+    @abstractmethod
+    def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
+        """Say why, one explanation per link."""
+
+    def observe(self, page: PageObservation, site: SiteModel) -> None:  # noqa: B027 - knowing nothing is fine
+        """Learn from one fetch; `site` has taken the page in already."""
+
+    def activated(self, site: SiteModel) -> None:  # noqa: B027
+        """Take note that a new model of the site became active, or that the policy was just made for a learned site."""
+
+    def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
+        """Learn from what extraction found."""
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what the policy knows as plain values (dict, list, str, int, float, bool, bytes)."""
+        return {}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the knowledge of `to_state`.
+
+        Raises
+        ------
+        CorruptState
+            If the state is not one of this policy.
+        """
+        if state:
+            raise CorruptState(f"{self.name}: unexpected state fields {sorted(state)}")
+
+
+def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
+    """Return the parameters of a policy from a mapping of field to value; fields left out keep their default.
+
+    Raises
+    ------
+    InvalidParams
+        Naming every unknown field and every field out of range.
+    """
+    known = {f.name for f in fields(policy.Params)}
+    unknown = [
+        FieldProblem(name, f"{policy.name} has no such parameter (it has: {', '.join(sorted(known)) or 'none'})")
+        for name in values
+        if name not in known
+    ]
+    if unknown:
+        raise InvalidParams(unknown)
+    params = policy.Params(**values)
+    problems = [*_type_problems(params), *_range_problems(params)]
+    if problems:
+        raise InvalidParams(problems)
+    return params
+
+
+def _type_problems(params: Params) -> list[FieldProblem]:
+    return [
+        FieldProblem(f.name, f"must be a finite number, got {value!r}")
+        for f in fields(params)
+        if isinstance(value := getattr(params, f.name), float) and not np.isfinite(value)
+    ]
+
+
+def _range_problems(params: Params) -> list[FieldProblem]:
+    try:
+        return list(params.problems())
+    except TypeError as exc:
+        return [FieldProblem("", f"a parameter has the wrong type: {exc}")]
+
+
+def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:
+    """Yield a problem if `value` is not in [low, high]."""
+    if not low <= value <= high:
+        yield FieldProblem(field, f"must be in [{low:g}, {high:g}], got {value!r}")

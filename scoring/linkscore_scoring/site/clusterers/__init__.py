@@ -1,0 +1,36 @@
+"""Page clusterers, one a file, found by name."""
+
+from __future__ import annotations
+
+from linkscore_scoring.errors import InvalidParams
+from linkscore_scoring.site.clusterers.base import OUTLIER, Clusterer, Clustering, ClusterModel
+from linkscore_scoring.site.clusterers.cosine_linkage import CosineLinkage
+from linkscore_scoring.site.clusterers.dbscan import Dbscan
+
+CLUSTERERS: dict[str, type[Clusterer]] = {kind.name: kind for kind in (CosineLinkage, Dbscan)}
+DEFAULT = CosineLinkage.name
+
+
+def clusterer_named(name: str) -> type[Clusterer]:
+    """Return the clusterer class of this name.
+
+    Raises
+    ------
+    InvalidParams
+        If no clusterer has the name.
+    """
+    if name not in CLUSTERERS:
+        names = ", ".join(sorted(CLUSTERERS))
+        raise InvalidParams(f"must be one of {names}, got {name!r}", field="clusterer")
+    return CLUSTERERS[name]
+
+
+__all__ = [
+    "CLUSTERERS",
+    "DEFAULT",
+    "OUTLIER",
+    "ClusterModel",
+    "Clusterer",
+    "Clustering",
+    "clusterer_named",
+]

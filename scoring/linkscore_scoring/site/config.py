@@ -1,0 +1,52 @@
+"""How sites are learned, and the bounds of what is kept of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkscore_scoring.errors import FieldProblem
+
+MAX_SAMPLE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class LearningConfig:
+    """How templates are learned.
+
+    Attributes
+    ----------
+    clusterer
+        ``cosine_linkage`` (default) or ``dbscan``.
+    sample_pages
+        Distinct pages before the first learning; relearning follows at 2, 4 and 8 times as many, then on drift.
+    max_sample_pages
+        Distinct pages kept for learning.
+    paper
+        The rules of Xu 2018 where ours differ: literal eps, navigation table frozen after the first learning.
+    """
+
+    clusterer: str = "cosine_linkage"
+    sample_pages: int = 200
+    max_sample_pages: int = MAX_SAMPLE
+    paper: bool = False
+
+    def problems(self, prefix: str) -> list[FieldProblem]:
+        """Return one problem for each field out of range."""
+        found = []
+        if not 8 <= self.sample_pages <= MAX_SAMPLE:
+            found.append(FieldProblem(f"{prefix}.sample_pages", f"must be in [8, {MAX_SAMPLE}], got {self.sample_pages}"))
+        if not self.sample_pages <= self.max_sample_pages <= MAX_SAMPLE:
+            rule = f"must be in [sample_pages, {MAX_SAMPLE}], got {self.max_sample_pages}"
+            found.append(FieldProblem(f"{prefix}.max_sample_pages", rule))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SiteBounds:
+    """Most of each thing that is kept per site; what goes beyond degrades to the fallbacks, never to an error."""
+
+    links: int = 200_000
+    contexts: int = 4
+    blocks: int = 500_000
+    apaths: int = 20_000
+    arms: int = 20_000

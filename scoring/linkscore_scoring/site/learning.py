@@ -1,0 +1,153 @@
+"""Learning a site: from a sample of pages to templates and a navigation table. Runs beside the request path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.site.clusterers import Clusterer, clusterer_named
+from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.site.identity import ClusterIdentities
+from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
+from linkscore_scoring.site.states import digest
+from linkscore_scoring.site.templates import SamplePage, TemplateModel, learn
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPage:
+    """A page kept for learning.
+
+    Attributes
+    ----------
+    seq
+        Sequence number of its event.
+    key, hash
+        Identity of the page's URL, as text and as 64-bit hash.
+    paths
+        Its tag paths.
+    links
+        For every distinct (Apath, target) of the page: Apath id, class-free Apath id, target's identity hash.
+    """
+
+    seq: int
+    key: str
+    hash: int
+    paths: PathTrie
+    links: list[tuple[int, int, int]]
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the page as plain values."""
+        return {"seq": self.seq, "key": self.key, "hash": self.hash, "paths": asdict(self.paths), "links": self.links}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> SampledPage:
+        """Rebuild a page."""
+        links = [(a, b, c) for a, b, c in state["links"]]
+        return cls(state["seq"], state["key"], state["hash"], PathTrie(**state["paths"]), links)
+
+
+@dataclass(frozen=True, slots=True)
+class LearningJob:
+    """Everything one learning needs; frozen, so that it may run in another thread or process.
+
+    `aliases` maps identity hashes of redirected URLs to those of the pages they led to.
+    """
+
+    site: str
+    built_from_seq: int
+    pages: list[SampledPage]
+    config: LearningConfig
+    previous: TemplateModel | None
+    identities: ClusterIdentities
+    aliases: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSite:
+    """What a learning produced; becomes the site's model when its event is applied."""
+
+    built_from_seq: int
+    templates: TemplateModel
+    navigation: NavigationTable
+    identities: ClusterIdentities
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the result as plain values."""
+        return {
+            "built_from_seq": self.built_from_seq,
+            "templates": self.templates.to_state(),
+            "navigation": self.navigation.to_state(),
+            "identities": asdict(self.identities),
+        }
+
+    def digest(self) -> str:
+        """Return the sha256 of the state."""
+        return digest(self.to_state())
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], config: LearningConfig) -> LearnedSite:
+        """Rebuild a result.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        try:
+            return cls(
+                int(state["built_from_seq"]),
+                TemplateModel.from_state(state["templates"]),
+                NavigationTable.from_state(state["navigation"], navigation_params(config)),
+                ClusterIdentities(**state["identities"]),
+            )
+        except (KeyError, TypeError) as exc:
+            raise CorruptState(f"learned site: missing or malformed field {exc}") from exc
+
+
+def run(job: LearningJob) -> LearnedSite:
+    """Learn a site; cost about a second for 1,000 pages, plus the first import of scipy or scikit-learn."""
+    learned = learn([SamplePage(page.key, page.paths) for page in job.pages], _clusterer(job.config))
+    identities = ClusterIdentities(**asdict(job.identities))
+    keys = [page.key for page in job.pages]
+    labels = [learned.sample[key] for key in keys]
+    old = job.previous.sample if job.previous else {}
+    templates = learned.renamed(identities.carry_over(old, keys, labels))
+    return LearnedSite(job.built_from_seq, templates, _navigation(job, templates), identities)
+
+
+def navigation_params(config: LearningConfig) -> NavigationParams:
+    """Return how the navigation table learns under a configuration."""
+    return NavigationParams(mode="paper") if config.paper else NavigationParams()
+
+
+def _clusterer(config: LearningConfig) -> Clusterer:
+    params: dict[str, Any] = {"eps_mode": "literal"} if config.paper and config.clusterer == "dbscan" else {}
+    return clusterer_named(config.clusterer, **params)
+
+
+def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
+    """Count the links of the sample and where those lead whose target is in the sample (eqs. 4 and 5)."""
+    table = NavigationTable(navigation_params(job.config))
+    clusters = {page.hash: templates.sample[page.key] for page in job.pages}
+    for alias, target in job.aliases.items():
+        if target in clusters:
+            clusters.setdefault(alias, clusters[target])
+    for page in job.pages:
+        source = clusters[page.hash]
+        observe_page_links(table, source, page.links)
+        for apath, classless, target in page.links:
+            if target in clusters and target != page.hash:
+                table.observe_destination(source, apath, classless, clusters[target])
+    if job.config.paper:
+        table.freeze()
+    return table
+
+
+def observe_page_links(table: NavigationTable, source: int, links: Sequence[tuple[int, int, int]]) -> None:
+    """Count the links of one page by Apath (eq. 4)."""
+    counts = Counter((apath, classless) for apath, classless, _ in links)
+    table.observe_links(source, [a for a, _ in counts], [c for _, c in counts], list(counts.values()))

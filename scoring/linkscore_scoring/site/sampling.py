@@ -1,0 +1,163 @@
+"""Pages to fetch first to learn a site: one link per anchor path of every page (Xu 2018, section 4.1)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.site.states import State
+
+Reason = Literal["one_per_apath", "unused_link"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A URL worth fetching for the sample.
+
+    Attributes
+    ----------
+    url
+        URL key.
+    apath
+        Apath it was seen under.
+    reason
+        ``one_per_apath``: drawn as the one link of an Apath of a page; ``unused_link``: those have run out,
+        so links that were not drawn are taken in turn.
+    """
+
+    url: str
+    apath: int
+    reason: Reason
+
+
+class SamplingPlan:
+    """Incremental sampling plan: report every fetched page with its in-site links, ask which URLs are next.
+
+    Of the URLs a page shows under one Apath, one that was never seen is drawn at random and queued (FIFO);
+    the others wait and are listed, one of each (page, Apath) in turn, once the queue is empty. A URL leaves
+    the plan when it is fetched (`mark_fetched`, `add_page`), whoever chose it.
+
+    Parameters
+    ----------
+    max_urls
+        Bound of the drawn URLs, and again of the waiting ones; further ones are not planned.
+    max_seen
+        URLs remembered as seen; when full, pages stop adding to the plan.
+
+    Notes
+    -----
+    `add_page` costs O(links), `plan(n)` O(n + fetched since). Source: Xu 2018, section 4.1. Differences from
+    the paper: URLs listed twice under one (page, Apath) count once; when every URL is seen nothing is queued;
+    after the queue is empty the unused URLs are drained round-robin, so the sample fills even on a small
+    site.
+    """
+
+    def __init__(self, *, max_urls: int = 50_000, max_seen: int = 200_000) -> None:
+        self.max_urls = max_urls
+        self.max_seen = max_seen
+        self._queue: deque[tuple[str, int]] = deque()
+        self._waiting: list[tuple[int, list[str]]] = []
+        self._seen: dict[str, None] = {}
+        self._fetched: dict[str, None] = {}
+        self._held = 0
+
+    def add_page(self, url: str, links: Mapping[int, Sequence[str]], rng: np.random.Generator) -> None:
+        """Take note of a fetched page and its links.
+
+        Parameters
+        ----------
+        url
+            Key of the page (the final URL after redirects; report the requested one by `mark_fetched`).
+        links
+            Apath id -> keys of the in-site URLs under it, in document order.
+        rng
+            Source of the draws; the same pages in the same order with the same generator give the same plan.
+        """
+        self.mark_fetched([url])
+        for apath, urls in links.items():
+            fresh = [key for key in dict.fromkeys(urls) if key not in self._seen]
+            if fresh and len(self._queue) < self.max_urls and len(self._seen) < self.max_seen:
+                self._take(apath, fresh, int(rng.integers(len(fresh))))
+
+    def _take(self, apath: int, fresh: list[str], drawn: int) -> None:
+        chosen = fresh.pop(drawn)
+        self._seen[chosen] = None
+        self._queue.append((chosen, apath))
+        room = self.max_urls - self._held
+        if fresh and room > 0:
+            self._waiting.append((apath, fresh[:room]))
+            self._held += len(fresh[:room])
+
+    def mark_fetched(self, urls: Iterable[str]) -> None:
+        """Take URLs out of the plan: fetched, failed, or not wanted."""
+        for url in urls:
+            if len(self._fetched) < self.max_seen:
+                self._fetched[url] = None
+                self._seen[url] = None
+        self._drop_fetched()
+
+    def _drop_fetched(self) -> None:
+        while self._queue and self._queue[0][0] in self._fetched:
+            self._queue.popleft()
+
+    def plan(self, n: int) -> list[Planned]:
+        """Return the next `n` URLs to fetch, best first; asking does not change the plan."""
+        return list(islice(self._listing(), n))
+
+    def _listing(self) -> Iterator[Planned]:
+        listed: set[str] = set()
+        for url, apath in self._queue:
+            if url not in self._fetched:
+                listed.add(url)
+                yield Planned(url, apath, "one_per_apath")
+        for url, apath in self._drained():
+            if url not in self._fetched and url not in listed:
+                listed.add(url)
+                yield Planned(url, apath, "unused_link")
+
+    def _drained(self) -> Iterator[tuple[str, int]]:
+        """Yield the unused URLs round-robin over the (page, Apath) lists, oldest list first."""
+        cursors = [(apath, iter(urls)) for apath, urls in self._waiting]
+        while cursors:
+            alive = []
+            for apath, urls in cursors:
+                url = next(urls, None)
+                if url is not None:
+                    alive.append((apath, urls))
+                    yield url, apath
+            cursors = alive
+
+    def to_state(self) -> State:
+        """Return the plan as plain values."""
+        return {
+            "queue": [list(entry) for entry in self._queue],
+            "waiting": [[apath, list(urls)] for apath, urls in self._waiting],
+            "seen": list(self._seen),
+            "fetched": list(self._fetched),
+            "held": self._held,
+        }
+
+    @classmethod
+    def from_state(cls, state: State, *, max_urls: int = 50_000, max_seen: int = 200_000) -> SamplingPlan:
+        """Rebuild a plan under these bounds.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        plan = cls(max_urls=max_urls, max_seen=max_seen)
+        try:
+            plan._queue = deque((str(url), int(apath)) for url, apath in state["queue"])
+            plan._waiting = [(int(apath), list(urls)) for apath, urls in state["waiting"]]
+            plan._seen, plan._fetched = dict.fromkeys(state["seen"]), dict.fromkeys(state["fetched"])
+            plan._held = int(state["held"])
+        except (KeyError, TypeError, ValueError) as exc:
+            raise CorruptState(f"sampling state: missing or malformed field {exc}") from exc
+        return plan

@@ -1,0 +1,60 @@
+"""URLs cut into the slots of a pattern: host, path segments, query keys, one slot per query value."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit
+
+MAX_SEGMENTS = 12
+MAX_QUERY_KEYS = 8
+REST = "/**"
+ANY_QUERY = "?*"
+
+_DIGITS = re.compile(r"[0-9]+")
+_EXTENSION = re.compile(r"\.[A-Za-z#]{1,5}$")
+
+
+def url_tokens(key: str) -> list[str]:
+    """Return the slots of a URL key from coarse to fine, digit runs as ``#``.
+
+    ``http://a.org/x/12/?p=3&q=z`` gives ``a.org``, ``/x``, ``/#``, ``/``, ``?p&q``, ``p=#``, ``q=z``. Query
+    keys are sorted and distinct; path segments past 12 become ``/**``, query keys past 8 are left out. A URL
+    that cannot be split is one slot. Cost O(length).
+    """
+    try:
+        parts = urlsplit(key)
+    except ValueError:
+        return [_fold(key)]
+    segments = [f"/{_fold(unquote(segment))}" for segment in parts.path.split("/")[1:]]
+    if len(segments) > MAX_SEGMENTS:
+        segments = [*segments[:MAX_SEGMENTS], REST]
+    return [parts.netloc.lower(), *segments, *_query_tokens(parts.query)]
+
+
+def wildcard_of(token: str) -> str:
+    """Return the wildcard a literal slot generalises to; it keeps the kind of slot and a file extension."""
+    if token.startswith("?"):
+        return ANY_QUERY
+    if token.startswith("/"):
+        extension = _EXTENSION.search(token)
+        return f"/*{extension.group()}" if extension else "/*"
+    name, equals, _ = token.partition("=")
+    return f"{name}=*" if equals else "*"
+
+
+def is_fixed(token: str) -> bool:
+    """Return whether a slot never generalises: it is a wildcard, a bare number, or empty."""
+    return token in {"/", "/#", REST} or token.endswith("=#") or token == wildcard_of(token)
+
+
+def _query_tokens(query: str) -> list[str]:
+    if not query:
+        return []
+    pairs = (piece.partition("=") for piece in query.split("&") if piece)
+    values = {_fold(unquote(name)): _fold(unquote(value)) for name, _, value in pairs}
+    names = sorted(values)[:MAX_QUERY_KEYS]
+    return [f"?{'&'.join(names)}", *(f"{name}={values[name]}" for name in names)]
+
+
+def _fold(text: str) -> str:
+    return _DIGITS.sub("#", text)

@@ -1,0 +1,73 @@
+"""Budgets and wanted pages of a site, and how a comparison is shown."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from linkscore_lab.crawl import Target
+from linkscore_lab.measure import target_task, user_content_task
+from linkscore_lab.metrics import Figures
+from linkscore_lab.page_facts import PageFacts
+from linkscore_lab.picture import draw_harvest
+from linkscore_lab.report import Row, crawl_table
+from linkscore_lab.stage import Stage
+from linkscore_lab.survey import Survey
+from linkscore_scoring.errors import InvalidInput
+
+PAGES = {f"u{n}": PageFacts((), (), f"c{n}") for n in range(10)}
+STAGE = Stage("s", Target("http://s.test/"), Survey(PAGES, {"u0": "home", "u1": "thread", "u2": "thread"}))
+
+
+@pytest.mark.parametrize(("text", "budget"), [("25%", 2), ("100%", 10), ("7", 7), ("12.5%", 1)])
+def test_a_budget_is_a_share_rounded_down_or_a_number(text: str, budget: int) -> None:
+    assert STAGE.budget(text) == budget
+
+
+@pytest.mark.parametrize("text", ["", "0", "-3", "5%", "many", "%", "nan%", "1e400%"])
+def test_a_budget_of_no_page_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="budget: must be a share"):
+        STAGE.budget(text)
+
+
+def test_wanted_pages_are_those_of_the_types() -> None:
+    assert STAGE.wanted(["thread"]) == {"u1", "u2"}
+
+
+@pytest.mark.parametrize("types", [[], ["thread", "post"]])
+def test_types_the_site_has_not_are_refused(types: list[str]) -> None:
+    with pytest.raises(InvalidInput, match=r"relevant: must be page types of s \(home, thread\)"):
+        STAGE.wanted(types)
+
+
+def test_a_target_task_has_as_many_fetches_as_targets() -> None:
+    assert target_task(STAGE, "thread").budget == 2
+
+
+def test_a_user_content_task_has_a_share_of_the_site() -> None:
+    assert user_content_task(STAGE, ["thread"], "50%").budget == 5
+
+
+def rendered(*rows: Row) -> str:
+    console = Console(file=StringIO(), width=80)
+    console.print(crawl_table(rows, "title"))
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_table_fits_a_terminal_of_80_columns() -> None:
+    row = Row("breadth_first", Figures(12345, 0.6981, 0.69, 0.3456, 0.6412, 2930, 0.3), 102.4, 14239)
+    text = rendered(row, row)
+    for cell in ("12,345", "0.698", "0.346", "0.641", "2,930", "102", "14,239"):
+        assert cell in text
+
+
+def test_drops_are_left_out_where_there_were_none() -> None:
+    assert "dropped" not in rendered(Row("x", Figures(1, 1.0, 1.0, 1.0, 1.0, 0, 1.0), 1.0, 0))
+
+
+def test_the_picture_is_a_png_in_a_folder_made_for_it(tmp_path: Path) -> None:
+    path = draw_harvest({"a": [0, 1, 2], "b": []}, 2, "title", tmp_path / "new" / "h.png")
+    assert path.read_bytes().startswith(b"\x89PNG")

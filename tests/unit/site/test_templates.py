@@ -1,0 +1,68 @@
+"""Learned templates: statistics, persistent ids, digest, states."""
+
+from __future__ import annotations
+
+import msgpack
+import pytest
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.site.clusterers import CLUSTERERS, OUTLIER
+from linkscore_scoring.site.templates import SamplePage, TemplateModel, learn
+
+
+@pytest.fixture(params=sorted(CLUSTERERS))
+def model(request, two_templates) -> TemplateModel:
+    sample = [SamplePage(f"/{i}", trie) for i, trie in enumerate(two_templates)]
+    return learn(sample, CLUSTERERS[request.param]())
+
+
+def test_clusters_are_described(model) -> None:
+    assert [stats.size for stats in model.clusters] == [10, 10]
+    assert all(stats.example in model.sample for stats in model.clusters)
+    assert all(stats.dsim > 0.0 for stats in model.clusters)
+
+
+def test_top_paths_name_what_is_special(model) -> None:
+    assert any("h1" in path for path in model.clusters[0].top_paths)
+    assert not any("h2" in path or "li" in path for path in model.clusters[0].top_paths)
+
+
+def test_persistent_ids_replace_labels_everywhere(model, two_templates) -> None:
+    renamed = model.renamed({0: 40, 1: 7})
+    assert renamed.ids() == [40, 7]
+    assert renamed.classify(two_templates[:2]).tolist() == [40, 7]
+    assert renamed.sample["/0"] == 40
+
+
+def test_outliers_stay_outliers_under_any_ids(model, page) -> None:
+    assert model.renamed({0: 40, 1: 7}).classify([page("x/y/img")]).tolist() == [OUTLIER]
+
+
+def test_state_survives_bytes_and_classifies_alike(model, two_templates) -> None:
+    state = msgpack.unpackb(msgpack.packb(model.to_state()), strict_map_key=False)
+    again = TemplateModel.from_state(state)
+    assert again.digest() == model.digest()
+    assert again.classify(two_templates).tolist() == model.classify(two_templates).tolist()
+    assert again.clusters == model.clusters
+
+
+def test_learning_twice_gives_one_digest_and_other_pages_another(model, two_templates) -> None:
+    def digest(tries) -> str:
+        sample = [SamplePage(f"/{i}", trie) for i, trie in enumerate(tries)]
+        return learn(sample, CLUSTERERS[model.clusterer]()).digest()
+
+    assert digest(two_templates) == model.digest()
+    assert digest(two_templates[:-4]) != model.digest()
+
+
+@pytest.mark.parametrize("field", ["clusterer", "model", "clusters", "sample"])
+def test_state_without_a_field_is_refused(model, field) -> None:
+    state = model.to_state()
+    del state[field]
+    with pytest.raises(CorruptState):
+        TemplateModel.from_state(state)
+
+
+def test_state_of_an_unknown_clusterer_is_refused(model) -> None:
+    with pytest.raises(CorruptState):
+        TemplateModel.from_state({**model.to_state(), "clusterer": "kmeans"})
