@@ -1,0 +1,99 @@
+"""The settings a Scrapy project may make, read once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from linkscore._channel import DEFAULT_TARGET
+from linkscore.messages import Policy, policy_spec
+
+PREFIX = "LINKSCORE_"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings of a Scrapy crawl; each is `LINKSCORE_` and the upper-case name.
+
+    Attributes
+    ----------
+    target
+        `host:port` of the server.
+    observe_only
+        Send everything, change nothing: neither priorities nor order.
+    crawl
+        Id of the crawl on the server; empty means the spider's name.
+    policy
+        Name, or (name, parameters), that the crawl is to serve; None leaves it to the server.
+    timeout
+        Deadline of a call in seconds, > 0. A page waits no longer for its scores.
+    refresh
+        Fetches between two RankBuckets calls, >= 1.
+    token
+        Bearer token; empty for none.
+    tls
+        Whether to connect by TLS with the system's roots.
+    report_empty
+        Once the crawl has scraped an item, report pages without one as not wanted.
+    obey_skip
+        Drop links a filtering policy advises to skip, instead of only ordering them.
+    """
+
+    target: str = DEFAULT_TARGET
+    observe_only: bool = False
+    crawl: str = ""
+    policy: Policy | None = None
+    timeout: float = 5.0
+    refresh: int = 4
+    token: str = ""
+    tls: bool = False
+    report_empty: bool = True
+    obey_skip: bool = False
+
+    @classmethod
+    def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
+        """Read the settings of a project.
+
+        Raises
+        ------
+        ValueError
+            A `LINKSCORE_` setting is unknown or out of range; all problems are named at once.
+        """
+        known = {PREFIX + name.upper() for name in cls.__dataclass_fields__}
+        given = {name for name in settings if name.startswith(PREFIX)}
+        problems = [f"{name}: no such setting" for name in sorted(given - known)]
+        made = cls(
+            target=settings.get("LINKSCORE_TARGET", DEFAULT_TARGET),
+            observe_only=settings.getbool("LINKSCORE_OBSERVE_ONLY"),
+            crawl=settings.get("LINKSCORE_CRAWL") or crawl_id(spider_name),
+            policy=settings.get("LINKSCORE_POLICY"),
+            timeout=settings.getfloat("LINKSCORE_TIMEOUT", 5.0),
+            refresh=settings.getint("LINKSCORE_REFRESH", 4),
+            token=settings.get("LINKSCORE_TOKEN", ""),
+            tls=settings.getbool("LINKSCORE_TLS"),
+            report_empty=settings.getbool("LINKSCORE_REPORT_EMPTY", True),
+            obey_skip=settings.getbool("LINKSCORE_OBEY_SKIP"),
+        )
+        problems += made._problems()
+        if problems:
+            raise ValueError("; ".join(problems))
+        return made
+
+    def _problems(self) -> list[str]:
+        found = []
+        try:
+            policy_spec(self.policy)
+        except ValueError as e:
+            found.append(f"LINKSCORE_POLICY: {e}")
+        if self.timeout <= 0:
+            found.append(f"LINKSCORE_TIMEOUT: must be > 0, got {self.timeout}")
+        if self.refresh < 1:
+            found.append(f"LINKSCORE_REFRESH: must be >= 1, got {self.refresh}")
+        return found
+
+
+def crawl_id(name: str) -> str:
+    """Turn a spider's name into the id of a crawl: 1..63 of a-z, 0-9, `-` and `_`."""
+    clean = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).lstrip("-_")[:63]
+    return clean or "scrapy"

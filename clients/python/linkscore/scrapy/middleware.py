@@ -1,0 +1,141 @@
+"""The spider middleware: every response goes to the server, every Request comes out with its priority."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.reactor import is_asyncio_reactor_installed
+
+from linkscore.scrapy.engine import nudge, on_last_failure
+from linkscore.scrapy.reporter import Reporter
+from linkscore.scrapy.scorer import Scorer
+from linkscore.scrapy.session import Session
+from linkscore.scrapy.visits import Visit, failed_page, is_web, page_of, visit_of
+
+logger = logging.getLogger(__name__)
+
+#: A spider that yields many Requests gets them scheduled in groups of this size.
+GROUP = 500
+
+
+class LinkscoreMiddleware:
+    """Scores the links of a Scrapy crawl.
+
+    Put it below 50, next to the engine, so that it sees failed responses before they are filtered and
+    Requests after they are. Items pass at once; Requests wait for one answer of the server, at most
+    `LINKSCORE_TIMEOUT`. On any error they go on unscored, in Scrapy's own order, and `linkscore/fallback`
+    counts them.
+    """
+
+    def __init__(self, crawler: Any) -> None:
+        self._crawler = crawler
+        self._session = Session.of(crawler)
+        self._scorer = Scorer(self._session)
+        self._reporter = Reporter(self._session)
+        self._visits: WeakKeyDictionary[Any, Visit] = WeakKeyDictionary()
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Self:
+        """Make the middleware; without asyncio it is disabled and the crawl is as if it were not there."""
+        if not _has_asyncio():
+            raise NotConfigured("linkscore needs Scrapy's asyncio reactor, see TWISTED_REACTOR")
+        self = cls(crawler)
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._scraped, signals.item_scraped)
+        crawler.signals.connect(self._dropped, signals.item_dropped)
+        crawler.signals.connect(self._closed, signals.spider_closed)
+        return self
+
+    def process_spider_input(self, response: Any, spider: Any = None) -> None:
+        """Send the response; its scores are on their way while the spider reads it."""
+        self._visit(response)
+
+    def process_spider_exception(self, response: Any, exception: Exception, spider: Any = None) -> None:
+        """Send a response the spider never got or failed on: it was fetched all the same."""
+        self._visit(response)
+
+    async def process_spider_output(self, response: Any, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass items at once and Requests with their scores."""
+        visit = self._visit(response)
+        held: list[Any] = []
+        error: Exception | None = None
+        try:
+            async for thing in result:
+                if not isinstance(thing, Request):
+                    visit.handed_on += 1
+                    yield thing
+                    continue
+                held.append(thing)
+                if self._session.config.observe_only or len(held) >= GROUP:
+                    for request in await self._release(visit, held):
+                        yield request
+                    held = []
+        except Exception as e:  # what was yielded before it counts
+            error = e
+        for request in await self._release(visit, held):
+            yield request
+        self._finished(response, visit)
+        if error is not None:
+            raise error
+
+    async def _release(self, visit: Visit, requests: list[Any]) -> list[Any]:
+        if self._session.config.observe_only:
+            return requests
+        return await self._scorer.score(visit.answer, requests)
+
+    def _finished(self, response: Any, visit: Visit) -> None:
+        if not visit.handed_on and 200 <= response.status < 300:
+            self._reporter.empty(visit)
+        self._session.released.add(response.request)
+        nudge(self._crawler)
+
+    def _visit(self, response: Any) -> Visit:
+        visit = self._visits.get(response)
+        if visit is None:
+            visit = self._visits[response] = visit_of(response)
+            visit.ticket = visit.ticket or self._scorer.ticket(visit.url)
+            if is_web(visit.url):
+                page = page_of(visit, response)
+                visit.answer = self._session.start(self._scorer.ingest(page))
+        return visit
+
+    def _opened(self) -> None:
+        if not on_last_failure(self._crawler, self._fetch_failed):
+            logger.warning("linkscore cannot see failed fetches with this downloader")
+
+    def _fetch_failed(self, request: Any, exception: Exception, spider: Any = None) -> None:
+        if isinstance(exception, IgnoreRequest) or request.callback is NO_CALLBACK or not is_web(request.url):
+            return
+        self._session.count("failed")
+        self._session.start(self._scorer.ingest(failed_page(request, exception)))
+
+    def _scraped(self, response: Any) -> None:
+        visit = self._visits.get(response) if isinstance(response, Response) else None
+        if visit is not None:
+            self._reporter.scraped(visit)
+
+    def _dropped(self, response: Any) -> None:
+        visit = self._visits.get(response) if isinstance(response, Response) else None
+        if visit is not None:
+            self._reporter.dropped(visit)
+
+    async def _closed(self) -> None:
+        await self._session.drain()
+        await self._reporter.flush()
+        await self._session.close()
+
+
+def _has_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return bool(is_asyncio_reactor_installed())
+    return True

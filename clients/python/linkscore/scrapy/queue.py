@@ -1,0 +1,200 @@
+"""The scheduler priority queue: one queue per bucket, in the order of the buckets' values."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from scrapy import signals
+from scrapy.settings.default_settings import SCHEDULER_PRIORITY_QUEUE
+from scrapy.utils.misc import load_object
+
+from linkscore.scrapy.engine import flush_seen
+from linkscore.scrapy.frontier import Index, Room
+from linkscore.scrapy.links import Wait, waits_of
+from linkscore.scrapy.pace import Pace
+from linkscore.scrapy.ranking import Ranking
+from linkscore.scrapy.session import Session
+from linkscore.scrapy.shelf import DiskShelf, MemoryShelf, Shelf
+
+State = dict[str, Any]
+
+
+class BucketQueue:
+    """Pops from the bucket that is worth most now, first in, first out.
+
+    Requests without a bucket wait in the priority queue that is Scrapy's default. It goes first while it
+    holds a start request, a redirect or one the spider gave a positive priority, and last otherwise. With no
+    scored request waiting - the server is down, or only watches - the order is therefore Scrapy's own.
+
+    A URL found again while it waits also waits in the buckets it was found through then, at most four in all.
+    With `JOBDIR` the buckets are kept in one file that also survives a kill.
+    """
+
+    @classmethod
+    def from_crawler(
+        cls,
+        crawler: Any,
+        downstream_queue_cls: Any,
+        key: str,
+        startprios: State | Sequence[int] = (),
+        *,
+        start_queue_cls: Any = None,
+    ) -> Self:
+        """Make the queue, as Scrapy's scheduler does: once in memory, and once on disk with `JOBDIR`."""
+        return cls(crawler, downstream_queue_cls, key, startprios, start_queue_cls=start_queue_cls)
+
+    def __init__(
+        self,
+        crawler: Any,
+        downstream_queue_cls: Any,
+        key: str,
+        startprios: State | Sequence[int] = (),
+        *,
+        start_queue_cls: Any = None,
+    ) -> None:
+        state = _checked(startprios)
+        self._crawler = crawler
+        self._key = key
+        self._session = Session.of(crawler)
+        self._pace = Pace(crawler, self._session)
+        self._plain = load_object(SCHEDULER_PRIORITY_QUEUE).from_crawler(
+            crawler,
+            downstream_queue_cls,
+            f"{key}/plain" if key else "",
+            state.get("plain") or (),
+            start_queue_cls=start_queue_cls,
+        )
+        self._urgent: int = state.get("urgent", 0)
+        self._index, self._ranking = Index(), Ranking()
+        self._numbers = itertools.count(1)
+        self._shelf: Shelf = self._disk(key) if key else MemoryShelf()
+        self._session.queues.add(self)
+        crawler.signals.connect(self._seen_again, signals.request_dropped)
+
+    def _disk(self, key: str) -> DiskShelf:
+        places = self._crawler.settings.getint("CONCURRENT_REQUESTS")
+        shelf = DiskShelf(Path(key, "buckets.sqlite"), spider=self._crawler.spider, in_flight=2 * places)
+        values = shelf.values()
+        last = 0
+        for last, fingerprint, waits in shelf.entries():
+            self._index.push(last, fingerprint, waits)
+            for room, _ in waits:
+                self._ranking.add(room, values.get(room[0], 0.0))
+        self._numbers = itertools.count(last + 1)
+        return shelf
+
+    def __len__(self) -> int:
+        return len(self._index) + len(self._plain)
+
+    def buckets(self) -> Iterable[str]:
+        """Name the buckets that are not empty."""
+        return {bucket for bucket, _ in self._index.rooms()}
+
+    def reorder(self, values: Mapping[str, float]) -> None:
+        """Take over the values RankBuckets answered."""
+        self._ranking.refresh(values)
+        self._shelf.save(values)
+
+    def push(self, request: Any) -> None:
+        """Let a request wait; ValueError if it cannot be stored on disk."""
+        waits = [] if self._session.config.observe_only else waits_of(request)
+        if not waits:
+            self._plain.push(request)
+            self._urgent += _is_urgent(request)
+            return
+        number = next(self._numbers)
+        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        rooms = self._rooms(request, waits)
+        self._shelf.put(number, request, fingerprint, rooms)
+        if self._key:
+            flush_seen(self._crawler)
+        self._index.push(number, fingerprint, rooms)
+        self._rank(rooms, waits)
+
+    def _rooms(self, request: Any, waits: list[Wait]) -> list[tuple[Room, float]]:
+        slot = self._pace.slot_of(request)
+        return [((bucket, slot), own) for bucket, _, own in waits]
+
+    def _rank(self, rooms: list[tuple[Room, float]], waits: list[Wait]) -> None:
+        for (room, own), (_, score, _) in zip(rooms, waits, strict=True):
+            if self._ranking.add(room, score - own):
+                self._shelf.save({room[0]: score - own})
+
+    def _seen_again(self, request: Any) -> None:
+        """Let a URL that was found again, and dropped as a duplicate, wait where it was found too."""
+        waits = waits_of(request)
+        if not waits:
+            return
+        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        number, new = self._index.also(fingerprint, self._rooms(request, waits))
+        if not new:
+            return
+        self._shelf.also(number, new)
+        names = {room[0] for room, _ in new}
+        self._rank(new, [wait for wait in waits if wait[0] in names])
+        self._session.count("also_waits", len(new))
+
+    def pop(self) -> Any:
+        """Give the request to fetch next; None if there is none, or none may go now."""
+        if self._plain_first():
+            return self._pop_plain()
+        number = self._next()
+        if number is None:
+            return None
+        for room in self._index.take(number):
+            self._ranking.drop(room)
+        self._session.popped += 1
+        return self._shelf.take(number)
+
+    def peek(self) -> Any:
+        """Give the request `pop` would give, and keep it."""
+        if self._plain_first():
+            return self._plain.peek()
+        number = self._next()
+        return None if number is None else self._shelf.get(number)
+
+    def _plain_first(self) -> bool:
+        return not self._index or bool(self._urgent and self._plain)
+
+    def _pop_plain(self) -> Any:
+        request = self._plain.pop()
+        if request is not None and self._urgent:
+            self._urgent -= _is_urgent(request)
+        return request
+
+    def _next(self) -> int | None:
+        return None if self._pace.must_wait() else self._best()
+
+    def _best(self) -> int | None:
+        """Number of the oldest head among the best rooms whose host has room."""
+        busy = self._pace.busy()
+        for group in self._ranking.groups():
+            heads = [self._index.head(room) for room in group if self._pace.has_room(room[1], busy)]
+            waiting = [head for head in heads if head is not None]
+            if waiting:
+                return min(waiting)
+        return None
+
+    def close(self) -> State:
+        """Close what is open; give the state that Scrapy keeps for the next run."""
+        self._shelf.close()
+        return {"plain": self._plain.close(), "urgent": self._urgent}
+
+
+def _is_urgent(request: Any) -> bool:
+    meta = request.meta
+    return bool(meta.get("is_start_request") or meta.get("redirect_times") or request.priority > 0)
+
+
+def _checked(state: Any) -> State:
+    if isinstance(state, dict) and set(state) == {"plain", "urgent"}:
+        return state
+    if state:
+        raise ValueError(
+            "BucketQueue cannot resume the queue of another SCHEDULER_PRIORITY_QUEUE: "
+            f"expected its own state, got {state!r}"
+        )
+    return {}

@@ -1,0 +1,161 @@
+"""One crawl's connection to the server, shared by the middleware and the queues; fails open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, ClassVar, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
+
+import grpc
+
+from linkscore.aio import AsyncClient
+from linkscore.errors import LinkscoreError, NotFound
+from linkscore.scrapy.breaker import Breaker
+from linkscore.scrapy.config import Config
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_OUTAGES = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+}
+_MAX_RANKED = 100_000
+
+
+class Session:
+    """Calls the server for one Scrapy crawler: a call gives the answer, or None and a counter."""
+
+    _of: ClassVar[WeakKeyDictionary[Any, Session]] = WeakKeyDictionary()
+
+    def __init__(self, crawler: Any) -> None:
+        self.config = Config.from_settings(crawler.settings, spider_name=crawler.spidercls.name)
+        self.breaker = Breaker(clock=time.monotonic)
+        self.queues: WeakSet[Any] = WeakSet()
+        #: Requests whose links are with the scheduler: they no longer hold back the next fetch.
+        self.released: WeakSet[Any] = WeakSet()
+        self.popped = 0
+        self._stats = crawler.stats
+        self._client: AsyncClient | None = None
+        self._created: asyncio.Future[Any] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._ranking = False
+
+    @classmethod
+    def of(cls, crawler: Any) -> Session:
+        """Give the session of a crawler, the same one to everybody."""
+        if crawler not in cls._of:
+            cls._of[crawler] = cls(crawler)
+        return cls._of[crawler]
+
+    def count(self, name: str, by: int = 1) -> None:
+        """Add to a stats counter."""
+        if by:
+            self._stats.inc_value(f"linkscore/{name}", by)
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run something beside the crawl; `close` waits for it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def call(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T | None:
+        """Make a call; on any error count it and give None, so that the crawl goes on."""
+        if not self.breaker.allows():
+            return None
+        try:
+            answer = await self._attempt(make)
+        except LinkscoreError as e:
+            self._failed(e)
+            return None
+        except asyncio.CancelledError:
+            self.breaker.gave_up()
+            raise
+        except Exception:
+            self.breaker.gave_up()
+            self.count("errors/CLIENT")
+            logger.exception("linkscore call failed in the client")
+            return None
+        if self.breaker.broken:
+            logger.info("linkscore answers again")
+        self.breaker.succeeded()
+        return answer
+
+    async def _attempt(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T:
+        client = await self._connected()
+        try:
+            return await make(client)
+        except NotFound:  # the server lost the crawl: give it to it again
+            self._created = None
+            return await make(await self._connected())
+
+    async def _connected(self) -> AsyncClient:
+        config = self.config
+        if self._client is None:
+            self._client = AsyncClient(
+                config.target, tls=config.tls, token=config.token or None, timeout_s=config.timeout
+            )
+        if self._created is None:
+            work = self._client.ensure_crawl(crawl=config.crawl, policy=config.policy)
+            self._created = asyncio.ensure_future(work)
+        created = self._created
+        try:
+            await asyncio.shield(created)
+        except LinkscoreError:
+            if self._created is created:
+                self._created = None
+            raise
+        return self._client
+
+    def _failed(self, error: LinkscoreError) -> None:
+        self.count(f"errors/{error.code.name}")
+        if error.code not in _OUTAGES:
+            self.breaker.succeeded()
+            logger.error("linkscore refused a call: %s: %s", error.code.name, error)
+            return
+        known = self.breaker.broken
+        self.breaker.failed(error.retry_after_s)
+        if not known:
+            logger.warning("linkscore does not answer (%s): the crawl goes on in Scrapy's own order", error)
+
+    async def rank_if_due(self, arrived: Iterable[str] = ()) -> None:
+        """Refresh the order of the buckets when enough was fetched since the last time."""
+        if self._ranking or self.popped < self.config.refresh or not self.queues:
+            return
+        self._ranking, self.popped = True, 0
+        try:
+            await self._rank(arrived)
+        finally:
+            self._ranking = False
+
+    async def _rank(self, arrived: Iterable[str]) -> None:
+        names = sorted({*arrived, *(name for queue in self.queues for name in queue.buckets())})[:_MAX_RANKED]
+        if not names:
+            return
+        answer = await self.call(lambda client: client.rank_buckets(crawl=self.config.crawl, buckets=names))
+        if answer is None:
+            return
+        self.count("ranked")
+        self._stats.set_value("linkscore/buckets", len(names))
+        values = dict(zip((names[i] for i in answer.order), answer.values, strict=True))
+        for queue in self.queues:
+            queue.reorder(values)
+
+    async def drain(self) -> None:
+        """Wait for what runs beside the crawl, at most one deadline."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self.config.timeout)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        for task in self._tasks:
+            task.cancel()
+        if self._client is not None:
+            await self._client.close()
+            self._client = None

@@ -1,0 +1,167 @@
+"""Where waiting requests are kept: in memory, or in the job directory."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from scrapy.utils.request import request_from_dict
+
+from linkscore.scrapy.frontier import Room
+
+Waits = Sequence[tuple[Room, float]]
+
+
+class Shelf(Protocol):
+    """Keeps requests by number."""
+
+    def put(self, number: int, request: Any, fingerprint: bytes, waits: Waits) -> None:
+        """Keep a request; ValueError if it cannot be stored."""
+
+    def also(self, number: int, waits: Waits) -> None:
+        """Note further rooms of a request."""
+
+    def get(self, number: int) -> Any:
+        """Give a request and keep it."""
+
+    def take(self, number: int) -> Any:
+        """Give a request and forget it."""
+
+    def save(self, values: Mapping[str, float]) -> None:
+        """Keep the values of buckets."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class MemoryShelf:
+    """Keeps requests as they are; nothing survives."""
+
+    def __init__(self) -> None:
+        self._requests: dict[int, Any] = {}
+
+    def put(self, number: int, request: Any, fingerprint: bytes, waits: Waits) -> None:
+        self._requests[number] = request
+
+    def also(self, number: int, waits: Waits) -> None:
+        pass
+
+    def get(self, number: int) -> Any:
+        return self._requests[number]
+
+    def take(self, number: int) -> Any:
+        return self._requests.pop(number)
+
+    def save(self, values: Mapping[str, float]) -> None:
+        pass
+
+    def close(self) -> None:
+        self._requests.clear()
+
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS request (number INTEGER PRIMARY KEY, fingerprint BLOB, body BLOB);
+CREATE TABLE IF NOT EXISTS wait (number INTEGER, bucket TEXT, slot TEXT, own REAL);
+CREATE INDEX IF NOT EXISTS wait_number ON wait (number);
+CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, value REAL);
+"""
+
+
+class DiskShelf:
+    """Keeps requests in one SQLite file of the job directory, however many buckets there are.
+
+    Every change is in the file at once, so a crawl that is killed resumes with its whole frontier. What was
+    taken last stays in the file for `in_flight` more: after a kill those few are fetched again rather than
+    lost.
+    """
+
+    def __init__(self, path: Path, *, spider: Any, in_flight: int = 32) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._spider = spider
+        self._in_flight = in_flight
+        self._taken: deque[int] = deque()
+        self._db = sqlite3.connect(path, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute(
+            "PRAGMA synchronous = OFF"
+        )  # as safe as Scrapy's own queues if the machine goes down
+        self._db.executescript(_SCHEMA)
+
+    def entries(self) -> Iterator[tuple[int, bytes, list[tuple[Room, float]]]]:
+        """Give what waits since the last run, oldest first."""
+        waits: dict[int, list[tuple[Room, float]]] = {}
+        for number, bucket, slot, own in self._db.execute("SELECT number, bucket, slot, own FROM wait"):
+            waits.setdefault(number, []).append(((bucket, slot), own))
+        for number, mark in self._db.execute("SELECT number, fingerprint FROM request ORDER BY number"):
+            yield number, mark, waits.get(number, [])
+
+    def values(self) -> dict[str, float]:
+        """Give the buckets' values as last saved."""
+        return dict(self._db.execute("SELECT name, value FROM bucket"))
+
+    def put(self, number: int, request: Any, fingerprint: bytes, waits: Waits) -> None:
+        body = _dump(request, self._spider)
+        with self._transaction():
+            self._db.execute("INSERT INTO request VALUES (?, ?, ?)", (number, fingerprint, body))
+            self._write(number, waits)
+
+    def also(self, number: int, waits: Waits) -> None:
+        with self._transaction():
+            self._write(number, waits)
+
+    def _write(self, number: int, waits: Waits) -> None:
+        rows = [(number, bucket, slot, own) for (bucket, slot), own in waits]
+        self._db.executemany("INSERT INTO wait VALUES (?, ?, ?, ?)", rows)
+
+    def get(self, number: int) -> Any:
+        (body,) = self._db.execute("SELECT body FROM request WHERE number = ?", (number,)).fetchone()
+        # A job directory is trusted like the project's code, here as in Scrapy's own disk queues.
+        return request_from_dict(pickle.loads(body), spider=self._spider)  # noqa: S301
+
+    def take(self, number: int) -> Any:
+        request = self.get(number)
+        self._taken.append(number)
+        if len(self._taken) > self._in_flight:
+            self._forget([self._taken.popleft()])
+        return request
+
+    def _forget(self, numbers: Sequence[int]) -> None:
+        keys = [(number,) for number in numbers]
+        with self._transaction():
+            self._db.executemany("DELETE FROM request WHERE number = ?", keys)
+            self._db.executemany("DELETE FROM wait WHERE number = ?", keys)
+
+    def save(self, values: Mapping[str, float]) -> None:
+        with self._transaction():
+            self._db.executemany("INSERT OR REPLACE INTO bucket VALUES (?, ?)", values.items())
+
+    def close(self) -> None:
+        self._forget(list(self._taken))
+        self._db.close()
+
+    def _transaction(self) -> _Transaction:
+        return _Transaction(self._db)
+
+
+class _Transaction:
+    """Begin and commit around a few statements, roll back on an error."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _dump(request: Any, spider: Any) -> bytes:
+    try:
+        return pickle.dumps(request.to_dict(spider=spider), protocol=4)
+    except (pickle.PicklingError, AttributeError, TypeError) as e:
+        raise ValueError(str(e)) from e

@@ -1,0 +1,104 @@
+"""What the server is told about a fetch."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urldefrag
+
+from scrapy.http import TextResponse
+
+from linkscore.messages import page
+from linkscore.scrapy.links import ticket_of
+from linkscore.v1 import common_pb2
+
+#: Longer bodies are cut: what stands behind has never been seen to matter, and it would hit the message
+#: limit.
+MAX_BODY_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """One fetched page on its way through the spider.
+
+    Attributes
+    ----------
+    url, ticket, event_id
+        How the server knows the fetch.
+    answer
+        Task of the server's answer; None for pages that are not sent.
+    handed_on, scraped, dropped
+        Items the spider gave, and what the pipelines made of them.
+    reported
+        What feedback said so far: None, False (nothing wanted) or True.
+    """
+
+    url: str
+    ticket: bytes = b""
+    event_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    answer: Any = None
+    handed_on: int = 0
+    scraped: int = 0
+    dropped: int = 0
+    reported: bool | None = None
+
+
+def visit_of(response: Any) -> Visit:
+    """Start the account of a response; redirects count for the URL that was asked for first."""
+    request = response.request
+    first = (request.meta.get("redirect_urls") or [request.url])[0]
+    return Visit(url=urldefrag(first).url, ticket=ticket_of(request))
+
+
+def is_web(url: str) -> bool:
+    """Say whether the server takes a URL: http and https only."""
+    return url.startswith(("http://", "https://"))
+
+
+def page_of(visit: Visit, response: Any) -> common_pb2.Page:
+    """Build the page of a response. Bodies that are no text stay here: they have no links."""
+    final = urldefrag(response.url).url
+    return page(
+        url=visit.url,
+        final_url=final if final != visit.url else "",
+        status_code=response.status,
+        content_type=(response.headers.get("Content-Type") or b"").decode("latin-1"),
+        body=response.body[:MAX_BODY_BYTES] if isinstance(response, TextResponse) else None,
+        ticket=visit.ticket,
+        event_id=visit.event_id,
+    )
+
+
+def failed_page(request: Any, exception: BaseException) -> common_pb2.Page:
+    """Build the page of a fetch that got no answer."""
+    first = (request.meta.get("redirect_urls") or [request.url])[0]
+    return page(url=urldefrag(first).url, fetch_error=fetch_error(exception), ticket=ticket_of(request))
+
+
+_ERRORS = (
+    ("Timeout", "timeout"),
+    ("TimedOut", "timeout"),
+    ("DNS", "dns"),
+    ("Resolve", "dns"),
+    ("Refused", "refused"),
+    ("SSL", "tls"),
+    ("Certificate", "tls"),
+    ("DataLoss", "data_loss"),
+    ("Lost", "connection_lost"),
+    ("ConnectionDone", "connection_lost"),
+    ("ResponseNeverReceived", "connection_lost"),
+    ("ResponseFailed", "connection_lost"),
+)
+
+
+def fetch_error(exception: BaseException) -> str:
+    """Name why there was no answer, for example `timeout`; the class name of what is not known."""
+    cause: BaseException | None = exception
+    while cause is not None:
+        name = type(cause).__name__
+        for part, word in _ERRORS:
+            if part in name:
+                return word
+        cause = cause.__cause__
+    return type(exception).__name__

@@ -1,0 +1,322 @@
+"""Real Scrapy crawls, each in a process of its own, of a small site on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from copy import deepcopy
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "client"))
+
+from fake_linkscore import FakeLinkscore, serve
+
+ROOT = Path(__file__).parents[2]
+
+CRAWL = """
+import json, sys
+from scrapy import Request, Spider
+from scrapy.crawler import CrawlerProcess
+from scrapy.exceptions import DropItem
+
+base, settings = sys.argv[1], json.loads(sys.argv[2])
+
+class Drop:
+    def process_item(self, item):
+        if item.get("drop"):
+            raise DropItem("told to")
+        return item
+
+class Site(Spider):
+    name = "Site Spider"
+    start_urls = [base + path for path in settings.pop("START", ["/home"])]
+
+    def parse(self, response):
+        if "/thread/" in response.url:
+            yield {"url": response.url, "drop": response.url.endswith("/drop")}
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href)
+        if response.url.endswith("/home"):
+            for path in self.settings.getlist("BUILT"):
+                yield Request(base + path)
+
+base_settings = {
+    "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
+    "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
+    "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0,
+    "CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 8, "LINKSCORE_REFRESH": 1,
+    "RETRY_TIMES": 1, "ITEM_PIPELINES": {Drop: 1},
+}
+process = CrawlerProcess({**base_settings, **settings})
+crawler = process.create_crawler(Site)
+process.crawl(crawler)
+process.start()
+stats = {k: v for k, v in crawler.stats.get_stats().items() if isinstance(v, (int, float, str))}
+print("STATS " + json.dumps(stats))
+"""
+
+PAGES = {
+    "/home": ["/tag/1", "/thread/1", "/tag/2", "/thread/2", "/user/1", "/thread/drop"],
+    "/thread/1": ["/thread/3", "/user/2"],
+    "/tag/1": ["/thread/4"],
+}
+
+
+class Site(BaseHTTPRequestHandler):
+    pages: dict[str, list[str]]
+    seen: list[str]
+    delay_s = 0.0
+
+    def do_GET(self) -> None:
+        self.seen.append(self.path)
+        time.sleep(self.delay_s)
+        if self.path.startswith("/cut"):
+            self.connection.close()
+            return
+        if self.path.startswith("/missing"):
+            self.send_error(404)
+            return
+        if self.path.startswith("/old"):
+            self.send_response(301)
+            self.send_header("Location", "/thread/new")
+            self.end_headers()
+            return
+        links = "".join(f'<p><a href="{href}">{href}</a></p>' for href in self.pages.get(self.path, []))
+        body = f"<html><body>{links}</body></html>".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def site() -> Iterator[type[Site]]:
+    handler = type("Handler", (Site,), {"pages": deepcopy(PAGES), "seen": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    handler.base = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield handler
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeLinkscore]:
+    yield from serve(FakeLinkscore({"home": 0.5, "thread": 0.9, "user": 0.5, "tag": 0.1}))
+
+
+def start(site: type[Site], tmp_path: Path, **settings: Any) -> subprocess.Popen[str]:
+    script = tmp_path / "crawl.py"
+    script.write_text(CRAWL)
+    env = os.environ | {"PYTHONPATH": str(ROOT / "clients" / "python")}
+    return subprocess.Popen(
+        [sys.executable, str(script), site.base, json.dumps(settings)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[dict[str, Any], str]:
+    out, err = process.communicate(timeout=40)
+    assert "python/linkscore/" not in err, err
+    assert "STATS " in out, err
+    return json.loads(out.split("STATS ", 1)[1]), err
+
+
+def crawl(site: type[Site], tmp_path: Path, fake: FakeLinkscore | None, **settings: Any) -> dict[str, Any]:
+    target = f"127.0.0.1:{fake.port}" if fake else "127.0.0.1:1"
+    return finish(start(site, tmp_path, LINKSCORE_TARGET=target, **settings))[0]
+
+
+def kinds(site: type[Site]) -> list[str]:
+    return [path.split("/")[1] for path in site.seen]
+
+
+def test_the_crawl_follows_the_buckets(site, fake, tmp_path) -> None:
+    stats = crawl(site, tmp_path, fake)
+    assert site.seen == [
+        "/home",
+        "/thread/1",
+        "/thread/2",
+        "/thread/drop",
+        "/thread/3",
+        "/user/1",
+        "/user/2",
+        "/tag/1",
+        "/thread/4",
+        "/tag/2",
+    ]
+    assert stats["linkscore/pages"] == 10
+    assert stats["linkscore/scored"] == 9
+    assert "linkscore/fallback" not in stats
+    assert fake.crawls.keys() == {"crawls/site-spider"}
+
+
+def test_tickets_travel_back_with_the_page(site, fake, tmp_path) -> None:
+    crawl(site, tmp_path, fake)
+    by_url = {page.url: page for page in fake.pages}
+    assert by_url[f"{site.base}/home"].ticket == b""
+    assert by_url[f"{site.base}/tag/2"].ticket == f"t:{site.base}/tag/2".encode()
+    assert len({page.event_id for page in fake.pages}) == 10
+
+
+def test_new_values_reorder_the_frontier(site, fake, tmp_path) -> None:
+    first = fake.value
+
+    def after_two_threads(bucket: str) -> float:
+        threads = sum("/thread/" in page.url for page in fake.pages)
+        return {"tag": 0.95}.get(bucket, first(bucket)) if threads >= 2 else first(bucket)
+
+    fake.value = after_two_threads
+    crawl(site, tmp_path, fake)
+    assert kinds(site)[:5] == ["home", "thread", "thread", "tag", "tag"]
+
+
+def test_the_three_settings_work_with_sixteen_at_once(site, fake, tmp_path) -> None:
+    site.pages["/home"] = [f"/{kind}/{i}" for i in range(40) for kind in ("tag", "thread")]
+    stats = crawl(site, tmp_path, fake, CONCURRENT_REQUESTS=16)
+    order = kinds(site)[1:]
+    assert len(order) == 81
+    assert order[:36].count("thread") == 36
+    assert stats["finish_reason"] == "finished"
+
+
+def test_items_are_feedback(site, fake, tmp_path) -> None:
+    stats = crawl(site, tmp_path, fake, LINKSCORE_REPORT_EMPTY=False)
+    told = {f.url.removeprefix(site.base): f.item_count for f in fake.feedback}
+    assert told == {"/thread/1": 1, "/thread/2": 1, "/thread/3": 1, "/thread/4": 1, "/thread/drop": 0}
+    assert stats["linkscore/feedback"] == 5
+    assert stats["item_scraped_count"] == 4
+    assert all(f.ticket for f in fake.feedback)
+
+
+def test_pages_without_items_count_once_there_are_items(site, fake, tmp_path) -> None:
+    crawl(site, tmp_path, fake)
+    told = {f.url.removeprefix(site.base): f.item_count for f in fake.feedback}
+    assert told["/tag/2"] == told["/user/1"] == 0
+    assert "/home" not in told
+
+
+def test_links_the_spider_made_are_scored_in_one_call(site, fake, tmp_path) -> None:
+    crawl(site, tmp_path, fake, BUILT=["/thread/made", "/tag/made"])
+    assert [u.removeprefix(site.base) for u in fake.scored] == ["/thread/made", "/tag/made"]
+    assert fake.calls["ScoreLinks"] == 1
+    assert kinds(site).index("user") > site.seen.index("/thread/made")
+
+
+def test_a_link_found_again_in_a_better_bucket_waits_there_too(site, fake, tmp_path) -> None:
+    site.pages["/thread/1"] = ["/tag/2"]
+    fake.buckets_on = {("/thread/1", f"{site.base}/tag/2"): "best"}
+    fake.values["best"] = 1.0
+    stats = crawl(site, tmp_path, fake)
+    assert site.seen[:3] == ["/home", "/thread/1", "/tag/2"]
+    assert site.seen.count("/tag/2") == 1
+    assert stats["linkscore/also_waits"] == 1
+
+
+def test_failed_fetches_are_reported(site, fake, tmp_path) -> None:
+    site.pages["/home"] += ["/missing/1", "/cut/1", "/old/1"]
+    stats = crawl(site, tmp_path, fake)
+    by_path = {page.url.removeprefix(site.base): page for page in fake.pages}
+    assert by_path["/missing/1"].status_code == 404
+    assert by_path["/cut/1"].fetch_error == "connection_lost"
+    assert by_path["/cut/1"].status_code == 0
+    assert by_path["/cut/1"].ticket
+    assert by_path["/old/1"].final_url == f"{site.base}/thread/new"
+    assert stats["linkscore/failed"] == 1
+
+
+def test_without_a_server_the_crawl_goes_on_in_scrapys_own_order(site, tmp_path) -> None:
+    stats, err = finish(start(site, tmp_path, LINKSCORE_TARGET="127.0.0.1:1", LINKSCORE_TIMEOUT=3))
+    seen, site.seen[:] = list(site.seen), []
+    finish(
+        start(
+            site,
+            tmp_path,
+            SPIDER_MIDDLEWARES={},
+            SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.DownloaderAwarePriorityQueue",
+            LINKSCORE_TARGET="127.0.0.1:1",
+        )
+    )
+    assert seen == site.seen
+    assert stats["linkscore/fallback"] == 9
+    assert "linkscore/scored" not in stats
+    assert stats["linkscore/errors/UNAVAILABLE"] <= 3
+    assert "Scrapy's own order" in err
+    assert stats["finish_reason"] == "finished"
+
+
+def test_a_server_that_hangs_costs_one_deadline(site, fake, tmp_path) -> None:
+    fake.hang.set()
+    stats = crawl(site, tmp_path, fake, LINKSCORE_TIMEOUT=0.3)
+    assert len(site.seen) == 10
+    assert stats["linkscore/errors/DEADLINE_EXCEEDED"] <= 2
+    assert stats["linkscore/fallback"] == 9
+
+
+def test_observing_changes_nothing(site, fake, tmp_path) -> None:
+    stats = crawl(site, tmp_path, fake, LINKSCORE_OBSERVE_ONLY=True)
+    seen, site.seen[:] = list(site.seen), []
+    crawl(
+        site,
+        tmp_path,
+        fake,
+        SPIDER_MIDDLEWARES={},
+        SCHEDULER_PRIORITY_QUEUE="scrapy.pqueues.DownloaderAwarePriorityQueue",
+    )
+    assert seen == site.seen
+    assert set(fake.encodings) == {0}
+    assert stats["linkscore/pages"] == 10
+    assert stats["linkscore/feedback"] >= 5
+    assert {p.url: p.ticket for p in fake.pages}[f"{site.base}/tag/2"]
+    assert "linkscore/scored" not in stats
+
+
+def test_an_unknown_setting_is_an_error(site, fake, tmp_path) -> None:
+    process = start(site, tmp_path, LINKSCORE_OBSERVE=True)
+    _, err = process.communicate(timeout=40)
+    assert "LINKSCORE_OBSERVE: no such setting" in err
+    assert site.seen == []
+
+
+def big_site(site: type[Site]) -> None:
+    site.pages = {"/home": [f"/{kind}/{i}" for i in range(20) for kind in ("tag", "user", "thread")]}
+    site.delay_s = 0.02
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_crawl_resumes_in_bucket_order(site, fake, tmp_path, how) -> None:
+    big_site(site)
+    settings = {"JOBDIR": str(tmp_path / "job"), "LINKSCORE_TARGET": f"127.0.0.1:{fake.port}"}
+    process = start(site, tmp_path, **settings)
+    while len(site.seen) < 10 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(how)
+    process.communicate(timeout=40)
+    before, site.seen[:] = list(site.seen), []
+    assert 10 <= len(before) < 30
+    stats, _ = finish(start(site, tmp_path, **settings))
+    after = [path for path in site.seen if path != "/home"]
+    fresh = [path for path in after if path not in before]
+    assert sorted({*before, *after}) == sorted({"/home", *site.pages["/home"]})
+    again = len(after) - len(fresh)
+    assert again == 0 if how is signal.SIGINT else again <= 3
+    expected = [p for kind in ("thread", "user", "tag") for p in site.pages["/home"] if f"/{kind}/" in p]
+    assert fresh == [p for p in expected if p not in before]
+    assert stats["finish_reason"] == "finished"
