@@ -34,8 +34,6 @@ class Metrics:
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
         )
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
-        self.sites = Gauge("linkscore_sites", "Sites by stage", ["stage"], registry=r)
-        self.crawls = Gauge("linkscore_crawls", "Crawls", registry=r)
         self.commit_seconds = Histogram(
             "linkscore_log_commit_duration_seconds", "Time to make a group of events durable", buckets=_COMMIT_S, registry=r
         )
@@ -45,8 +43,5 @@ class Metrics:
         self.snapshot_seconds = Histogram(
             "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
         )
-        self.bound = Gauge("linkscore_bound", "Settings that bound memory", ["bound"], registry=r)
-        self.bound_used = Gauge("linkscore_bound_used", "Largest use of a bound by any site", ["bound"], registry=r)
-        self.evicted = Gauge("linkscore_links_evicted", "Links forgotten because of the bound", registry=r)
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
         build.labels(version("linkscore"), platform.python_version()).set(1)

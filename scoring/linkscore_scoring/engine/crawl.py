@@ -138,11 +138,12 @@ class CrawlModel:
         self.feedbacks += 1
         shard = self._shard(event.site)
         key = hash_of(event.key) if event.key else 0
-        apaths = [apath for _, apath in shard.model.memory.contexts(key)]
+        contexts = shard.model.memory.contexts(key)
         ticket = self._book.read(event.ticket)
-        if ticket is not None and ticket.apath not in (UNKNOWN_APATH, *apaths):
-            apaths.append(ticket.apath)
-        shard.feedback(FeedbackObservation(seq, key, event.key, apaths, event.reward))
+        if ticket is not None and ticket.apath not in (UNKNOWN_APATH, *(apath for _, apath in contexts)):
+            contexts.append((ticket.source, ticket.apath))
+        pattern = shard.model.pattern_of(key, event.key)
+        shard.feedback(FeedbackObservation(seq, key, event.key, pattern, contexts, event.reward))
         return True
 
     def _request_learning(self, seq: int, site: str) -> None:
@@ -338,6 +339,7 @@ class CrawlModel:
             [apath for apath, _, _ in known],
             [source for _, source, _ in known],
             [depth for _, _, depth in known],
+            [model.pattern_of(key, keys[row]) for row, key in zip(rows, hashes, strict=True)],
             [anchors[row] for row in rows],
         )
 
@@ -358,6 +360,8 @@ class CrawlModel:
             url=event.url,
             key=hash_of(features.key) if features else hash_of(event.requested_key),
             requested=hash_of(event.requested_key),
+            requested_key=event.requested_key,
+            canonical=hash_of(features.canonical_key or features.key) if features else 0,
             features=features,
             link_keys=[hash_of(key) for key in features.links.keys] if features else [],
             in_scope=self._in_scope(event) if features else [],
@@ -390,7 +394,13 @@ class CrawlModel:
         links = features.links
         ids = [model.apaths.intern(raw).id for raw in links.apath_table]
         batch = links_of_page(
-            links.urls, fetch.link_keys, [ids[i] for i in links.apaths], links.anchors, source=cluster, depth=depth + 1
+            links.urls,
+            fetch.link_keys,
+            [ids[i] for i in links.apaths],
+            [model.pattern_of(h, key) for h, key in zip(fetch.link_keys, links.keys, strict=True)],
+            links.anchors,
+            source=cluster,
+            depth=depth + 1,
         )
         scored = policy.score(batch, model)
         names, buckets = indexed(scored.buckets)

@@ -46,7 +46,7 @@ class SiteBounds:
     """Most of each thing that is kept per site; what goes beyond degrades to the fallbacks, never to an error."""
 
     links: int = 200_000
-    contexts: int = 4
+    contexts: int = 6
     blocks: int = 500_000
     apaths: int = 20_000
     arms: int = 20_000

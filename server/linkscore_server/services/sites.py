@@ -93,7 +93,7 @@ def _site(actor: CrawlActor, site: SiteModel) -> pb.Site:
         cluster_count=len(site.templates.clusters) if site.templates else 0,
         tag_path_count=len(site.apaths),
         link_count=len(site.memory),
-        text_chars=site.blocks.distinct_chars,
+        text_chars=site.texts.distinct_chars,
         duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
         cluster_pages={results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)},
     )
