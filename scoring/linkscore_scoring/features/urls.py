@@ -65,7 +65,11 @@ def host_of(url: str) -> str:
 
 
 def validate_url(
-    url: str, field: str, *, limits: Limits = Limits(), error: type[InvalidInput] = InvalidLink  # noqa: B008
+    url: str,
+    field: str,
+    *,
+    limits: Limits | None = None,
+    error: type[InvalidInput] = InvalidLink,
 ) -> str:
     """Return the identity of a URL a client sent, if it is an absolute http(s) URL within `limits`.
 
@@ -74,7 +78,7 @@ def validate_url(
     InvalidInput
         As the type `error`, with `field`, the rule and the value got; reason ``INVALID_URL``.
     """
-    rule = _broken_rule(url, limits)
+    rule = _broken_rule(url, (limits or Limits()).url_chars)
     if not rule:
         try:
             return identity(url)
@@ -83,9 +87,9 @@ def validate_url(
     raise error(f"{rule}, got {url[:200]!r}", field=field, reason="INVALID_URL")
 
 
-def _broken_rule(url: str, limits: Limits) -> str:
-    if len(url) > limits.url_chars:
-        return f"must have at most {limits.url_chars} characters"
+def _broken_rule(url: str, max_chars: int) -> str:
+    if len(url) > max_chars:
+        return f"must have at most {max_chars} characters"
     if is_plain(url):
         return ""
     try:

@@ -99,12 +99,7 @@ class PageWalk:
     def _meet(self, meaning: Step | Special, node: int) -> int:
         """Go on from `node` by a tag that is new, or that counts each time it is met."""
         if isinstance(meaning, Special):
-            inside = self.paths.below(node, meaning.step)
-            if meaning.step.name == "img":
-                self._add_image(meaning, inside)
-            else:
-                self._add_anchor(meaning, inside)
-            return node if meaning.empty else inside
+            return self._add_special(meaning, node)
         if meaning is END:
             return self._leave(node)
         if meaning is not VOID:
@@ -118,19 +113,20 @@ class PageWalk:
             self._close_anchor()
         return self.paths.parents[node]
 
-    def _add_image(self, tag: Special, node: int) -> None:
-        self.paths.leaves[node] += 1
-        if self._open[-1] >= 0 and tag.alt:
-            self._alts.setdefault(len(self.anchors) - 1, tag.alt)
-
-    def _add_anchor(self, tag: Special, node: int) -> None:
+    def _add_special(self, tag: Special, node: int) -> int:
+        inside = self.paths.below(node, tag.step)
+        self.paths.leaves[inside] += tag.is_leaf
+        if not tag.is_link:
+            if tag.alt and self._open[-1] >= 0:
+                self._alts.setdefault(len(self.anchors) - 1, tag.alt)
+            return node
         self.anchors.append(tag)
-        self.nodes.append(node)
+        self.nodes.append(inside)
         self._starts.append(len(self._anchor_texts))
-        if tag.step.name == "a":
-            self.paths.leaves[node] += 1
-            if not tag.empty:
-                self._open.append(node)
+        if tag.empty:
+            return node
+        self._open.append(inside)
+        return inside
 
     def _add_anchor_text(self, text: str, node: int) -> None:
         text = unescape(text) if "&" in text else text
