@@ -8,8 +8,8 @@ Without WARC files a generated forum stands in. ``extract`` is the cost of pages
 after it has read as many others of the site; ``again`` that of pages it has seen.
 
 Designs tried, CPU as a ratio to the bare parse of the same pages (CPython 3.11, lxml 6.1, shared cores). The
-first three rows are parts, not the whole: a parse (1.0) comes on top, and so do links, texts and blocks. Whole
-rows are ``extract`` and, behind the slash, ``again``; one run each, noise about 5 %.
+first three rows are parts, not the whole: a parse (1.0) comes on top, and so do links, texts and blocks.
+Whole rows are ``extract`` and, behind the slash, ``again``; one run each, noise about 5 %.
 
 ================================================  ===========  ===========  ===========  ===========
 design                                            forum        Q&A          wiki         blog
