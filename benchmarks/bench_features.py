@@ -4,21 +4,22 @@ Usage::
 
     python benchmarks/bench_features.py [WARC ...]
 
-Without WARC files a generated forum stands in. ``extract`` is the cost of pages the extractor has not seen, after it
-has read as many others of the site; ``again`` that of pages it has seen.
+Without WARC files a generated forum stands in. ``extract`` is the cost of pages the extractor has not seen,
+after it has read as many others of the site; ``again`` that of pages it has seen.
 
 Designs tried, CPU as a ratio to the bare parse of the same pages (CPython 3.11, lxml 6.1, shared cores). The
 first three rows are parts, not the whole: a parse (1.0) comes on top, and so do links, texts and blocks.
+Whole rows are ``extract`` and, behind the slash, ``again``; one run each, noise about 5 %.
 
-==================================================  =====  ====  ====  ====
-design                                              forum  Q&A   wiki  blog
-==================================================  =====  ====  ====  ====
-part: touch tag, class, texts, parent of elements    0.59
-part: the same by iterwalk, start and end events     0.64
-part: serialise in C, split at the tags              0.41
-whole: states of a path automaton kept for a site    3.95  2.95  3.72  3.75
-whole: meanings of tags kept for a site (now)        2.93  2.57  2.86  2.97
-==================================================  =====  ====  ====  ====
+================================================  ===========  ===========  ===========  ===========
+design                                            forum        Q&A          wiki         blog
+================================================  ===========  ===========  ===========  ===========
+part: tag, class, texts, parent of elements       0.58         0.60         0.49         0.42
+part: the same by iterwalk, start and end events  0.63         0.54         0.52         0.49
+part: serialise in C, split at the tags           0.41         0.36         0.41         0.35
+whole: path automaton kept for a site             3.79 / 3.34  5.28 / 3.06  7.24 / 6.44  7.79 / 7.36
+whole: meanings of tags kept for a site (now)     3.14 / 2.93  3.11 / 2.58  3.39 / 2.76  3.10 / 2.88
+================================================  ===========  ===========  ===========  ===========
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def warc_pages(path: str, every: int = 4) -> list[Page]:
 
 
 def run(sample: dict[str, list[Page]] | None = None) -> dict[str, dict[str, float]]:
-    """Return per site: pages, bytes a page, CPU microseconds a page by kind of work, and ratios to the parse."""
+    """Return per site: pages, bytes a page, CPU microseconds a page by work, and ratios to the parse."""
     return {site: _measure(pages) for site, pages in (sample or {"generated": generated_pages()}).items()}
 
 

@@ -28,6 +28,11 @@ hosts = st.sampled_from(
     ["a.test", "A.test", "a.test:80", "a.test:8080", "u@a.test", "[::1]", "a-b.c1.test", "a..b", ""]
 )
 tails = st.text(alphabet=URL_CHARS, max_size=25)
+values = st.lists(
+    st.sampled_from(["a", "Z9", "-._~", ":", "/", "=", "+", "%20", "%3A", "%27", "%C3%A9", "%41", "?"])
+)
+queries = st.lists(st.tuples(st.sampled_from(["a", "b", "a-b", "a.b", "A"]), values.map("".join)), max_size=4)
+searches = queries.map(lambda pairs: "http://a.test/x?" + "&".join(map("=".join, pairs)))
 urls = st.builds("{}://{}/{}".format, st.sampled_from(["http", "https", "HTTP", "ftp"]), hosts, tails)
 bases = st.builds("http://a.test/{}".format, st.text(alphabet="ab./?;&=", max_size=12))
 markups = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
@@ -50,7 +55,7 @@ def outcome(work: Callable[[str], str], url: str) -> str:
         return type(error).__name__
 
 
-@given(urls | st.text(max_size=30))
+@given(searches | urls | st.text(max_size=30))
 def test_identity_is_that_of_w3lib_for_any_url(url: str) -> None:
     assert outcome(identity, url) == outcome(canonicalize_url, url)
 

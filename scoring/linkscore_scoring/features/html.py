@@ -39,7 +39,7 @@ class Extractor:
     limits
         Bounds for every page.
     max_remembered
-        Places and tags remembered between pages; above it the extractor forgets them all.
+        Tags remembered between pages; above it the extractor forgets them all.
     """
 
     def __init__(self, limits: Limits | None = None, *, max_remembered: int = MAX_REMEMBERED) -> None:
@@ -124,7 +124,7 @@ def extract(
     ``template``, ``head``, comments and processing instructions are not looked at. Links are ``a`` and
     ``area`` with href. Wrong charsets, broken markup and nesting of any depth never raise; what was cut or
     repaired is in `PageFeatures.notes`: ``not_html``, ``empty``, ``decode_errors``, ``attributes_cut``,
-    ``elements_cut``, ``paths_cut``, ``depth_cut``, ``links_cut``.
+    ``elements_cut``, ``paths_cut``, ``depth_cut``, ``links_cut``, ``apaths_cut``.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ def extract(
 
     Notes
     -----
-    Cost: about twice the bare parse, when pages of a site follow each other. Source: Xu, Gao, Callan 2018,
-    sections 3.1 and 3.2. Differences: the leaf set is made precise as above; the Apath is kept for links out
-    of the site too.
+    Cost: about three times the bare parse, when pages of a site follow each other. Source: Xu, Gao, Callan
+    2018, sections 3.1 and 3.2. Differences: the leaf set is made precise as above; the Apath is kept for
+    links out of the site too.
     """
     limits = limits or Limits()
     known: dict[Limits, Extractor] = _thread.__dict__.setdefault("extractors", {})

@@ -23,7 +23,10 @@ _DEFAULT_PORT = {"http": ":80", "https": ":443"}
 # parameters.
 _ORIGIN = r"https?://[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9]))*(?::[1-9][0-9]{0,3})?"
 _PATH = r"(?:/(?!\.)(?:[A-Za-z0-9_~.:@!$&'()*+,=-]|%[89A-F][0-9A-F]|%20)*)+"
-_PAIR = r"[A-Za-z0-9_.~-]+=[A-Za-z0-9_.~-]*"
+# A query value: what stays, what is always escaped, and escapes of characters that are never unescaped.
+_ESCAPE = r"%(?:[01][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F])"
+_PAIR = rf"[A-Za-z0-9_.~-]+=(?:[A-Za-z0-9_.~:/,@!$()*?=+-]|{_ESCAPE})*"
+_QUOTED = str.maketrans({char: f"%{ord(char):02X}" for char in ":/,@!$()*?="})
 _PLAIN = re.compile(rf"{_ORIGIN}{_PATH}(?:\?({_PAIR}(?:&{_PAIR})*))?", re.ASCII)
 
 
@@ -39,11 +42,12 @@ def identity(url: str) -> str:
     if plain is None:
         return _canonical(url)
     query = plain[1]
-    if query is None or "&" not in query:
+    if query is None:
         return url
-    pairs = [pair.partition("=") for pair in query.split("&")]
-    pairs.sort()
-    return url[: plain.start(1)] + "&".join(map("".join, pairs))
+    pairs = sorted(pair.split("=", 1) for pair in query.split("&"))
+    if len({key for key, _ in pairs}) < len(pairs):
+        return _canonical(url)
+    return url[: plain.start(1)] + "&".join([f"{key}={value.translate(_QUOTED)}" for key, value in pairs])
 
 
 def is_plain(url: str) -> bool:
