@@ -114,8 +114,12 @@ class TeaserLedger:
         return claimed / (tested + _SHRINK)
 
     def _doubt(self, between: Iterable[int]) -> float:
-        """Return the share of a page's text that links between its texts may claim, as long as they are untested."""
-        return max((_SHRINK / (self.tested(apath) + _SHRINK) for apath in between), default=0.0)
+        """Return the share of a page's text that links between its texts may claim, as long as they are untested.
+
+        Doubt fades with every page that shows such links, followed or not: some links are never followed, because the
+        crawler's own rules drop them.
+        """
+        return max((_SHRINK / (_SHRINK + self.tested(apath) + self.stakes(apath)) for apath in between), default=0.0)
 
     def to_state(self) -> dict[str, Any]:
         """Return the ledger as plain values."""
