@@ -32,7 +32,7 @@ from scrapy.exceptions import DropItem
 base, settings = sys.argv[1], json.loads(sys.argv[2])
 
 class Drop:
-    def process_item(self, item):
+    def process_item(self, item, spider=None):
         if item.get("drop"):
             raise DropItem("told to")
         return item

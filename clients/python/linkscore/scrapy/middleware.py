@@ -62,7 +62,9 @@ class LinkscoreMiddleware:
         """Send a response the spider never got or failed on: it was fetched all the same."""
         self._visit(response)
 
-    async def process_spider_output(self, response: Any, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def process_spider_output(
+        self, response: Any, result: AsyncIterator[Any], spider: Any = None
+    ) -> AsyncIterator[Any]:
         """Pass items at once and Requests with their scores."""
         visit = self._visit(response)
         held: list[Any] = []
@@ -75,21 +77,26 @@ class LinkscoreMiddleware:
                     continue
                 held.append(thing)
                 if self._session.config.observe_only or len(held) >= GROUP:
-                    for request in await self._release(visit, held):
+                    async for request in self._release(visit, held):
                         yield request
                     held = []
         except Exception as e:  # what was yielded before it counts
             error = e
-        for request in await self._release(visit, held):
+        async for request in self._release(visit, held):
             yield request
         self._finished(response, visit)
         if error is not None:
             raise error
 
-    async def _release(self, visit: Visit, requests: list[Any]) -> list[Any]:
-        if self._session.config.observe_only:
-            return requests
-        return await self._scorer.score(visit.answer, requests)
+    async def _release(self, visit: Visit, requests: list[Any]) -> AsyncIterator[Any]:
+        if not self._session.config.observe_only:
+            requests = await self._scorer.score(visit.answer, requests)
+        self._session.releasing += 1
+        try:
+            for request in requests:
+                yield request
+        finally:
+            self._session.releasing -= 1
 
     def _finished(self, response: Any, visit: Visit) -> None:
         if not visit.handed_on and 200 <= response.status < 300:

@@ -139,6 +139,8 @@ class BucketQueue:
 
     def pop(self) -> Any:
         """Give the request to fetch next; None if there is none, or none may go now."""
+        if self._session.releasing:
+            return None
         if self._plain_first():
             return self._pop_plain()
         number = self._next()

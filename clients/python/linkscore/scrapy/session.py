@@ -39,6 +39,8 @@ class Session:
         self.queues: WeakSet[Any] = WeakSet()
         #: Requests whose links are with the scheduler: they no longer hold back the next fetch.
         self.released: WeakSet[Any] = WeakSet()
+        #: Pages whose Requests are on their way to the scheduler: the best of them may be the last.
+        self.releasing = 0
         self.popped = 0
         self._stats = crawler.stats
         self._client: AsyncClient | None = None
