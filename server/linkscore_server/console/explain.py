@@ -6,7 +6,9 @@ import grpc
 from rich.console import Console
 from rich.table import Table
 
-from linkscore.v1 import link_scoring_service_pb2 as pb, link_scoring_service_pb2_grpc as pb_grpc, policy_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+from linkscore.v1 import policy_pb2
 from linkscore_scoring.policies.registry import builtin
 
 _TIMEOUT_S = 10.0
@@ -15,7 +17,9 @@ _TIMEOUT_S = 10.0
 def explain_url(url: str, *, crawl: str, target: str, policy: str, console: Console | None = None) -> int:
     """Print the explanation of one URL; return the exit code."""
     console = console or Console()
-    request = pb.ExplainLinksRequest(crawl=f"crawls/{crawl}", links=[pb.CandidateLink(url=url)], policy=_spec(policy))
+    request = pb.ExplainLinksRequest(
+        crawl=f"crawls/{crawl}", links=[pb.CandidateLink(url=url)], policy=_spec(policy)
+    )
     try:
         with grpc.insecure_channel(target) as channel:
             answer = pb_grpc.LinkScoringServiceStub(channel).ExplainLinks(request, timeout=_TIMEOUT_S)

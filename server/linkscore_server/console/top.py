@@ -48,7 +48,7 @@ def watch(address: str, *, every_s: float, rounds: int = 0, console: Console | N
 
 def read_sums(address: str) -> dict[str, float]:
     """Return every sample of a metrics port, summed over labels."""
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=_TIMEOUT_S) as answer:  # noqa: S310 - fixed scheme
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=_TIMEOUT_S) as answer:
         text = answer.read().decode()
     sums: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
@@ -66,7 +66,8 @@ def rates_table(before: Sums, now: Sums, seconds: float) -> Table:
     for label, name in _GAUGES:
         table.add_row(label, f"{now.get(name, 0.0):,.0f}", "")
     calls, spent = (
-        now.get(f"linkscore_rpc_duration_seconds_{part}", 0.0) - before.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)
+        now.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)
+        - before.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)
         for part in ("count", "sum")
     )
     table.add_row("ms per call", f"{1000 * spent / calls:.2f}" if calls else "-", "")

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from linkscore.v1 import crawl_service_pb2 as pb, crawl_service_pb2_grpc as pb_grpc
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore.v1 import crawl_service_pb2_grpc as pb_grpc
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.convert.crawls import config_of, crawl_message, extra_policies
 from linkscore_server.convert.names import parse_crawl
@@ -31,7 +32,9 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
 
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
         """Read a crawl."""
-        return pb.GetCrawlResponse(crawl=crawl_message(self._registry.get(parse_crawl(request.name, "name")).model))
+        return pb.GetCrawlResponse(
+            crawl=crawl_message(self._registry.get(parse_crawl(request.name, "name")).model)
+        )
 
     async def ListCrawls(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
         """List crawls by name."""
@@ -69,5 +72,7 @@ def _paths(request: pb.UpdateCrawlRequest) -> list[str]:
     paths = list(request.update_mask.paths)
     unknown = [path for path in paths if path not in _UPDATABLE]
     if unknown:
-        raise InvalidInput(f"can only be {', '.join(_UPDATABLE)}, got {', '.join(unknown)}", field="update_mask")
+        raise InvalidInput(
+            f"can only be {', '.join(_UPDATABLE)}, got {', '.join(unknown)}", field="update_mask"
+        )
     return paths or [field.name for field, _ in request.crawl.ListFields() if field.name in _UPDATABLE]
