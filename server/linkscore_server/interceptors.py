@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import grpc
@@ -17,7 +19,7 @@ _OURS = "/linkscore.v1."
 _Handler = Any
 
 
-class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+class CallInterceptor(grpc.aio.ServerInterceptor):
     """Wraps the calls of linkscore's own services; health and reflection pass through untouched.
 
     Parameters
@@ -36,6 +38,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._metrics = metrics
         self._expected = f"Bearer {token}" if token else ""
         self._is_ready = is_ready
+        self._in_flight = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def idle(self) -> None:
+        """Wait until no call of linkscore's own services is in flight."""
+        await self._idle.wait()
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[_Handler]], details: Any
@@ -48,9 +57,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         allowed = not self._expected or hmac.compare_digest(str(given).encode(), self._expected.encode())
         method = details.method.removeprefix(_OURS)
         if handler.response_streaming:
-            wrapped = self._stream(handler.stream_stream, method, allowed)
+            streamed = self._stream(handler.stream_stream, method, allowed)
             return grpc.stream_stream_rpc_method_handler(
-                wrapped, handler.request_deserializer, handler.response_serializer
+                streamed, handler.request_deserializer, handler.response_serializer
             )
         wrapped = self._unary(handler.unary_unary, method, allowed)
         return grpc.unary_unary_rpc_method_handler(
@@ -61,7 +70,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self, call: Callable[..., Awaitable[Any]], method: str, allowed: bool
     ) -> Callable[..., Awaitable[Any]]:
         async def answer(request: Any, context: Any) -> Any:
-            started = time.perf_counter()
+            started = self._begin()
             code = grpc.StatusCode.CANCELLED
             try:
                 self._check(allowed)
@@ -71,25 +80,26 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             except Exception as exc:
                 code = await self._abort(context, exc)
             finally:
-                self._observe(method, code, started)
+                self._end(method, code, started)
 
         return answer
 
     def _stream(
-        self, call: Callable[..., AsyncIterator[Any]], method: str, allowed: bool
+        self, call: Callable[..., AsyncGenerator[Any, None]], method: str, allowed: bool
     ) -> Callable[..., AsyncIterator[Any]]:
         async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
-            started = time.perf_counter()
+            started = self._begin()
             code = grpc.StatusCode.CANCELLED
             try:
                 self._check(allowed)
-                async for response in call(requests, context):
-                    yield response
+                async with aclosing(call(requests, context)) as responses:
+                    async for response in responses:
+                        yield response
                 code = grpc.StatusCode.OK
             except Exception as exc:
                 code = await self._abort(context, exc)
             finally:
-                self._observe(method, code, started)
+                self._end(method, code, started)
 
         return answer
 
@@ -100,14 +110,23 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             raise NotServing("state is loading or the server drains, try again")
 
     async def _abort(self, context: Any, error: Exception) -> grpc.StatusCode:
-        """Set the status of a failed call. Returns its code; the call's handler then ends without a response."""
+        """Set the status of a failed call and return its code; the handler then ends without a response."""
         if isinstance(error, grpc.aio.AbortError):
             raise error
         status = rpc_status.to_status(status_of(error))
         context.set_code(status.code)
         context.set_details(status.details)
         context.set_trailing_metadata(status.trailing_metadata)
-        return status.code
+        code: grpc.StatusCode = status.code
+        return code
 
-    def _observe(self, method: str, code: grpc.StatusCode, started: float) -> None:
+    def _begin(self) -> float:
+        self._in_flight += 1
+        self._idle.clear()
+        return time.perf_counter()
+
+    def _end(self, method: str, code: grpc.StatusCode, started: float) -> None:
+        self._in_flight -= 1
+        if not self._in_flight:
+            self._idle.set()
         self._metrics.rpc_seconds.labels(method, code.name).observe(time.perf_counter() - started)

@@ -1,4 +1,4 @@
-"""PolicySpec to a policy choice and back, for every policy alike: oneof field -> name, set fields -> parameters."""
+"""PolicySpec to a policy choice and back, the same for every policy: field is name, set fields are params."""
 
 from __future__ import annotations
 
