@@ -75,7 +75,10 @@ class Application:
         # The bundled suffix list: nothing is fetched, nothing is cached on disk.
         domains = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
         self.registry = CrawlRegistry(
-            self._store, settings, self.metrics, domain_of=lambda host: domains(host).top_domain_under_public_suffix or host
+            self._store,
+            settings,
+            self.metrics,
+            domain_of=lambda host: domains(host).top_domain_under_public_suffix or host,
         )
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
@@ -96,7 +99,9 @@ class Application:
         if self.settings.metrics_listen:
             host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
             self.metrics.registry.register(Census(self.registry, self.settings))
-            self._metrics_server, _ = start_http_server(int(metrics_port), host, registry=self.metrics.registry)
+            self._metrics_server, _ = start_http_server(
+                int(metrics_port), host, registry=self.metrics.registry
+            )
             self.metrics_port = self._metrics_server.server_port
         await self._server.start()
         started = time.perf_counter()
@@ -127,13 +132,19 @@ class Application:
         token = Path(s.token_file).read_text().splitlines()[0].strip() if s.token_file else ""
         guard = CallInterceptor(self.metrics, token=token, is_ready=lambda: self._ready)
         server = grpc.aio.server(interceptors=[guard], options=_options(s))
-        limits = Limits(body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links)
+        limits = Limits(
+            body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
+        )
         scoring = LinkScoringService(self.registry, Front(limits, clock), s, self.metrics, clock)
         link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(scoring, server)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
-        site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(SiteModelService(self.registry), server)
+        site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
+            SiteModelService(self.registry), server
+        )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        reflection.enable_server_reflection((*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+        reflection.enable_server_reflection(
+            (*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server
+        )
         return server
 
     async def _set_health(self, status: Any) -> None:
@@ -174,5 +185,7 @@ def _bind(server: grpc.aio.Server, settings: Settings) -> int:
         return server.add_insecure_port(settings.listen)
     ca = Path(settings.tls_client_ca).read_bytes() if settings.tls_client_ca else None
     pair = (Path(settings.tls_key).read_bytes(), Path(settings.tls_cert).read_bytes())
-    credentials = grpc.ssl_server_credentials([pair], root_certificates=ca, require_client_auth=ca is not None)
+    credentials = grpc.ssl_server_credentials(
+        [pair], root_certificates=ca, require_client_auth=ca is not None
+    )
     return server.add_secure_port(settings.listen, credentials)

@@ -26,10 +26,14 @@ class Census(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Count."""
-        sites = [shard.model for actor in self._registry.actors() for shard in list(actor.model.sites.values())]
+        sites = [
+            shard.model for actor in self._registry.actors() for shard in list(actor.model.sites.values())
+        ]
         yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=len(self._registry.names()))
         yield GaugeMetricFamily(
-            "linkscore_crawls_damaged", "Crawls whose log could not be read", value=len(self._registry.damaged)
+            "linkscore_crawls_damaged",
+            "Crawls whose log could not be read",
+            value=len(self._registry.damaged),
         )
         stages = Counter(site.stage for site in sites)
         by_stage = GaugeMetricFamily("linkscore_sites", "Sites by stage", labels=["stage"])
@@ -38,7 +42,9 @@ class Census(Collector):
         yield by_stage
         yield from self._bounds(sites)
         evicted = sum(site.memory.evicted for site in sites)
-        yield GaugeMetricFamily("linkscore_links_evicted", "Links forgotten because of the bound", value=evicted)
+        yield GaugeMetricFamily(
+            "linkscore_links_evicted", "Links forgotten because of the bound", value=evicted
+        )
 
     def _bounds(self, sites: list[SiteModel]) -> Iterator[GaugeMetricFamily]:
         s = self._settings
@@ -48,7 +54,9 @@ class Census(Collector):
             "site_apaths": (s.site_apaths, [len(site.apaths) for site in sites]),
         }
         limit = GaugeMetricFamily("linkscore_bound", "Settings that bound memory", labels=["bound"])
-        used = GaugeMetricFamily("linkscore_bound_used", "Largest use of a bound by any site", labels=["bound"])
+        used = GaugeMetricFamily(
+            "linkscore_bound_used", "Largest use of a bound by any site", labels=["bound"]
+        )
         for name, (most, counts) in uses.items():
             limit.add_metric([name], most)
             used.add_metric([name], max(counts, default=0))

@@ -31,7 +31,9 @@ def _settings_options(command: _Command) -> _Command:
         text = f"{setting.metadata['doc']} [{ENVIRONMENT_PREFIX}{setting.name.upper()}; default {setting.default!r}]"
         command = click.option(flag, setting.name, default=None, help=text)(command)
     config = click.Path(dir_okay=False, path_type=Path)
-    return click.option("--config", type=config, envvar=f"{ENVIRONMENT_PREFIX}CONFIG", help="TOML file")(command)
+    return click.option("--config", type=config, envvar=f"{ENVIRONMENT_PREFIX}CONFIG", help="TOML file")(
+        command
+    )
 
 
 @main.command()
@@ -78,12 +80,25 @@ def top(metrics: str, every: float, rounds: int) -> None:
 
 
 @main.command()
-@click.option("--warc", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Stored site instead of the demonstration site.")
-@click.option("--labels", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TSV of url and page_type.")
+@click.option(
+    "--warc",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Stored site instead of the demonstration site.",
+)
+@click.option(
+    "--labels", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TSV of url and page_type."
+)
 @click.option("--relevant", default="", help="Wanted page types, separated by commas.")
 @click.option("--budget", default="25%", show_default=True, help="Pages, or share of the reachable pages.")
-@click.option("--policy", default="harvest", show_default=True, help="Policies to compare with breadth-first, separated by commas.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"), show_default=True)
+@click.option(
+    "--policy",
+    default="harvest",
+    show_default=True,
+    help="Policies to compare with breadth-first, separated by commas.",
+)
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"), show_default=True
+)
 def demo(warc: Path | None, labels: Path | None, relevant: str, budget: str, policy: str, out: Path) -> None:
     """Crawl a site with real Scrapy, breadth-first and with linkscore, and compare."""
     try:

@@ -18,28 +18,49 @@ class Metrics:
     def __init__(self) -> None:
         r = self.registry = CollectorRegistry()
         self.rpc_seconds = Histogram(
-            "linkscore_rpc_duration_seconds", "Time to answer a call", ["method", "code"], buckets=_LATENCY_S, registry=r
+            "linkscore_rpc_duration_seconds",
+            "Time to answer a call",
+            ["method", "code"],
+            buckets=_LATENCY_S,
+            registry=r,
         )
         self.pages = Counter(
-            "linkscore_pages", "Pages taken in, by outcome: ok, failed, duplicate, invalid", ["outcome"], registry=r
+            "linkscore_pages",
+            "Pages taken in, by outcome: ok, failed, duplicate, invalid",
+            ["outcome"],
+            registry=r,
         )
         self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
         self.feedback = Counter(
-            "linkscore_feedback", "Feedback events, by outcome: ok, duplicate, invalid", ["outcome"], registry=r
+            "linkscore_feedback",
+            "Feedback events, by outcome: ok, duplicate, invalid",
+            ["outcome"],
+            registry=r,
         )
-        self.reward = Counter("linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r)
-        self.novel_chars = Counter("linkscore_novel_text_chars", "Characters of long text never seen before", registry=r)
+        self.reward = Counter(
+            "linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r
+        )
+        self.novel_chars = Counter(
+            "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
+        )
         self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
         self.learning_seconds = Histogram(
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
         )
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
         self.commit_seconds = Histogram(
-            "linkscore_log_commit_duration_seconds", "Time to make a group of events durable", buckets=_COMMIT_S, registry=r
+            "linkscore_log_commit_duration_seconds",
+            "Time to make a group of events durable",
+            buckets=_COMMIT_S,
+            registry=r,
         )
         self.commit_events = Counter("linkscore_log_events", "Events made durable", registry=r)
-        self.commit_failures = Counter("linkscore_log_commit_failures", "Groups that could not be made durable", registry=r)
-        self.apply_failures = Counter("linkscore_apply_failures", "Durable events that could not be applied", registry=r)
+        self.commit_failures = Counter(
+            "linkscore_log_commit_failures", "Groups that could not be made durable", registry=r
+        )
+        self.apply_failures = Counter(
+            "linkscore_apply_failures", "Durable events that could not be applied", registry=r
+        )
         self.snapshot_seconds = Histogram(
             "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
         )

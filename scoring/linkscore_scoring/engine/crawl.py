@@ -58,7 +58,9 @@ class CrawlModel:
         Host -> registrable domain; used by crawls of scope ``domain`` only.
     """
 
-    def __init__(self, config: CrawlConfig, *, ticket_key: bytes, domain_of: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self, config: CrawlConfig, *, ticket_key: bytes, domain_of: Callable[[str], str] | None = None
+    ) -> None:
         self.config = config
         self.seq = 0
         self.pages = self.feedbacks = 0
@@ -118,7 +120,12 @@ class CrawlModel:
         return self._outcome(seq, event, shard, links, observation)
 
     def _outcome(
-        self, seq: int, event: PageFetched, shard: SiteShard, links: ScoredLinks, observation: PageObservation | None
+        self,
+        seq: int,
+        event: PageFetched,
+        shard: SiteShard,
+        links: ScoredLinks,
+        observation: PageObservation | None,
     ) -> PageOutcome:
         return PageOutcome(
             seq=seq,
@@ -168,7 +175,9 @@ class CrawlModel:
     def _shard(self, site: str) -> SiteShard:
         shard = self.sites.get(site)
         if shard is None:
-            shard = self.sites[site] = SiteShard(SiteModel(site, self.config.learning, self.config.bounds), self.config)
+            shard = self.sites[site] = SiteShard(
+                SiteModel(site, self.config.learning, self.config.bounds), self.config
+            )
             self._hosts[hash_of(site)] = site
             if len(self.sites) > MAX_SITES:
                 dropped, _ = self.sites.popitem(last=False)
@@ -187,7 +196,9 @@ class CrawlModel:
             If the crawl has no such site.
         """
         if site not in self.sites:
-            raise NotFound(f"site {site!r}: not among the {len(self.sites)} sites of crawl {self.config.name!r}")
+            raise NotFound(
+                f"site {site!r}: not among the {len(self.sites)} sites of crawl {self.config.name!r}"
+            )
         return self.sites[site]
 
     def site_of(self, url: str) -> str:
@@ -214,7 +225,9 @@ class CrawlModel:
         shard = self.shard(event.site)
         fetch = self._fetch(self.seq, event)
         depth = shard.model.memory.depth(fetch.requested) or 0
-        return self._score_page(shard, shard.policy(choice), event, fetch, depth, shard.model.cluster_of(fetch.key))
+        return self._score_page(
+            shard, shard.policy(choice), event, fetch, depth, shard.model.cluster_of(fetch.key)
+        )
 
     def score_links(
         self,
@@ -234,13 +247,17 @@ class CrawlModel:
         NotLearned
             If `require_learned` is set, the policy needs a learned site and one is not.
         """
-        found = ScoredLinks(np.zeros(len(urls)), priorities=np.zeros(len(urls)) if encode else None, stage=Stage.READY)
+        found = ScoredLinks(
+            np.zeros(len(urls)), priorities=np.zeros(len(urls)) if encode else None, stage=Stage.READY
+        )
         buckets = [""] * len(urls)
         verdicts = [0] * len(urls)
         for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
             policy = shard.policy(choice)
             if require_learned and policy.needs_learning and shard.model.stage < Stage.READY:
-                raise NotLearned(f"site {shard.model.name!r} is {shard.model.stage.name}, {policy.name} needs it READY")
+                raise NotLearned(
+                    f"site {shard.model.name!r} is {shard.model.stage.name}, {policy.name} needs it READY"
+                )
             scored = policy.score(batch, shard.model)
             found.scores[rows] = scored.scores
             found.stage = min(found.stage, shard.model.stage)
@@ -298,7 +315,10 @@ class CrawlModel:
     def sample_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages that would teach most about a site that is not learned yet."""
         model = self.shard(site).model
-        words = {"one_per_apath": "one link of each tag path of a page", "unused_link": "a link of a tag path seen before"}
+        words = {
+            "one_per_apath": "one link of each tag path of a page",
+            "unused_link": "a link of a tag path seen before",
+        }
         return [
             Suggestion(model.plan_urls[p.url], words[p.reason], 1.0 / (1.0 + i))
             for i, p in enumerate(model.plan.plan(n))
@@ -314,7 +334,11 @@ class CrawlModel:
             site = self._hosts.get(read[tickets[row]].site) or self.site_of(url)
             rows.setdefault(site, []).append(row)
         return [
-            (shard, of_site, self._batch(shard.model, of_site, urls, keys, [read[t] for t in tickets], anchors))
+            (
+                shard,
+                of_site,
+                self._batch(shard.model, of_site, urls, keys, [read[t] for t in tickets], anchors),
+            )
             for site, of_site in rows.items()
             for shard in [self.sites.get(site) or self._stranger(site)]
         ]

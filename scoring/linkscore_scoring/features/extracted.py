@@ -97,7 +97,10 @@ def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> Pa
         node = -1
         steps = path.strip("/").split("/")
         if len(steps) > limits.depth:
-            raise InvalidPage(f"must have at most {limits.depth} elements, got {len(steps)}", field=f"extracted.tag_paths[{i}]")
+            raise InvalidPage(
+                f"must have at most {limits.depth} elements, got {len(steps)}",
+                field=f"extracted.tag_paths[{i}]",
+            )
         for step in steps:
             found = _ELEMENT.fullmatch(step)
             if found is None:

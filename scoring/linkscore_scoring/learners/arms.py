@@ -36,7 +36,9 @@ class HierarchicalArms:
         Nodes kept; beyond it the quarter with the fewest pulls is dropped and starts again from its parents.
     """
 
-    def __init__(self, *, prior: float = 0.3, weight: float = 2.0, pooled: float = 0.3, max_nodes: int = 60_000) -> None:
+    def __init__(
+        self, *, prior: float = 0.3, weight: float = 2.0, pooled: float = 0.3, max_nodes: int = 60_000
+    ) -> None:
         self.prior = prior
         self.weight = weight
         self.pooled = pooled

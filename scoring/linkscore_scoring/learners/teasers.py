@@ -57,7 +57,9 @@ class TeaserLedger:
         Apaths kept; beyond it the ones tested first are dropped.
     """
 
-    def __init__(self, *, half_chars: float = 400.0, max_pages: int = 5_000, max_apaths: int = 20_000) -> None:
+    def __init__(
+        self, *, half_chars: float = 400.0, max_pages: int = 5_000, max_apaths: int = 20_000
+    ) -> None:
         self.half_chars = half_chars
         self.max_pages = max_pages
         self.max_apaths = max_apaths
@@ -119,7 +121,9 @@ class TeaserLedger:
         Doubt fades with every page that shows such links, followed or not: some links are never followed, because the
         crawler's own rules drop them.
         """
-        return max((_SHRINK / (_SHRINK + self.tested(apath) + self.stakes(apath)) for apath in between), default=0.0)
+        return max(
+            (_SHRINK / (_SHRINK + self.tested(apath) + self.stakes(apath)) for apath in between), default=0.0
+        )
 
     def to_state(self) -> dict[str, Any]:
         """Return the ledger as plain values."""

@@ -15,7 +15,13 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.identity import ClusterIdentities
-from linkscore_scoring.site.learning import LearnedSite, LearningJob, SampledPage, navigation_params, observe_page_links
+from linkscore_scoring.site.learning import (
+    LearnedSite,
+    LearningJob,
+    SampledPage,
+    navigation_params,
+    observe_page_links,
+)
 from linkscore_scoring.site.links import (
     UNKNOWN_APATH,
     UNKNOWN_CLUSTER,
@@ -170,10 +176,16 @@ class SiteModel:
     def activate(self, learned: LearnedSite) -> None:
         """Make a learned model the active one, and catch up with the pages that came since it was started."""
         first = self.templates is None
-        self.templates, self.navigation, self.identities = learned.templates, learned.navigation, learned.identities
+        self.templates, self.navigation, self.identities = (
+            learned.templates,
+            learned.navigation,
+            learned.identities,
+        )
         self.revision += 1
         self.learning_since = 0
-        self.memory.relabel((p.hash, learned.templates.sample.get(p.key, UNKNOWN_CLUSTER)) for p in self.sample)
+        self.memory.relabel(
+            (p.hash, learned.templates.sample.get(p.key, UNKNOWN_CLUSTER)) for p in self.sample
+        )
         if first:
             self.crawled.update(learned.templates.sample.values())
             self.plan = SamplingPlan()
@@ -205,7 +217,9 @@ class SiteModel:
         if self.templates is None:
             self.plan.mark_fetched([fetch.requested, fetch.key])
         failed = fetch.features is None
-        return PageObservation(fetch.seq, fetch.key, fetch.url, depth, pattern, contexts, failed, refetch, cluster)
+        return PageObservation(
+            fetch.seq, fetch.key, fetch.url, depth, pattern, contexts, failed, refetch, cluster
+        )
 
     def _cluster(self, fetch: Fetch) -> int:
         if fetch.features is None or self.templates is None or not fetch.features.paths.parents:
@@ -306,7 +320,9 @@ class SiteModel:
             self.memory.load_state(state["memory"])
             self.texts.load_state(state["texts"])
             self.patterns = UrlPatterns.from_state(state["patterns"], _PATTERNS)
-            self.navigation = NavigationTable.from_state(state["navigation"], navigation_params(self.learning))
+            self.navigation = NavigationTable.from_state(
+                state["navigation"], navigation_params(self.learning)
+            )
             self.templates = TemplateModel.from_state(state["templates"]) if state["templates"] else None
             self.identities = ClusterIdentities(**state["identities"])
             self.crawled = Counter(dict(state["crawled"]))

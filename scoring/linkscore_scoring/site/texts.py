@@ -80,7 +80,11 @@ class TextOwners:
         for block, size in zip(hashes, chars, strict=True):
             longest[block] = max(longest.get(block, 0), size)
         change = TextChange()
-        known = [(block, size) for block, size in longest.items() if not self._is_new(block, size, page, identity, change)]
+        known = [
+            (block, size)
+            for block, size in longest.items()
+            if not self._is_new(block, size, page, identity, change)
+        ]
         self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
         full = change.new_chars >= self.full_share * sum(longest.values())
@@ -101,7 +105,9 @@ class TextOwners:
             change.new_chars += size - record[_CHARS]  # the longer version's extra text
         return False
 
-    def _meet(self, record: list[int], size: int, page: int, identity: int, *, full: bool, change: TextChange) -> None:
+    def _meet(
+        self, record: list[int], size: int, page: int, identity: int, *, full: bool, change: TextChange
+    ) -> None:
         owner, chars = record[_OWNER], record[_CHARS]
         if owner in (NOBODY, page):
             return

@@ -15,7 +15,9 @@ _TIMEOUT_S = 10.0
 def explain_url(url: str, *, crawl: str, target: str, policy: str, console: Console | None = None) -> int:
     """Print the explanation of one URL; return the exit code."""
     console = console or Console()
-    request = pb.ExplainLinksRequest(crawl=f"crawls/{crawl}", links=[pb.CandidateLink(url=url)], policy=_spec(policy))
+    request = pb.ExplainLinksRequest(
+        crawl=f"crawls/{crawl}", links=[pb.CandidateLink(url=url)], policy=_spec(policy)
+    )
     try:
         with grpc.insecure_channel(target) as channel:
             answer = pb_grpc.LinkScoringServiceStub(channel).ExplainLinks(request, timeout=_TIMEOUT_S)

@@ -66,7 +66,8 @@ def rates_table(before: Sums, now: Sums, seconds: float) -> Table:
     for label, name in _GAUGES:
         table.add_row(label, f"{now.get(name, 0.0):,.0f}", "")
     calls, spent = (
-        now.get(f"linkscore_rpc_duration_seconds_{part}", 0.0) - before.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)
+        now.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)
+        - before.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)
         for part in ("count", "sum")
     )
     table.add_row("ms per call", f"{1000 * spent / calls:.2f}" if calls else "-", "")
