@@ -21,7 +21,7 @@ slow: $(STAMP)
 
 check: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check --diff $(SOURCES) tests benchmarks
+	$(BIN)/ruff format --check --diff .
 	$(BIN)/mypy $(SOURCES)
 	cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf format -d --exit-code
 	$(BIN)/python tools/breaking.py $(BIN)/buf

@@ -11,7 +11,6 @@ macro all alike; classes with fewer than 4 pages in the sample are annotation ou
 Xu 2018. With ``--held-out`` the cut of `cosine_linkage` is chosen on the other sites for each site.
 """
 
-# ruff: noqa: TID251 - a report reads files and the clock
 from __future__ import annotations
 
 import argparse
@@ -24,9 +23,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from linkscore_scoring.features.html import extract
 from warcio.archiveiterator import ArchiveIterator
 
+from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.clusterers.base import Clusterer
 from linkscore_scoring.site.clusterers.cosine_linkage import CosineLinkage

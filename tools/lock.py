@@ -5,7 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 
-_COMPILE = ["uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links"]
+_COMPILE = [
+    "uv",
+    "pip",
+    "compile",
+    "--quiet",
+    "--universal",
+    "--generate-hashes",
+    "--no-emit-index-url",
+    "--no-emit-find-links",
+]
 _LOCKS = {
     "requirements/server.lock": ["pyproject.toml", "--extra", "server"],
     "requirements/dev.lock": ["pyproject.toml", "--extra", "dev"],

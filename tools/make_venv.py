@@ -18,7 +18,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("lock", type=Path)
-    parser.add_argument("--editable", action="store_true", help="also install this project, without its dependencies")
+    parser.add_argument(
+        "--editable", action="store_true", help="also install this project, without its dependencies"
+    )
     given = parser.parse_args()
     if sys.version_info < (3, 11):
         print(f"linkscore needs Python 3.11 or later, this is {sys.version.split()[0]}", file=sys.stderr)

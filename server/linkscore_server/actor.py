@@ -26,8 +26,8 @@ _Waiting = tuple[Event, LearnedSite | None, "asyncio.Future[Any]"]
 class CrawlActor:
     """Owns the state of one crawl. Questions are asked of `model` directly, on the same event loop.
 
-    An event is applied after it is durable and answered after it is applied. While one group is being written the next
-    one gathers, so the cost of a sync is shared under load and nobody waits when there is none.
+    An event is applied after it is durable and answered after it is applied. While one group is being written
+    the next one gathers, so the cost of a sync is shared under load and nobody waits when there is none.
     """
 
     def __init__(

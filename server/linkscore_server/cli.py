@@ -28,7 +28,8 @@ def _settings_options(command: _Command) -> _Command:
     """Give a command one option per setting, and --config."""
     for setting in reversed(fields(Settings)):
         flag = "--" + setting.name.replace("_", "-")
-        text = f"{setting.metadata['doc']} [{ENVIRONMENT_PREFIX}{setting.name.upper()}; default {setting.default!r}]"
+        variable = ENVIRONMENT_PREFIX + setting.name.upper()
+        text = f"{setting.metadata['doc']} [{variable}; default {setting.default!r}]"
         command = click.option(flag, setting.name, default=None, help=text)(command)
     config = click.Path(dir_okay=False, path_type=Path)
     return click.option("--config", type=config, envvar=f"{ENVIRONMENT_PREFIX}CONFIG", help="TOML file")(

@@ -100,7 +100,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             raise NotServing("state is loading or the server drains, try again")
 
     async def _abort(self, context: Any, error: Exception) -> grpc.StatusCode:
-        """Set the status of a failed call. Returns its code; the call's handler then ends without a response."""
+        """Set the status of a failed call and return its code; the handler then ends without a response."""
         if isinstance(error, grpc.aio.AbortError):
             raise error
         status = rpc_status.to_status(status_of(error))

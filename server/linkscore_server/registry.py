@@ -36,8 +36,8 @@ class CrawlExists(AlreadyExists):
 class CrawlRegistry:
     """All crawls of a server, each with its actor.
 
-    `damaged` names the crawls whose log could not be read, with the reason: they answer with that error and nothing of
-    theirs is touched; the others serve.
+    `damaged` names the crawls whose log could not be read, with the reason: they answer with that error and
+    nothing of theirs is touched; the others serve.
     """
 
     def __init__(

@@ -42,7 +42,7 @@ def invalid(error: InvalidInput) -> common_pb2.ItemStatus:
 
 
 def link_scores(scored: ScoredLinks, links: Links | None = None) -> common_pb2.LinkScores:
-    """Return scores as columns; `links` adds the URLs of a page, and the status of those that were not usable."""
+    """Return scores as columns; `links` adds the URLs of a page, and the status of unusable ones."""
     message = common_pb2.LinkScores(
         scores=scored.scores.tolist(),
         buckets=scored.buckets,
@@ -64,7 +64,7 @@ def link_scores(scored: ScoredLinks, links: Links | None = None) -> common_pb2.L
 def spread(
     scored: ScoredLinks, rows: Sequence[int], n: int, bad: Mapping[int, common_pb2.ItemStatus]
 ) -> common_pb2.LinkScores:
-    """Return the scores of some of `n` links as columns over all of them; the others have score 0 and a status."""
+    """Return the scores of some of `n` links as columns over all; the others have score 0 and a status."""
     message = common_pb2.LinkScores(scores=[0.0] * n, buckets=[len(scored.bucket_names)] * n)
     message.bucket_names.extend([*scored.bucket_names, ""])
     for at, row in enumerate(rows):

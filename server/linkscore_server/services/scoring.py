@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-from linkscore.v1 import common_pb2, link_scoring_service_pb2 as pb, link_scoring_service_pb2_grpc as pb_grpc
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
@@ -254,7 +256,7 @@ def _reward(item: pb.Feedback) -> float:
 def _candidates(
     links: Sequence[pb.CandidateLink], front: Front
 ) -> tuple[list[int], tuple[list[str], list[str], list[bytes], list[str]], dict[int, common_pb2.ItemStatus]]:
-    """Return the rows of usable links, their columns (url, identity, ticket, anchor), and the status of the others."""
+    """Return rows of usable links, their columns (url, identity, ticket, anchor), and the others' status."""
     rows: list[int] = []
     columns: tuple[list[str], list[str], list[bytes], list[str]] = ([], [], [], [])
     bad: dict[int, common_pb2.ItemStatus] = {}
