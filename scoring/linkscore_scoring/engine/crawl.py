@@ -208,12 +208,12 @@ class CrawlModel:
         return self._domain_of(host) if self.config.scope == "domain" else host
 
     def site_of_ticket(self, raw: bytes) -> str:
-        """Return the site whose model wrote a ticket; empty if it is missing, foreign or of a dropped site."""
+        """Return the site whose model wrote a ticket; empty if missing, foreign or of a dropped site."""
         ticket = self._book.read(raw)
         return self._hosts.get(ticket.site, "") if ticket is not None else ""
 
     def classify(self, event: PageFetched) -> tuple[int, float, int, int]:
-        """Return cluster, distance to the nearest one, stage and model revision for a page; changes nothing."""
+        """Return cluster, distance to the nearest one, stage and model revision of a page. Only reads."""
         shard = self.sites.get(event.site) or self._stranger(event.site)
         model = shard.model
         if model.templates is None or event.features is None or not event.features.paths.parents:
@@ -369,7 +369,7 @@ class CrawlModel:
         )
 
     def _context(self, model: SiteModel, key: int, ticket: Ticket) -> tuple[int, int, int]:
-        """Return Apath, source cluster and depth of a link: from its ticket, else remembered, else unknown."""
+        """Return Apath, source cluster and depth of a link: by its ticket, else remembered, else unknown."""
         if ticket is not NO_TICKET:
             return ticket.apath, model.cluster_of(ticket.source, default=ticket.cluster), ticket.depth
         for source, apath in model.memory.contexts(key):

@@ -98,7 +98,7 @@ class TeaserLedger:
             page.pending[apath] -= 1
 
     def reward(self, page: PageWorth) -> float:
-        """Return x / (x + half_chars), x = own text less what pending links are expected or feared to take."""
+        """Return x / (x + half_chars), x = own text less what pending links are feared to take."""
         expected = sum(n * self._claim(apath) for apath, n in page.pending.items())
         x = max(0.0, page.own_chars * (1.0 - self._doubt(page.between)) - expected)
         return x / (x + self.half_chars)

@@ -108,7 +108,7 @@ class Policy(ABC):
         """Learn from one fetch; `site` has taken the page in already."""
 
     def activated(self, site: SiteModel) -> None:  # noqa: B027
-        """Take note that a new site model became active, or that the policy was just made for a learned site."""
+        """Note that a new site model became active, or that the policy was just made for a learned site."""
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""

@@ -116,7 +116,7 @@ class LinkMemory:
         return first
 
     def fetched(self, key: int, *, depth: int, cluster: int, pattern: int) -> bool:
-        """Note a fetch; return whether the URL was fetched before. Depth and pattern count for unknown URLs."""
+        """Note a fetch; return whether it is a repeated one. Depth and pattern count for unknown URLs."""
         known = self._links.get(key)
         if known is None:
             self._links[key] = [depth, cluster, pattern]
