@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import grpc
 
@@ -30,23 +31,24 @@ def own(log: Path, patience_s: float = 60.0) -> Service:
     return lambda: _start(log, patience_s)
 
 
-def serve_command(port: int) -> list[str]:
-    """Return the command that serves on a port of loopback."""
-    return [sys.executable, "-m", "linkscore_server", "serve", "--address", f"127.0.0.1:{port}"]
+def serve_command(port: int, data_dir: Path) -> list[str]:
+    """Return the command that serves on a port of loopback and keeps its log in `data_dir`."""
+    address = ["--listen", f"127.0.0.1:{port}", "--metrics-listen", ""]
+    return [sys.executable, "-m", "linkscore_server", "serve", *address, "--data-dir", str(data_dir)]
 
 
 @contextmanager
 def _start(log: Path, patience_s: float) -> Iterator[str]:
     port = _free_port()
-    with log.open("w", encoding="utf-8") as output:
+    with TemporaryDirectory(prefix="linkscore-") as data, log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(  # noqa: S603 - our own module
-            serve_command(port), stdout=output, stderr=output, stdin=subprocess.DEVNULL
+            serve_command(port, Path(data)), stdout=output, stderr=output, stdin=subprocess.DEVNULL
         )
-    try:
-        _wait_ready(process, f"127.0.0.1:{port}", log, patience_s)
-        yield f"127.0.0.1:{port}"
-    finally:
-        _stop(process)
+        try:
+            _wait_ready(process, f"127.0.0.1:{port}", log, patience_s)
+            yield f"127.0.0.1:{port}"
+        finally:
+            _stop(process)
 
 
 def _wait_ready(process: subprocess.Popen[bytes], address: str, log: Path, patience_s: float) -> None:

@@ -67,7 +67,9 @@ def _status(code: int, message: str, reason: str, error: Exception) -> status_pb
         ]
         status.details.append(_packed(error_details_pb2.BadRequest(field_violations=violations)))
     if code in _RETRY_S:
-        status.details.append(_packed(error_details_pb2.RetryInfo(retry_delay=Duration(seconds=_RETRY_S[code]))))
+        status.details.append(
+            _packed(error_details_pb2.RetryInfo(retry_delay=Duration(seconds=_RETRY_S[code])))
+        )
     return status
 
 

@@ -30,7 +30,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         Whether state is loaded.
     """
 
-    def __init__(self, metrics: Metrics, *, token: str = "", is_ready: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self, metrics: Metrics, *, token: str = "", is_ready: Callable[[], bool] = lambda: True
+    ) -> None:
         self._metrics = metrics
         self._expected = f"Bearer {token}" if token else ""
         self._is_ready = is_ready
@@ -51,9 +53,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 wrapped, handler.request_deserializer, handler.response_serializer
             )
         wrapped = self._unary(handler.unary_unary, method, allowed)
-        return grpc.unary_unary_rpc_method_handler(wrapped, handler.request_deserializer, handler.response_serializer)
+        return grpc.unary_unary_rpc_method_handler(
+            wrapped, handler.request_deserializer, handler.response_serializer
+        )
 
-    def _unary(self, call: Callable[..., Awaitable[Any]], method: str, allowed: bool) -> Callable[..., Awaitable[Any]]:
+    def _unary(
+        self, call: Callable[..., Awaitable[Any]], method: str, allowed: bool
+    ) -> Callable[..., Awaitable[Any]]:
         async def answer(request: Any, context: Any) -> Any:
             started = time.perf_counter()
             code = grpc.StatusCode.CANCELLED

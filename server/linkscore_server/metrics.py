@@ -18,35 +18,51 @@ class Metrics:
     def __init__(self) -> None:
         r = self.registry = CollectorRegistry()
         self.rpc_seconds = Histogram(
-            "linkscore_rpc_duration_seconds", "Time to answer a call", ["method", "code"], buckets=_LATENCY_S, registry=r
+            "linkscore_rpc_duration_seconds",
+            "Time to answer a call",
+            ["method", "code"],
+            buckets=_LATENCY_S,
+            registry=r,
         )
         self.pages = Counter(
-            "linkscore_pages", "Pages taken in, by outcome: ok, failed, duplicate, invalid", ["outcome"], registry=r
+            "linkscore_pages",
+            "Pages taken in, by outcome: ok, failed, duplicate, invalid",
+            ["outcome"],
+            registry=r,
         )
         self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
         self.feedback = Counter(
-            "linkscore_feedback", "Feedback events, by outcome: ok, duplicate, invalid", ["outcome"], registry=r
+            "linkscore_feedback",
+            "Feedback events, by outcome: ok, duplicate, invalid",
+            ["outcome"],
+            registry=r,
         )
-        self.reward = Counter("linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r)
-        self.novel_chars = Counter("linkscore_novel_text_chars", "Characters of long text never seen before", registry=r)
+        self.reward = Counter(
+            "linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r
+        )
+        self.novel_chars = Counter(
+            "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
+        )
         self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
         self.learning_seconds = Histogram(
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
         )
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
-        self.sites = Gauge("linkscore_sites", "Sites by stage", ["stage"], registry=r)
-        self.crawls = Gauge("linkscore_crawls", "Crawls", registry=r)
         self.commit_seconds = Histogram(
-            "linkscore_log_commit_duration_seconds", "Time to make a group of events durable", buckets=_COMMIT_S, registry=r
+            "linkscore_log_commit_duration_seconds",
+            "Time to make a group of events durable",
+            buckets=_COMMIT_S,
+            registry=r,
         )
         self.commit_events = Counter("linkscore_log_events", "Events made durable", registry=r)
-        self.commit_failures = Counter("linkscore_log_commit_failures", "Groups that could not be made durable", registry=r)
-        self.apply_failures = Counter("linkscore_apply_failures", "Durable events that could not be applied", registry=r)
+        self.commit_failures = Counter(
+            "linkscore_log_commit_failures", "Groups that could not be made durable", registry=r
+        )
+        self.apply_failures = Counter(
+            "linkscore_apply_failures", "Durable events that could not be applied", registry=r
+        )
         self.snapshot_seconds = Histogram(
             "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
         )
-        self.bound = Gauge("linkscore_bound", "Settings that bound memory", ["bound"], registry=r)
-        self.bound_used = Gauge("linkscore_bound_used", "Largest use of a bound by any site", ["bound"], registry=r)
-        self.evicted = Gauge("linkscore_links_evicted", "Links forgotten because of the bound", registry=r)
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
         build.labels(version("linkscore"), platform.python_version()).set(1)

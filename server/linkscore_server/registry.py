@@ -41,7 +41,12 @@ class CrawlRegistry:
     """
 
     def __init__(
-        self, store: Store, settings: Settings, metrics: Metrics, *, domain_of: Callable[[str], str] | None = None
+        self,
+        store: Store,
+        settings: Settings,
+        metrics: Metrics,
+        *,
+        domain_of: Callable[[str], str] | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -113,7 +118,9 @@ class CrawlRegistry:
             if config.name in self._actors or config.name in self.damaged:
                 return self._existing(config)
             if len(self._actors) >= self._settings.max_crawls:
-                raise LimitExceeded(f"max_crawls: there are {len(self._actors)} crawls, delete one or raise the setting")
+                raise LimitExceeded(
+                    f"max_crawls: there are {len(self._actors)} crawls, delete one or raise the setting"
+                )
             actor = await self._off_loop(self._made, config)
             actor.start()
             try:
@@ -153,7 +160,9 @@ class CrawlRegistry:
             actor.model.config, create_time_s=config.create_time_s, bounds=config.bounds
         )
         if same != config:
-            raise CrawlExists(f"crawl {config.name!r} exists with another configuration: use UpdateCrawl or another name")
+            raise CrawlExists(
+                f"crawl {config.name!r} exists with another configuration: use UpdateCrawl or another name"
+            )
         return actor
 
     def _made(self, config: CrawlConfig) -> CrawlActor:

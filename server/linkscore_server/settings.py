@@ -12,7 +12,9 @@ from typing import Any
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
-_KUBERNETES = re.compile(r"(SERVICE_(HOST|PORT)|PORT)(_.*)?")  # set by Kubernetes for a service named linkscore
+_KUBERNETES = re.compile(
+    r"(SERVICE_(HOST|PORT)|PORT)(_.*)?"
+)  # set by Kubernetes for a service named linkscore
 
 
 def _setting(default: Any, doc: str) -> Any:
@@ -23,8 +25,12 @@ def _setting(default: Any, doc: str) -> Any:
 class Settings:
     """Settings of a server; every field is a flag, an environment variable and a key of the file."""
 
-    listen: str = _setting("127.0.0.1:7411", "gRPC address, `host:port` or `unix:PATH`; port 0 takes a free one")
-    metrics_listen: str = _setting("127.0.0.1:9411", "Prometheus HTTP address `host:port`; empty: no metrics port")
+    listen: str = _setting(
+        "127.0.0.1:7411", "gRPC address, `host:port` or `unix:PATH`; port 0 takes a free one"
+    )
+    metrics_listen: str = _setting(
+        "127.0.0.1:9411", "Prometheus HTTP address `host:port`; empty: no metrics port"
+    )
     data_dir: str = _setting("./linkscore-data", "folder of the event logs; `memory`: keep nothing")
     max_message_bytes: int = _setting(64 << 20, "largest gRPC message, bytes, both ways")
     max_body_bytes: int = _setting(10_000_000, "largest page body after decompression, bytes")
@@ -43,7 +49,9 @@ class Settings:
     stream_window: int = _setting(32, "pages of one stream in work at a time")
     snapshot_events: int = _setting(20_000, "events between snapshots of a crawl")
     drain_s: float = _setting(15.0, "seconds for calls in flight after SIGTERM")
-    min_ping_interval_ms: int = _setting(5_000, "client keepalive pings closer together than this are refused")
+    min_ping_interval_ms: int = _setting(
+        5_000, "client keepalive pings closer together than this are refused"
+    )
     tls_cert: str = _setting("", "PEM certificate chain; with `tls_key` switches TLS on")
     tls_key: str = _setting("", "PEM private key")
     tls_client_ca: str = _setting("", "PEM certificates of client authorities; switches mutual TLS on")
@@ -66,7 +74,9 @@ class Settings:
             if path and not Path(path).is_file():
                 found.append(FieldProblem(name, f"no such file: {path}"))
         if self.log_level not in ("debug", "info", "warning", "error"):
-            found.append(FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}"))
+            found.append(
+                FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}")
+            )
         for name in ("listen", "metrics_listen"):
             if (problem := _address_problem(getattr(self, name))) is not None:
                 found.append(FieldProblem(name, problem))
@@ -114,7 +124,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _typed(raw: Mapping[str, Any], problems: list[FieldProblem]) -> dict[str, Any]:
-    kinds: dict[str, type] = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Settings)}
+    kinds: dict[str, type] = {
+        f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Settings)
+    }
     values = {}
     for name, value in raw.items():
         if name not in kinds:

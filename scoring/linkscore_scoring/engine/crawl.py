@@ -58,7 +58,9 @@ class CrawlModel:
         Host -> registrable domain; used by crawls of scope ``domain`` only.
     """
 
-    def __init__(self, config: CrawlConfig, *, ticket_key: bytes, domain_of: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self, config: CrawlConfig, *, ticket_key: bytes, domain_of: Callable[[str], str] | None = None
+    ) -> None:
         self.config = config
         self.seq = 0
         self.pages = self.feedbacks = 0
@@ -118,7 +120,12 @@ class CrawlModel:
         return self._outcome(seq, event, shard, links, observation)
 
     def _outcome(
-        self, seq: int, event: PageFetched, shard: SiteShard, links: ScoredLinks, observation: PageObservation | None
+        self,
+        seq: int,
+        event: PageFetched,
+        shard: SiteShard,
+        links: ScoredLinks,
+        observation: PageObservation | None,
     ) -> PageOutcome:
         return PageOutcome(
             seq=seq,
@@ -138,11 +145,12 @@ class CrawlModel:
         self.feedbacks += 1
         shard = self._shard(event.site)
         key = hash_of(event.key) if event.key else 0
-        apaths = [apath for _, apath in shard.model.memory.contexts(key)]
+        contexts = shard.model.memory.contexts(key)
         ticket = self._book.read(event.ticket)
-        if ticket is not None and ticket.apath not in (UNKNOWN_APATH, *apaths):
-            apaths.append(ticket.apath)
-        shard.feedback(FeedbackObservation(seq, key, event.key, apaths, event.reward))
+        if ticket is not None and ticket.apath not in (UNKNOWN_APATH, *(apath for _, apath in contexts)):
+            contexts.append((ticket.source, ticket.apath))
+        pattern = shard.model.pattern_of(key, event.key)
+        shard.feedback(FeedbackObservation(seq, key, event.key, pattern, contexts, event.reward))
         return True
 
     def _request_learning(self, seq: int, site: str) -> None:
@@ -167,7 +175,9 @@ class CrawlModel:
     def _shard(self, site: str) -> SiteShard:
         shard = self.sites.get(site)
         if shard is None:
-            shard = self.sites[site] = SiteShard(SiteModel(site, self.config.learning, self.config.bounds), self.config)
+            shard = self.sites[site] = SiteShard(
+                SiteModel(site, self.config.learning, self.config.bounds), self.config
+            )
             self._hosts[hash_of(site)] = site
             if len(self.sites) > MAX_SITES:
                 dropped, _ = self.sites.popitem(last=False)
@@ -186,7 +196,9 @@ class CrawlModel:
             If the crawl has no such site.
         """
         if site not in self.sites:
-            raise NotFound(f"site {site!r}: not among the {len(self.sites)} sites of crawl {self.config.name!r}")
+            raise NotFound(
+                f"site {site!r}: not among the {len(self.sites)} sites of crawl {self.config.name!r}"
+            )
         return self.sites[site]
 
     def site_of(self, url: str) -> str:
@@ -213,7 +225,9 @@ class CrawlModel:
         shard = self.shard(event.site)
         fetch = self._fetch(self.seq, event)
         depth = shard.model.memory.depth(fetch.requested) or 0
-        return self._score_page(shard, shard.policy(choice), event, fetch, depth, shard.model.cluster_of(fetch.key))
+        return self._score_page(
+            shard, shard.policy(choice), event, fetch, depth, shard.model.cluster_of(fetch.key)
+        )
 
     def score_links(
         self,
@@ -233,13 +247,17 @@ class CrawlModel:
         NotLearned
             If `require_learned` is set, the policy needs a learned site and one is not.
         """
-        found = ScoredLinks(np.zeros(len(urls)), priorities=np.zeros(len(urls)) if encode else None, stage=Stage.READY)
+        found = ScoredLinks(
+            np.zeros(len(urls)), priorities=np.zeros(len(urls)) if encode else None, stage=Stage.READY
+        )
         buckets = [""] * len(urls)
         verdicts = [0] * len(urls)
         for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
             policy = shard.policy(choice)
             if require_learned and policy.needs_learning and shard.model.stage < Stage.READY:
-                raise NotLearned(f"site {shard.model.name!r} is {shard.model.stage.name}, {policy.name} needs it READY")
+                raise NotLearned(
+                    f"site {shard.model.name!r} is {shard.model.stage.name}, {policy.name} needs it READY"
+                )
             scored = policy.score(batch, shard.model)
             found.scores[rows] = scored.scores
             found.stage = min(found.stage, shard.model.stage)
@@ -297,7 +315,10 @@ class CrawlModel:
     def sample_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages that would teach most about a site that is not learned yet."""
         model = self.shard(site).model
-        words = {"one_per_apath": "one link of each tag path of a page", "unused_link": "a link of a tag path seen before"}
+        words = {
+            "one_per_apath": "one link of each tag path of a page",
+            "unused_link": "a link of a tag path seen before",
+        }
         return [
             Suggestion(model.plan_urls[p.url], words[p.reason], 1.0 / (1.0 + i))
             for i, p in enumerate(model.plan.plan(n))
@@ -313,7 +334,11 @@ class CrawlModel:
             site = self._hosts.get(read[tickets[row]].site) or self.site_of(url)
             rows.setdefault(site, []).append(row)
         return [
-            (shard, of_site, self._batch(shard.model, of_site, urls, keys, [read[t] for t in tickets], anchors))
+            (
+                shard,
+                of_site,
+                self._batch(shard.model, of_site, urls, keys, [read[t] for t in tickets], anchors),
+            )
             for site, of_site in rows.items()
             for shard in [self.sites.get(site) or self._stranger(site)]
         ]
@@ -338,6 +363,7 @@ class CrawlModel:
             [apath for apath, _, _ in known],
             [source for _, source, _ in known],
             [depth for _, _, depth in known],
+            [model.pattern_of(key, keys[row]) for row, key in zip(rows, hashes, strict=True)],
             [anchors[row] for row in rows],
         )
 
@@ -358,6 +384,8 @@ class CrawlModel:
             url=event.url,
             key=hash_of(features.key) if features else hash_of(event.requested_key),
             requested=hash_of(event.requested_key),
+            requested_key=event.requested_key,
+            canonical=hash_of(features.canonical_key or features.key) if features else 0,
             features=features,
             link_keys=[hash_of(key) for key in features.links.keys] if features else [],
             in_scope=self._in_scope(event) if features else [],
@@ -390,7 +418,13 @@ class CrawlModel:
         links = features.links
         ids = [model.apaths.intern(raw).id for raw in links.apath_table]
         batch = links_of_page(
-            links.urls, fetch.link_keys, [ids[i] for i in links.apaths], links.anchors, source=cluster, depth=depth + 1
+            links.urls,
+            fetch.link_keys,
+            [ids[i] for i in links.apaths],
+            [model.pattern_of(h, key) for h, key in zip(fetch.link_keys, links.keys, strict=True)],
+            links.anchors,
+            source=cluster,
+            depth=depth + 1,
         )
         scored = policy.score(batch, model)
         names, buckets = indexed(scored.buckets)

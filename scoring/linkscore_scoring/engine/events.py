@@ -115,7 +115,9 @@ def _plain(features: PageFeatures) -> dict[str, Any]:
     links = features.links
     plain = {name: getattr(features, name) for name in PageFeatures.__slots__}
     plain["paths"] = [getattr(features.paths, name) for name in PathTrie.__slots__]
-    differing = {i: key for i, (key, url) in enumerate(zip(links.keys, links.urls, strict=True)) if key != url}
+    differing = {
+        i: key for i, (key, url) in enumerate(zip(links.keys, links.urls, strict=True)) if key != url
+    }
     plain["links"] = {name: getattr(links, name) for name in Links.__slots__ if name != "keys"}
     plain["links"]["keys"] = differing
     return plain
@@ -129,5 +131,3 @@ def _features(plain: dict[str, Any]) -> PageFeatures:
     return PageFeatures(
         **{**plain, "paths": PathTrie(*plain["paths"]), "links": Links(**{**links, "keys": keys})}
     )
-
-

@@ -1,4 +1,4 @@
-"""From the bytes a crawler sends to the bytes of an HTML page: decompression within bounds, and what is no HTML."""
+"""From the bytes a crawler sends to an HTML page: decompression within bounds, and what is no HTML."""
 
 from __future__ import annotations
 

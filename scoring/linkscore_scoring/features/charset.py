@@ -44,7 +44,7 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
 
 
 def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
-    """Return `body` as valid UTF-8 without byte order mark; the flag says that some bytes did not fit `charset`."""
+    """Return `body` as valid UTF-8 without mark; the flag says that some bytes did not fit `charset`."""
     _, mark = read_bom(body)
     raw = body[len(mark) :] if mark else body
     try:

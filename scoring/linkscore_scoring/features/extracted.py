@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.features.hashing import hash_block
 from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
-from linkscore_scoring.features.urls import UrlResolver, validate_url
+from linkscore_scoring.features.resolve import UrlResolver
+from linkscore_scoring.features.urls import validate_url
+from linkscore_scoring.features.walk import BLOCK_CHARS
 
-MIN_BLOCK_CHARS = 25
 _ELEMENT = re.compile(r"([^/\[\]]+)(?:\[([^\]]*)\])?")
 
 
@@ -55,8 +56,8 @@ def page_from_extracted(
         raise InvalidPage(rule, field="extracted.tag_paths", reason="TOO_MANY_ITEMS")
     page = PageFeatures(url, validate_url(url, "url", limits=limits, error=InvalidPage))
     page.paths = _trie(tag_paths, counts, limits)
-    blocks = [text for text in (" ".join(block.split()) for block in text_blocks) if len(text) >= MIN_BLOCK_CHARS]
-    page.block_hashes = [hash64(text) for text in blocks]
+    blocks = [text for text in (" ".join(block.split()) for block in text_blocks) if len(text) >= BLOCK_CHARS]
+    page.block_hashes = [hash_block(text) for text in blocks]
     page.block_chars = [len(text) for text in blocks]
     page.text_chars = sum(map(len, text_blocks))
     if canonical_url:
@@ -85,6 +86,7 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
         links.anchors.append(" ".join(link.anchor.split())[: limits.anchor_chars])
         links.rels.append(" ".join(link.rel.lower().split()))
         links.apaths.append(table.setdefault(link.tag_path, len(table)))
+        links.blocks_before.append(0)
     links.apath_table = list(table)
     return replace(page, links=links, notes=notes)
 
@@ -95,7 +97,10 @@ def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> Pa
         node = -1
         steps = path.strip("/").split("/")
         if len(steps) > limits.depth:
-            raise InvalidPage(f"must have at most {limits.depth} elements, got {len(steps)}", field=f"extracted.tag_paths[{i}]")
+            raise InvalidPage(
+                f"must have at most {limits.depth} elements, got {len(steps)}",
+                field=f"extracted.tag_paths[{i}]",
+            )
         for step in steps:
             found = _ELEMENT.fullmatch(step)
             if found is None:

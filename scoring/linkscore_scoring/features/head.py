@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from linkscore_scoring.features.markup import attributes_of
-
-_HEAD_TAG = re.compile(r"<(base|link|meta)( [^>]*)")
-_OF_INTEREST = re.compile("canonical|robots", re.IGNORECASE)
+from lxml import etree
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """``<base href>``, ``<link rel=canonical>`` (raw, empty if none), and ``<meta name=robots>`` says nofollow."""
+    """``<base href>`` and ``<link rel=canonical>``, raw, empty if none; whether robots are told nofollow."""
 
     base: str = ""
     canonical: str = ""
     nofollow: bool = False
 
 
-def read_head(markup: str) -> Head:
-    """Read the serialised head of a page; the first base and the first canonical link count."""
+def read_head(root: etree._Element) -> Head:
+    """Read a page, as parsed; the first base and the first canonical link count, wherever they stand."""
     base = canonical = ""
     nofollow = False
-    for tag, raw in _HEAD_TAG.findall(markup):
-        if tag != "base" and not _OF_INTEREST.search(raw):
-            continue
-        found = attributes_of(raw)
+    for element in root.iter("base", "link", "meta"):
+        tag = element.tag
         if tag == "base":
-            base = base or found.get("href", "")
+            base = base or element.get("href", "")
         elif tag == "link":
-            canonical = canonical or _canonical(found)
+            canonical = canonical or _canonical(element)
         else:
-            nofollow = nofollow or _says_nofollow(found)
+            nofollow = nofollow or _says_nofollow(element)
     return Head(base.strip(), canonical.strip(), nofollow)
 
 
-def _canonical(link: dict[str, str]) -> str:
-    return link.get("href", "") if "canonical" in link.get("rel", "").lower().split() else ""
+def _canonical(link: etree._Element) -> str:
+    rel = link.get("rel", "").lower()
+    return link.get("href", "") if "canonical" in rel.split() else ""
 
 
-def _says_nofollow(meta: dict[str, str]) -> bool:
+def _says_nofollow(meta: etree._Element) -> bool:
+    if meta.get("name", "").strip().lower() != "robots":
+        return False
     directives = set(meta.get("content", "").lower().replace(",", " ").split())
-    return meta.get("name", "").strip().lower() == "robots" and not directives.isdisjoint({"nofollow", "none"})
+    return not directives.isdisjoint({"nofollow", "none"})

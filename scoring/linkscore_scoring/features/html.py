@@ -10,21 +10,22 @@ from lxml import etree
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.features.charset import detect_charset, to_utf8
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.features.hashing import hash_block
 from linkscore_scoring.features.head import Head, read_head
+from linkscore_scoring.features.links import outlinks
 from linkscore_scoring.features.markup import SKIPPED_TAGS, TagTable
 from linkscore_scoring.features.resolve import UrlCache, UrlResolver
-from linkscore_scoring.features.types import Limits, Links, PageFeatures
+from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.features.urls import validate_url
-from linkscore_scoring.features.walk import PageWalk
+from linkscore_scoring.features.walk import BLOCK_CHARS, PageWalk
 
-BLOCK_CHARS = 25
 MAX_REMEMBERED = 60_000
 
 # libxml2 appends attributes to a linked list: a tag with very many takes quadratic time.
 _CROWDED_BYTES = 65_536
 _CROWDED_TAG = re.compile(
-    rb"<([a-zA-Z][^\s/>]*+)(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+){1000,}+"
+    rb"<([a-zA-Z][^\s/>]*+)"
+    rb"(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+){1000,}+"
 )
 
 
@@ -38,7 +39,7 @@ class Extractor:
     limits
         Bounds for every page.
     max_remembered
-        Places and tags remembered between pages; above it the extractor forgets them all.
+        Tags remembered between pages; above it the extractor forgets them all.
     """
 
     def __init__(self, limits: Limits | None = None, *, max_remembered: int = MAX_REMEMBERED) -> None:
@@ -80,7 +81,8 @@ class Extractor:
             return None
 
     def _read(self, root: etree._Element, features: PageFeatures) -> None:
-        head = _take_head(root)
+        head = read_head(root)
+        etree.strip_elements(root, *SKIPPED_TAGS, with_tail=False)
         if len(self._tags) > self.max_remembered:
             self._tags = TagTable()
         walk = PageWalk(self._tags, self.limits)
@@ -92,7 +94,7 @@ class Extractor:
         features.anchor_chars = walk.anchor_chars()
         blocks = [text for text in walk.texts if len(text) >= BLOCK_CHARS]
         features.block_chars = list(map(len, blocks))
-        features.block_hashes = [hash64(" ".join(block.split())) for block in blocks]
+        features.block_hashes = list(map(hash_block, blocks))
         self._link(walk, head, features)
         features.paths, cuts = walk.paths.trie(self.limits)
         features.notes += cuts
@@ -106,32 +108,11 @@ class Extractor:
         if head.canonical:
             canonical = resolver.resolve(head.canonical)
             features.canonical_key = "" if isinstance(canonical, str) else canonical[1]
-        features.links = self._links(walk, resolver)
-        if len(walk.anchors) > self.limits.links:
-            features.notes.append("links_cut")
+        features.links, cuts = outlinks(walk, resolver, self.limits)
+        features.notes += cuts
 
     def _resolver(self, base_url: str, charset: str) -> UrlResolver:
         return UrlResolver(base_url, self.limits, charset=charset, cache=self._urls)
-
-    def _links(self, walk: PageWalk, resolver: UrlResolver) -> Links:
-        links = Links()
-        table: dict[str, int] = {}
-        rows: dict[int, int] = {}
-        most = self.limits.links
-        for tag, node, text in zip(walk.anchors[:most], walk.nodes, walk.anchor_texts(), strict=False):
-            answer = resolver.resolve(tag.href)
-            if isinstance(answer, str):
-                links.skipped[answer] = links.skipped.get(answer, 0) + 1
-                continue
-            if node not in rows:
-                rows[node] = table.setdefault(walk.paths.apath(node), len(table))
-            links.urls.append(answer[0])
-            links.keys.append(answer[1])
-            links.anchors.append(text)
-            links.rels.append(tag.rel)
-            links.apaths.append(rows[node])
-        links.apath_table = list(table)
-        return links
 
 
 def extract(
@@ -143,7 +124,7 @@ def extract(
     ``template``, ``head``, comments and processing instructions are not looked at. Links are ``a`` and
     ``area`` with href. Wrong charsets, broken markup and nesting of any depth never raise; what was cut or
     repaired is in `PageFeatures.notes`: ``not_html``, ``empty``, ``decode_errors``, ``attributes_cut``,
-    ``elements_cut``, ``paths_cut``, ``depth_cut``, ``links_cut``.
+    ``elements_cut``, ``paths_cut``, ``depth_cut``, ``links_cut``, ``apaths_cut``.
 
     Parameters
     ----------
@@ -163,9 +144,9 @@ def extract(
 
     Notes
     -----
-    Cost: about twice the bare parse, when pages of a site follow each other. Source: Xu, Gao, Callan 2018,
-    sections 3.1 and 3.2. Differences: the leaf set is made precise as above; the Apath is kept for links out
-    of the site too.
+    Cost: about three times the bare parse, when pages of a site follow each other. Source: Xu, Gao, Callan
+    2018, sections 3.1 and 3.2. Differences: the leaf set is made precise as above; the Apath is kept for
+    links out of the site too.
     """
     limits = limits or Limits()
     known: dict[Limits, Extractor] = _thread.__dict__.setdefault("extractors", {})
@@ -177,12 +158,3 @@ def extract(
 
 
 _thread = local()
-
-
-def _take_head(root: etree._Element) -> Head:
-    """Read the head and take out all that is not displayed."""
-    etree.strip_elements(root, *SKIPPED_TAGS[:-1], with_tail=False)
-    found = [*root.iter("base"), *root.iter("head")]
-    markup = "".join(etree.tostring(element, encoding="unicode", with_tail=False) for element in found)
-    etree.strip_elements(root, "head", with_tail=False)
-    return read_head(markup)

@@ -14,9 +14,11 @@ _INLINE = frozenset(
         *("small", "span", "strong", "sub", "sup", "time", "tt", "u", "var"),
     ]
 )
+# No element of HTML has a longer name; bounds what a hostile page can put into paths.
+_NAME_CHARS = 40
 # In serialised XML no quote and no "<" or ">" stands unescaped in a value, so a blank before the name and a
 # quoted value after it can only be an attribute.
-_ATTRIBUTE = re.compile(r' (class|href|rel|alt|name|content)="([^"]*)"')
+_ATTRIBUTE = re.compile(r' (class|href|rel|alt)="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -26,7 +28,7 @@ class Step:
     __slots__ = ("classes", "inline", "name")
 
     def __init__(self, name: str, classes: str) -> None:
-        self.name = name
+        self.name = name[:_NAME_CHARS]
         self.classes = classes
         self.inline = name in _INLINE
 
@@ -39,6 +41,8 @@ class Special:
     href: str
     rel: str
     alt: str
+    is_leaf: bool
+    is_link: bool
     empty: bool
 
 
@@ -93,7 +97,15 @@ class TagTable:
         rel = " ".join(found.get("rel", "").lower().split())
         alt = "" if name == "a" else " ".join(found.get("alt", "").split())
         step = self._intern(name, class_tokens(found.get("class", "")))
-        return Special(step, found.get("href", ""), rel, alt, raw[-1] == "/")
+        return Special(
+            step=step,
+            href=found.get("href", ""),
+            rel=rel,
+            alt=alt,
+            is_leaf=name != "area",
+            is_link=name != "img",
+            empty=raw[-1] == "/",
+        )
 
     def _intern(self, name: str, classes: str) -> Step:
         key = (name, classes)

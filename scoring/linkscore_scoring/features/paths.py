@@ -41,31 +41,43 @@ class PathTree:
         self.leaves.append(0)
         return new
 
-    def apath(self, node: int) -> str:
-        """Return the raw Apath of an anchor: element names from the root, and the classes of the last."""
+    def apath(self, node: int, max_depth: int) -> str:
+        """Return the raw Apath of an anchor: element names from the root, and the classes of the last.
+
+        Of nesting deeper than `max_depth` the outermost elements and the anchor are named.
+        """
         names: list[str] = []
         at = node
         while at:
             names.append(self.steps[at].name)
             at = self.parents[at]
-        return f"{'/'.join(reversed(names))}[{self.steps[node].classes}]"
+        names = [*names[: -max_depth - 1 : -1][:-1], names[0]] if len(names) > max_depth else names[::-1]
+        return f"{'/'.join(names)}[{self.steps[node].classes}]"
 
     def trie(self, limits: Limits) -> tuple[PathTrie, list[str]]:
-        """Return the paths that end in displayed leaves, and which of ``depth_cut`` and ``paths_cut`` applied."""
+        """Return the paths that end in displayed leaves, and if ``depth_cut``, ``paths_cut`` applied."""
         deep = len(self.parents) > limits.depth and self._cut_depth(limits.depth)
         notes = ["depth_cut"] if deep else []
-        trie = PathTrie()
-        place = {0: -1}
+        parents: list[int] = []
+        steps: list[Step] = []
+        leaves: list[int] = []
+        place = [-1] * len(self.parents)
         for node, shown in enumerate(self._shown()):
             if not shown:
                 continue
-            if len(trie.parents) >= limits.path_nodes:
+            if len(parents) >= limits.path_nodes:
                 notes.append("paths_cut")
                 break
             if node:
-                place[node] = _append(trie, place[self.parents[node]], self.steps[node], self.leaves[node])
+                place[node] = len(parents)
+                parents.append(place[self.parents[node]])
+                steps.append(self.steps[node])
+                leaves.append(self.leaves[node])
             if self.texts[node]:
-                _append(trie, place[node], TEXT, self.texts[node])
+                parents.append(place[node])
+                steps.append(TEXT)
+                leaves.append(self.texts[node])
+        trie = PathTrie(parents, [step.name for step in steps], [step.classes for step in steps], leaves)
         return trie, notes
 
     def _shown(self) -> list[bool]:
@@ -92,11 +104,3 @@ class PathTree:
         parent = self.parents[node]
         self.texts[parent] += self.texts[node] + self.leaves[node]
         self.texts[node] = self.leaves[node] = 0
-
-
-def _append(trie: PathTrie, parent: int, step: Step, leaves: int) -> int:
-    trie.parents.append(parent)
-    trie.tags.append(step.name)
-    trie.classes.append(step.classes)
-    trie.leaves.append(leaves)
-    return len(trie.parents) - 1

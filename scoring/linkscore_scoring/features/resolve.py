@@ -1,4 +1,4 @@
-"""Resolution of the hrefs of a page, as ``urljoin`` and ``safe_url_string`` do it, by concatenation where it can."""
+"""Resolution of the hrefs of a page as ``urljoin`` does it, by concatenation where that is enough."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _C0_OR_SPACE = "".join(map(chr, range(33)))
 _TAB_OR_NEWLINE = str.maketrans("", "", "\t\n\r")
 _ABSOLUTE = ("http://", "https://")
 _ROOTED = ("/", "http://", "https://")
-# What concatenation cannot join: a scheme, "//host", a query alone, path parameters, "\\", dots in a rooted path.
+# Not to be concatenated: a scheme, "//host", a query alone, path parameters, "\\", dots in a rooted path.
 _CAREFUL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|\?|[^?]*[;\\]|/[^?]*/\.|/\.")
 # Dot segments, and empty segments, which urljoin takes out of relative paths.
 _UNEVEN = re.compile(r"[^?]*/[/.]|[./]")
@@ -73,6 +73,7 @@ class UrlResolver:
         charset: str = "utf-8",
         cache: UrlCache | None = None,
     ) -> None:
+        base_url = base_url if is_plain(base_url) else str(safe_url_string(base_url))
         page = base_url.partition("#")[0].partition("?")[0]
         start = page.index("//") + 2
         slash = page.find("/", start)
@@ -91,8 +92,8 @@ class UrlResolver:
     def resolve(self, href: str) -> Answer:
         """Return (URL without fragment, identity) of a raw href, or why it names no URL to crawl.
 
-        Reasons: ``empty``, ``fragment``, ``scheme`` (not http or https), ``invalid``, ``too_long``. The URL is
-        ``safe_url_string(urljoin(base_url, href))`` in the encoding of the page.
+        The URL is ``safe_url_string(urljoin(base_url, href))`` in the encoding of the page. Reasons:
+        ``empty``, ``fragment``, ``scheme`` (not http or https), ``invalid``, ``too_long``.
         """
         known = self._rooted if href.startswith(_ROOTED) else self._relative
         answer = known.get(href)

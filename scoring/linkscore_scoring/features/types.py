@@ -53,6 +53,8 @@ class Links:
     apath_table
         Distinct raw Apaths of the page, e.g. ``html/body/div/a[btn nav]`` (Xu 2018, section 3.2: element path plus
         the class of the ``a``; digits are kept, filters apply at look-up).
+    blocks_before
+        Long text blocks of the page before each anchor, for telling links that stand between texts.
     skipped
         Anchors that name no crawlable URL (``mailto:``, ``javascript:``, empty, only a fragment, unparsable): counts
         by reason.
@@ -63,6 +65,7 @@ class Links:
     anchors: list[str] = field(default_factory=list)
     apaths: list[int] = field(default_factory=list)
     rels: list[str] = field(default_factory=list)
+    blocks_before: list[int] = field(default_factory=list)
     apath_table: list[str] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
 

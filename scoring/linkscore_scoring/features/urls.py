@@ -23,7 +23,10 @@ _DEFAULT_PORT = {"http": ":80", "https": ":443"}
 # parameters.
 _ORIGIN = r"https?://[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9]))*(?::[1-9][0-9]{0,3})?"
 _PATH = r"(?:/(?!\.)(?:[A-Za-z0-9_~.:@!$&'()*+,=-]|%[89A-F][0-9A-F]|%20)*)+"
-_PAIR = r"[A-Za-z0-9_.~-]+=[A-Za-z0-9_.~-]*"
+# A query value: what stays, what is always escaped, and escapes of characters that are never unescaped.
+_ESCAPE = r"%(?:[01][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F])"
+_PAIR = rf"[A-Za-z0-9_.~-]+=(?:[A-Za-z0-9_.~:/,@!$()*?=+-]|{_ESCAPE})*"
+_QUOTED = str.maketrans({char: f"%{ord(char):02X}" for char in ":/,@!$()*?="})
 _PLAIN = re.compile(rf"{_ORIGIN}{_PATH}(?:\?({_PAIR}(?:&{_PAIR})*))?", re.ASCII)
 
 
@@ -39,11 +42,12 @@ def identity(url: str) -> str:
     if plain is None:
         return _canonical(url)
     query = plain[1]
-    if query is None or "&" not in query:
+    if query is None:
         return url
-    pairs = [pair.partition("=") for pair in query.split("&")]
-    pairs.sort()
-    return url[: plain.start(1)] + "&".join(map("".join, pairs))
+    pairs = sorted(pair.split("=", 1) for pair in query.split("&"))
+    if len({key for key, _ in pairs}) < len(pairs):
+        return _canonical(url)
+    return url[: plain.start(1)] + "&".join([f"{key}={value.translate(_QUOTED)}" for key, value in pairs])
 
 
 def is_plain(url: str) -> bool:
@@ -65,7 +69,11 @@ def host_of(url: str) -> str:
 
 
 def validate_url(
-    url: str, field: str, *, limits: Limits = Limits(), error: type[InvalidInput] = InvalidLink  # noqa: B008
+    url: str,
+    field: str,
+    *,
+    limits: Limits | None = None,
+    error: type[InvalidInput] = InvalidLink,
 ) -> str:
     """Return the identity of a URL a client sent, if it is an absolute http(s) URL within `limits`.
 
@@ -74,7 +82,7 @@ def validate_url(
     InvalidInput
         As the type `error`, with `field`, the rule and the value got; reason ``INVALID_URL``.
     """
-    rule = _broken_rule(url, limits)
+    rule = _broken_rule(url, (limits or Limits()).url_chars)
     if not rule:
         try:
             return identity(url)
@@ -83,9 +91,9 @@ def validate_url(
     raise error(f"{rule}, got {url[:200]!r}", field=field, reason="INVALID_URL")
 
 
-def _broken_rule(url: str, limits: Limits) -> str:
-    if len(url) > limits.url_chars:
-        return f"must have at most {limits.url_chars} characters"
+def _broken_rule(url: str, max_chars: int) -> str:
+    if len(url) > max_chars:
+        return f"must have at most {max_chars} characters"
     if is_plain(url):
         return ""
     try:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import unescape
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from linkscore_scoring.features.markup import END, VOID, Special, Step, TagTable, mend
 from linkscore_scoring.features.paths import PathTree
 from linkscore_scoring.features.types import Limits
+
+BLOCK_CHARS = 25
+"""Length from which a text outside anchors counts as a long block."""
 
 
 class PageWalk:
@@ -36,6 +39,7 @@ class PageWalk:
         self._limits = limits
         self._anchor_texts: list[str] = []
         self._starts: list[int] = []
+        self._texts_before: list[int] = []
         self._alts: dict[int, str] = {}
         self._open: list[int] = [-1]
 
@@ -43,7 +47,7 @@ class PageWalk:
         """Walk over `markup`, well-formed XML."""
         known, specials = self._tags.steps, self._tags.specials
         parents, children, counts = self.paths.parents, self.paths.children, self.paths.texts
-        texts: list[str] = []
+        texts = self.texts
         node, anchor = 0, -1
         for raw, text in self._pieces(markup):
             step = known.get(raw)
@@ -83,6 +87,11 @@ class PageWalk:
                 found[i] = (self._alts.get(i) or self.anchors[i].alt)[:most]
         return found
 
+    def blocks_before(self) -> list[int]:
+        """Return, for each anchor, how many long text blocks of the page stand before it."""
+        blocks = [0, *accumulate(len(text) >= BLOCK_CHARS for text in self.texts)]
+        return [blocks[texts] for texts in self._texts_before]
+
     def anchor_chars(self) -> int:
         """Return the number of characters of the stripped texts inside anchors."""
         return sum(map(len, map(str.strip, self._anchor_texts)))
@@ -99,12 +108,7 @@ class PageWalk:
     def _meet(self, meaning: Step | Special, node: int) -> int:
         """Go on from `node` by a tag that is new, or that counts each time it is met."""
         if isinstance(meaning, Special):
-            inside = self.paths.below(node, meaning.step)
-            if meaning.step.name == "img":
-                self._add_image(meaning, inside)
-            else:
-                self._add_anchor(meaning, inside)
-            return node if meaning.empty else inside
+            return self._add_special(meaning, node)
         if meaning is END:
             return self._leave(node)
         if meaning is not VOID:
@@ -118,19 +122,21 @@ class PageWalk:
             self._close_anchor()
         return self.paths.parents[node]
 
-    def _add_image(self, tag: Special, node: int) -> None:
-        self.paths.leaves[node] += 1
-        if self._open[-1] >= 0 and tag.alt:
-            self._alts.setdefault(len(self.anchors) - 1, tag.alt)
-
-    def _add_anchor(self, tag: Special, node: int) -> None:
+    def _add_special(self, tag: Special, node: int) -> int:
+        inside = self.paths.below(node, tag.step)
+        self.paths.leaves[inside] += tag.is_leaf
+        if not tag.is_link:
+            if tag.alt and self._open[-1] >= 0:
+                self._alts.setdefault(len(self.anchors) - 1, tag.alt)
+            return node
         self.anchors.append(tag)
-        self.nodes.append(node)
+        self.nodes.append(inside)
+        self._texts_before.append(len(self.texts))
         self._starts.append(len(self._anchor_texts))
-        if tag.step.name == "a":
-            self.paths.leaves[node] += 1
-            if not tag.empty:
-                self._open.append(node)
+        if tag.empty:
+            return node
+        self._open.append(inside)
+        return inside
 
     def _add_anchor_text(self, text: str, node: int) -> None:
         text = unescape(text) if "&" in text else text

@@ -138,7 +138,9 @@ def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     """
     known = {f.name for f in fields(policy.Params)}
     unknown = [
-        FieldProblem(name, f"{policy.name} has no such parameter (it has: {', '.join(sorted(known)) or 'none'})")
+        FieldProblem(
+            name, f"{policy.name} has no such parameter (it has: {', '.join(sorted(known)) or 'none'})"
+        )
         for name in values
         if name not in known
     ]

@@ -36,6 +36,8 @@ class DepthFirst(Policy):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the depth."""
         return [
-            Explanation(f"{depth} clicks from a seed, deepest first", [Term("depth", depth, "clicks from a seed")])
+            Explanation(
+                f"{depth} clicks from a seed, deepest first", [Term("depth", depth, "clicks from a seed")]
+            )
             for depth in links.depths
         ]

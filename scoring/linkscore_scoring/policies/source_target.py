@@ -44,7 +44,9 @@ class SourceTargetParams(Params):
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that is missing or out of range."""
         if bool(self.example_url) == bool(self.example_html):
-            yield FieldProblem("example_url", "exactly one of example_url and example_html must be set", "REQUIRED")
+            yield FieldProblem(
+                "example_url", "exactly one of example_url and example_html must be set", "REQUIRED"
+            )
         if self.example_url:
             yield from _url_problems(self.example_url)
         yield from outside("alpha", self.alpha, 0.0, 1.0)
@@ -79,7 +81,11 @@ class SourceTarget(StructuralPolicy):
         if self.params.example_url:
             return site.cluster_of(hash64(identity(self.params.example_url)))
         assert site.templates is not None
-        page = extract(self.params.example_html.encode(), url="http://example.invalid/", content_type="text/html; charset=utf-8")
+        page = extract(
+            self.params.example_html.encode(),
+            url="http://example.invalid/",
+            content_type="text/html; charset=utf-8",
+        )
         return int(site.templates.classify([page.paths])[0])
 
 

@@ -103,7 +103,9 @@ class StructuralPolicy(Policy):
     def _pairs(self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel) -> Scores:
         values = self.cluster_values(site)
         top = float(values.max(initial=0.0)) or 1.0
-        return np.clip(link_scores(self._probabilities(sources, apaths, site), values) / top, 0.0, 1.0)  # eq. 12
+        return np.clip(
+            link_scores(self._probabilities(sources, apaths, site), values) / top, 0.0, 1.0
+        )  # eq. 12
 
     def _probabilities(
         self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel
@@ -113,14 +115,19 @@ class StructuralPolicy(Policy):
     def _explanation(self, P: NDArray[np.float64], values: NDArray[np.float64], source: int) -> Explanation:
         likely = np.argsort(-P, kind="stable")[:3]
         terms = [
-            Term(f"P(c{self._clusters[i]})", float(P[i]), f"chance of leading to cluster c{self._clusters[i]}")
+            Term(
+                f"P(c{self._clusters[i]})", float(P[i]), f"chance of leading to cluster c{self._clusters[i]}"
+            )
             for i in likely
         ]
         terms += [
-            Term(f"value(c{self._clusters[i]})", float(values[i]), f"value of cluster c{self._clusters[i]}") for i in likely
+            Term(f"value(c{self._clusters[i]})", float(values[i]), f"value of cluster c{self._clusters[i]}")
+            for i in likely
         ]
         best = self._clusters[likely[0]]
-        return Explanation(f"from cluster c{source}, leads to cluster c{best} with probability {P[likely[0]]:.2f}", terms)
+        return Explanation(
+            f"from cluster c{source}, leads to cluster c{best} with probability {P[likely[0]]:.2f}", terms
+        )
 
 
 def _pair(bucket: str) -> tuple[int, int]:

@@ -48,7 +48,8 @@ class UniformRandom(Policy):
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the lower edge of the bucket's step; a bucket of another policy gets 0.5."""
         return np.array(
-            [int(b[1:]) / _BUCKETS if b[:1] == "u" and b[1:].isdecimal() else 0.5 for b in buckets], dtype=np.float64
+            [int(b[1:]) / _BUCKETS if b[:1] == "u" and b[1:].isdecimal() else 0.5 for b in buckets],
+            dtype=np.float64,
         )
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:

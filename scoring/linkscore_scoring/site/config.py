@@ -34,7 +34,11 @@ class LearningConfig:
         """Return one problem for each field out of range."""
         found = []
         if not 8 <= self.sample_pages <= MAX_SAMPLE:
-            found.append(FieldProblem(f"{prefix}.sample_pages", f"must be in [8, {MAX_SAMPLE}], got {self.sample_pages}"))
+            found.append(
+                FieldProblem(
+                    f"{prefix}.sample_pages", f"must be in [8, {MAX_SAMPLE}], got {self.sample_pages}"
+                )
+            )
         if not self.sample_pages <= self.max_sample_pages <= MAX_SAMPLE:
             rule = f"must be in [sample_pages, {MAX_SAMPLE}], got {self.max_sample_pages}"
             found.append(FieldProblem(f"{prefix}.max_sample_pages", rule))
@@ -46,7 +50,7 @@ class SiteBounds:
     """Most of each thing that is kept per site; what goes beyond degrades to the fallbacks, never to an error."""
 
     links: int = 200_000
-    contexts: int = 4
+    contexts: int = 6
     blocks: int = 500_000
     apaths: int = 20_000
     arms: int = 20_000

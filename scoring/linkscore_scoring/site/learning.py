@@ -41,7 +41,13 @@ class SampledPage:
 
     def to_state(self) -> dict[str, Any]:
         """Return the page as plain values."""
-        return {"seq": self.seq, "key": self.key, "hash": self.hash, "paths": asdict(self.paths), "links": self.links}
+        return {
+            "seq": self.seq,
+            "key": self.key,
+            "hash": self.hash,
+            "paths": asdict(self.paths),
+            "links": self.links,
+        }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> SampledPage:

@@ -29,6 +29,8 @@ class LinkBatch:
         Persistent cluster of the page each link stands on; -1 outlier, `UNKNOWN_CLUSTER` if never classified.
     depths
         Clicks from a seed to the link's target along the way it was found, >= 0.
+    patterns
+        URL pattern of each target, as it was when the target was first seen; 0 for any URL.
     anchors
         Anchor texts; empty if unknown.
     """
@@ -38,18 +40,26 @@ class LinkBatch:
     apaths: Sequence[int]
     sources: Sequence[int]
     depths: Sequence[int]
-    anchors: Sequence[str] = field(default_factory=list)
+    patterns: Sequence[int]
+    anchors: Sequence[str]
 
     def __len__(self) -> int:
         return len(self.urls)
 
 
 def links_of_page(
-    urls: Sequence[str], keys: Sequence[int], apaths: Sequence[int], anchors: Sequence[str], *, source: int, depth: int
+    urls: Sequence[str],
+    keys: Sequence[int],
+    apaths: Sequence[int],
+    patterns: Sequence[int],
+    anchors: Sequence[str],
+    *,
+    source: int,
+    depth: int,
 ) -> LinkBatch:
     """Return the batch of one page's links: one source cluster, one depth."""
     n = len(urls)
-    return LinkBatch(urls, keys, apaths, list(repeat(source, n)), list(repeat(depth, n)), anchors)
+    return LinkBatch(urls, keys, apaths, list(repeat(source, n)), list(repeat(depth, n)), patterns, anchors)
 
 
 @dataclass(slots=True)
@@ -59,46 +69,51 @@ class PageObservation:
     Attributes
     ----------
     seq
-        Sequence number of the event, from 1.
+        Sequence number of the event.
     key, url
         Identity hash and final URL of the page.
     depth
         Clicks from a seed, as far as known.
-    cluster
-        Template cluster of the page, -1 outlier, `UNKNOWN_CLUSTER` before learning.
+    pattern
+        URL pattern of the URL asked for, as it was when that was first seen.
+    contexts
+        Ways the page is known by: (identity hash of the linking page, Apath id), distinct by Apath.
     failed
         No usable page came back (fetch error or status >= 400).
     refetch
         The page was fetched before.
-    contexts
-        Apath ids of all links through which the page is known, distinct.
-    long_chars, novel_chars
-        Characters in long text blocks, and those in blocks never seen before on the site.
-    text_chars, anchor_chars
-        Displayed characters outside and inside anchors.
-    canonical
-        The page names no other page as its canonical form.
+    cluster
+        Template cluster of the page, -1 outlier, `UNKNOWN_CLUSTER` before learning.
+    long_chars
+        Characters in long text blocks.
+    novel_chars, own_chars, lost
+        See `texts.TextChange`.
     links
-        Its outlinks.
-    fresh
-        For each row of `links`: the target was never seen before this page.
+        Outlinks that belong to the crawl.
+    blocks_before
+        For each row of `links`: long text blocks of the page before the anchor.
+    fresh, first_here, displaced
+        For each row of `links`, and for the page: see `memory.Sighting`.
     """
 
     seq: int
     key: int
     url: str
     depth: int
-    cluster: int
+    pattern: int
+    contexts: list[tuple[int, int]]
     failed: bool
     refetch: bool
-    contexts: list[int]
-    long_chars: int
-    novel_chars: int
-    text_chars: int
-    anchor_chars: int
-    canonical: bool
-    links: LinkBatch
-    fresh: list[bool]
+    cluster: int = UNKNOWN_CLUSTER
+    long_chars: int = 0
+    novel_chars: int = 0
+    own_chars: int = 0
+    lost: dict[int, int] = field(default_factory=dict)
+    links: LinkBatch = field(default_factory=lambda: LinkBatch([], [], [], [], [], [], []))
+    blocks_before: list[int] = field(default_factory=list)
+    fresh: list[bool] = field(default_factory=list)
+    first_here: list[bool] = field(default_factory=list)
+    displaced: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -111,8 +126,8 @@ class FeedbackObservation:
         Sequence number of the event.
     key, url
         Identity hash and URL of the page.
-    contexts
-        Apath ids of all links through which the page is known.
+    pattern, contexts
+        As in `PageObservation`.
     reward
         Worth in [0, 1].
     """
@@ -120,5 +135,6 @@ class FeedbackObservation:
     seq: int
     key: int
     url: str
-    contexts: list[int]
+    pattern: int
+    contexts: list[tuple[int, int]]
     reward: float

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -11,25 +12,47 @@ from linkscore_scoring.errors import CorruptState
 NOT_FETCHED = -3
 """Cluster of a URL that was seen in links and not fetched."""
 
-_DEPTH, _CLUSTER, _CONTEXTS = 0, 1, 2
+_DEPTH, _CLUSTER, _PATTERN, _CONTEXTS = 0, 1, 2, 3
+
+
+@dataclass(slots=True)
+class Sighting:
+    """What the links of a page meant to the memory, per row.
+
+    Attributes
+    ----------
+    patterns
+        URL pattern each target had when it was first seen.
+    fresh
+        The target was never seen before this page.
+    first_here
+        The row is the first by which this page is a remembered source of an unfetched target.
+
+    And for the page: `displaced`, the (source, Apath) ways of unfetched targets that were given up for its own.
+    """
+
+    patterns: list[int] = field(default_factory=list)
+    fresh: list[bool] = field(default_factory=list)
+    first_here: list[bool] = field(default_factory=list)
+    displaced: list[tuple[int, int]] = field(default_factory=list)
 
 
 class LinkMemory:
-    """URLs of one site by identity hash, each with the ways it was seen: (source page, Apath), distinct by Apath.
+    """URLs of one site by identity hash, each with the ways it was seen: (source page, Apath), the latest of each Apath.
 
     Parameters
     ----------
     max_links
         URLs remembered; beyond it the ones seen first are forgotten, which costs a context, never a link.
     max_contexts
-        Ways kept per URL.
+        Ways kept per URL; the latest stay.
 
     Notes
     -----
-    A record is the flat list [depth, cluster, source, Apath, source, Apath, ...]; about 250 bytes a URL.
+    A record is the flat list [depth, cluster, pattern, source, Apath, source, Apath, ...]; about 250 bytes a URL.
     """
 
-    def __init__(self, *, max_links: int = 200_000, max_contexts: int = 4) -> None:
+    def __init__(self, *, max_links: int = 200_000, max_contexts: int = 6) -> None:
         self.max_links = max_links
         self.max_contexts = max_contexts
         self.evicted = 0
@@ -38,34 +61,78 @@ class LinkMemory:
     def __len__(self) -> int:
         return len(self._links)
 
-    def see(self, source: int, depth: int, keys: Sequence[int], apaths: Sequence[int]) -> list[bool]:
-        """Take in the links of a page and say which targets were never seen before, (n_links,).
+    def unknown(self, keys: Sequence[int]) -> dict[int, int]:
+        """Return the URLs among `keys` that were never seen, each with its first row."""
+        links = self._links
+        found: dict[int, int] = {}
+        for row, key in enumerate(keys):
+            if key not in links:
+                found.setdefault(key, row)
+        return found
 
-        Cost O(n_links). `source` is the page's identity hash, `depth` that of its links.
+    def see(
+        self, source: int, depth: int, keys: Sequence[int], apaths: Sequence[int], patterns: Mapping[int, int]
+    ) -> Sighting:
+        """Take in the links of a page; cost O(n_links).
+
+        Parameters
+        ----------
+        source, depth
+            The page's identity hash, and the depth of its links.
+        keys, apaths
+            Targets and Apath ids, same length.
+        patterns
+            URL pattern of every target that is `unknown`.
         """
         links = self._links
-        full = _CONTEXTS + 2 * self.max_contexts
-        fresh = []
+        seen = Sighting()
         for key, apath in zip(keys, apaths, strict=True):
             known = links.get(key)
-            fresh.append(known is None)
+            seen.fresh.append(known is None)
             if known is None:
-                links[key] = [depth, NOT_FETCHED, source, apath]
-            elif len(known) < full and apath not in known[_CONTEXTS + 1 :: 2]:
-                known += (source, apath)
+                known = links[key] = [depth, NOT_FETCHED, patterns[key], source, apath]
+                first = True
+            else:
+                first = known[_CLUSTER] == NOT_FETCHED and self._renew(known, source, apath, seen)
+            seen.first_here.append(first)
+            seen.patterns.append(known[_PATTERN])
         self._evict()
-        return fresh
+        return seen
 
-    def fetched(self, key: int, *, depth: int, cluster: int) -> bool:
-        """Note a fetch and return whether the URL was fetched before."""
+    def _renew(self, known: list[int], source: int, apath: int, seen: Sighting) -> bool:
+        """Make (source, Apath) the latest way of a URL; say whether it is the first from this source."""
+        sources, apaths = known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2]
+        first = source not in sources
+        old = apaths.index(apath) if apath in apaths else 0 if len(apaths) >= self.max_contexts else None
+        if old is not None:
+            if sources[old] == source:
+                return first
+            if sources.index(sources[old]) == old:
+                seen.displaced.append((sources[old], apaths[old]))
+            del known[_CONTEXTS + 2 * old : _CONTEXTS + 2 * old + 2]
+        known += (source, apath)
+        return first
+
+    def fetched(self, key: int, *, depth: int, cluster: int, pattern: int) -> bool:
+        """Note a fetch and return whether the URL was fetched before; depth and pattern count for unknown URLs."""
         known = self._links.get(key)
         if known is None:
-            self._links[key] = [depth, cluster]
+            self._links[key] = [depth, cluster, pattern]
             self._evict()
             return False
         before = known[_CLUSTER] != NOT_FETCHED
         known[_CLUSTER] = cluster
         return before
+
+    def is_fetched(self, key: int) -> bool:
+        """Say whether a URL was fetched, as far as remembered."""
+        known = self._links.get(key)
+        return known is not None and known[_CLUSTER] != NOT_FETCHED
+
+    def pattern(self, key: int) -> int | None:
+        """Return the URL pattern a URL had when it was first seen, None if it is not known."""
+        known = self._links.get(key)
+        return None if known is None else known[_PATTERN]
 
     def relabel(self, clusters: Iterable[tuple[int, int]]) -> None:
         """Give fetched URLs the clusters of a new model: pairs (identity hash, cluster)."""

@@ -15,7 +15,13 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.identity import ClusterIdentities
-from linkscore_scoring.site.learning import LearnedSite, LearningJob, SampledPage, navigation_params, observe_page_links
+from linkscore_scoring.site.learning import (
+    LearnedSite,
+    LearningJob,
+    SampledPage,
+    navigation_params,
+    observe_page_links,
+)
 from linkscore_scoring.site.links import (
     UNKNOWN_APATH,
     UNKNOWN_CLUSTER,
@@ -24,10 +30,15 @@ from linkscore_scoring.site.links import (
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
 from linkscore_scoring.site.navigation import NavigationTable
-from linkscore_scoring.site.novelty import BlockMemory
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.schedule import LearningSchedule
 from linkscore_scoring.site.templates import TemplateModel
+from linkscore_scoring.site.texts import TextOwners
+from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
+
+
+# Few literal values per slot: arms pool early (measured: docs/policies.md).
+_PATTERNS = UrlPatternParams(max_values=4)
 
 
 class Stage(IntEnum):
@@ -46,8 +57,11 @@ class Fetch:
     ----------
     seq
         Sequence number of the event.
-    key, requested
-        Identity hashes of the final and of the requested URL (equal without redirect).
+    key, requested, canonical
+        Identity hashes of the final URL, of the requested one (equal without redirect), and of the canonical form the
+        page names (`key` if none).
+    requested_key
+        Identity of the requested URL.
     features
         Features of the page, None if no usable page came back.
     link_keys
@@ -64,6 +78,8 @@ class Fetch:
     url: str
     key: int
     requested: int
+    requested_key: str
+    canonical: int
     features: PageFeatures | None
     link_keys: Sequence[int]
     in_scope: Sequence[int]
@@ -82,8 +98,8 @@ class SiteModel:
         Host with port, or registrable domain.
     stage, revision
         How far it is learned, and how many models were activated.
-    apaths, memory, blocks
-        Apaths by id; URLs seen and fetched; text seen.
+    apaths, memory, texts, patterns
+        Apaths by id; URLs seen and fetched; text and whose it is; shapes of URLs.
     templates, navigation
         Active model; None and an empty table before the first learning.
     crawled
@@ -100,7 +116,8 @@ class SiteModel:
         self.pages = self.failed = self.duplicates = 0
         self.apaths = ApathTable(max_apaths=bounds.apaths)
         self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
-        self.blocks = BlockMemory(max_blocks=bounds.blocks)
+        self.texts = TextOwners(max_blocks=bounds.blocks)
+        self.patterns = UrlPatterns(_PATTERNS)
         self.navigation = NavigationTable(navigation_params(learning))
         self.templates: TemplateModel | None = None
         self.identities = ClusterIdentities()
@@ -122,17 +139,19 @@ class SiteModel:
     def observe(self, fetch: Fetch) -> PageObservation:
         """Take in one fetch; cost O(links + paths) plus a classification once the site is learned."""
         self.pages += 1
-        contexts = self._contexts(fetch)
-        depth = self._depth(fetch)
-        cluster = self._cluster(fetch)
-        refetch = self._remember(fetch, depth, cluster)
+        page = self._arrival(fetch)
         if fetch.features is None:
             self.failed += 1
-            return self._failed(fetch, depth, refetch, contexts)
-        page = self._read(fetch, fetch.features, depth, cluster, refetch, contexts)
-        if not refetch:
-            self._learn_from(fetch, fetch.features, cluster, contexts, page)
+            return page
+        self._read(fetch, fetch.features, page)
+        if not page.refetch and fetch.features.paths.parents:
+            self._learn_from(fetch, fetch.features, page)
         return page
+
+    def pattern_of(self, hash_: int, key: str) -> int:
+        """Return the URL pattern of a URL: the one it had when it was first seen, else the one it has now."""
+        known = self.memory.pattern(hash_)
+        return self.patterns.levels(key)[-1] if known is None else known
 
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
         """Return the learning that is due now, if any and none is running; marks it as running."""
@@ -157,10 +176,16 @@ class SiteModel:
     def activate(self, learned: LearnedSite) -> None:
         """Make a learned model the active one, and catch up with the pages that came since it was started."""
         first = self.templates is None
-        self.templates, self.navigation, self.identities = learned.templates, learned.navigation, learned.identities
+        self.templates, self.navigation, self.identities = (
+            learned.templates,
+            learned.navigation,
+            learned.identities,
+        )
         self.revision += 1
         self.learning_since = 0
-        self.memory.relabel((p.hash, learned.templates.sample.get(p.key, UNKNOWN_CLUSTER)) for p in self.sample)
+        self.memory.relabel(
+            (p.hash, learned.templates.sample.get(p.key, UNKNOWN_CLUSTER)) for p in self.sample
+        )
         if first:
             self.crawled.update(learned.templates.sample.values())
             self.plan = SamplingPlan()
@@ -176,17 +201,25 @@ class SiteModel:
         cluster = self.memory.cluster(page)
         return default if cluster in (NOT_FETCHED, UNKNOWN_CLUSTER) else cluster
 
-    def _contexts(self, fetch: Fetch) -> list[tuple[int, int]]:
-        found = self.memory.contexts(fetch.requested)
-        ticket = (fetch.source, fetch.apath)
-        if fetch.apath != UNKNOWN_APATH and all(fetch.apath != apath for _, apath in found):
-            found.append(ticket)
-        return found
-
-    def _depth(self, fetch: Fetch) -> int:
-        known = self.memory.depth(fetch.requested)
-        candidates = [d for d in (known, fetch.depth) if d is not None]
-        return min(candidates, default=0)
+    def _arrival(self, fetch: Fetch) -> PageObservation:
+        """Note the fetch in the memory, and return what is known of the page without looking at it."""
+        contexts = self.memory.contexts(fetch.requested)
+        if fetch.apath != UNKNOWN_APATH and all(fetch.apath != apath for _, apath in contexts):
+            contexts.append((fetch.source, fetch.apath))
+        depths = [d for d in (self.memory.depth(fetch.requested), fetch.depth) if d is not None]
+        depth, cluster = min(depths, default=0), self._cluster(fetch)
+        pattern = self.pattern_of(fetch.requested, fetch.requested_key)
+        refetch = self.memory.fetched(fetch.key, depth=depth, cluster=cluster, pattern=pattern)
+        if fetch.requested != fetch.key:
+            self.memory.fetched(fetch.requested, depth=depth, cluster=cluster, pattern=pattern)
+            if len(self.aliases) < self.bounds.links:
+                self.aliases[fetch.requested] = fetch.key
+        if self.templates is None:
+            self.plan.mark_fetched([fetch.requested, fetch.key])
+        failed = fetch.features is None
+        return PageObservation(
+            fetch.seq, fetch.key, fetch.url, depth, pattern, contexts, failed, refetch, cluster
+        )
 
     def _cluster(self, fetch: Fetch) -> int:
         if fetch.features is None or self.templates is None or not fetch.features.paths.parents:
@@ -195,78 +228,34 @@ class SiteModel:
         self.schedule.classify(outlier=cluster < 0)
         return cluster
 
-    def _remember(self, fetch: Fetch, depth: int, cluster: int) -> bool:
-        refetch = self.memory.fetched(fetch.key, depth=depth, cluster=cluster)
-        if fetch.requested != fetch.key:
-            self.memory.fetched(fetch.requested, depth=depth, cluster=cluster)
-            if len(self.aliases) < self.bounds.links:
-                self.aliases[fetch.requested] = fetch.key
-        if self.templates is None:
-            self.plan.mark_fetched([fetch.requested, fetch.key])
-        return refetch
-
-    def _failed(
-        self, fetch: Fetch, depth: int, refetch: bool, contexts: list[tuple[int, int]]
-    ) -> PageObservation:
-        none = links_of_page([], [], [], [], source=UNKNOWN_CLUSTER, depth=depth + 1)
-        apaths = [apath for _, apath in contexts]
-        return PageObservation(
-            fetch.seq, fetch.key, fetch.url, depth, UNKNOWN_CLUSTER, True, refetch, apaths, 0, 0, 0, 0, True, none, []
-        )
-
-    def _read(
-        self,
-        fetch: Fetch,
-        features: PageFeatures,
-        depth: int,
-        cluster: int,
-        refetch: bool,
-        contexts: list[tuple[int, int]],
-    ) -> PageObservation:
+    def _read(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
+        """Let memory, patterns and texts take in a page, and complete its observation."""
         links, rows = features.links, fetch.in_scope
         ids = [self.apaths.intern(raw).id for raw in links.apath_table]
-        keys = [fetch.link_keys[i] for i in rows]
-        apaths = [ids[links.apaths[i]] for i in rows]
-        batch = links_of_page(
-            [links.urls[i] for i in rows],
+        keys = [fetch.link_keys[row] for row in rows]
+        apaths = [ids[links.apaths[row]] for row in rows]
+        new = {key: links.keys[rows[at]] for key, at in self.memory.unknown(keys).items()}
+        for url in new.values():
+            self.patterns.insert(url)
+        patterns = {key: self.patterns.levels(url)[-1] for key, url in new.items()}
+        seen = self.memory.see(fetch.key, page.depth + 1, keys, apaths, patterns)
+        page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
+        page.links = links_of_page(
+            [links.urls[row] for row in rows],
             keys,
             apaths,
-            [links.anchors[i] for i in rows],
-            source=cluster,
-            depth=depth + 1,
+            seen.patterns,
+            [links.anchors[row] for row in rows],
+            source=page.cluster,
+            depth=page.depth + 1,
         )
-        fresh = self.memory.see(fetch.key, depth + 1, keys, apaths)
-        novel = self.blocks.see(features.block_hashes, features.block_chars)
-        long_chars = sum(features.block_chars)
-        self.duplicates += bool(long_chars and not novel)
-        return PageObservation(
-            seq=fetch.seq,
-            key=fetch.key,
-            url=fetch.url,
-            depth=depth,
-            cluster=cluster,
-            failed=False,
-            refetch=refetch,
-            contexts=[apath for _, apath in contexts],
-            long_chars=long_chars,
-            novel_chars=novel,
-            text_chars=features.text_chars,
-            anchor_chars=features.anchor_chars,
-            canonical=features.canonical_key in ("", features.key),
-            links=batch,
-            fresh=fresh,
-        )
+        page.blocks_before = [links.blocks_before[row] for row in rows]
+        change = self.texts.see(fetch.key, fetch.canonical, features.block_hashes, features.block_chars)
+        page.long_chars = sum(features.block_chars)
+        page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost
+        self.duplicates += bool(page.long_chars and not page.novel_chars)
 
-    def _learn_from(
-        self,
-        fetch: Fetch,
-        features: PageFeatures,
-        cluster: int,
-        contexts: list[tuple[int, int]],
-        page: PageObservation,
-    ) -> None:
-        if not features.paths.parents:
-            return
+    def _learn_from(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
         distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))
         links = [(apath, self.apaths.get(apath).classless, key) for apath, key in distinct]
         sampled = SampledPage(fetch.seq, features.key, fetch.key, features.paths, links)
@@ -274,8 +263,8 @@ class SiteModel:
         if self.templates is None:
             self._plan(fetch, page)
         else:
-            self.crawled[cluster] += 1
-            self._navigate(sampled, cluster, contexts)
+            self.crawled[page.cluster] += 1
+            self._navigate(sampled, page.cluster, page.contexts)
 
     def _navigate(self, page: SampledPage, cluster: int, contexts: list[tuple[int, int]]) -> None:
         """Let the navigation table learn from a crawled page: its links, and the ways that led to it."""
@@ -302,7 +291,8 @@ class SiteModel:
             "counts": [self.pages, self.failed, self.duplicates],
             "apaths": self.apaths.to_state(),
             "memory": self.memory.to_state(),
-            "blocks": self.blocks.to_state(),
+            "texts": self.texts.to_state(),
+            "patterns": self.patterns.to_state(),
             "navigation": self.navigation.to_state(),
             "templates": self.templates.to_state() if self.templates else None,
             "identities": asdict(self.identities),
@@ -328,8 +318,11 @@ class SiteModel:
             self.pages, self.failed, self.duplicates = state["counts"]
             self.apaths.load_state(state["apaths"])
             self.memory.load_state(state["memory"])
-            self.blocks.load_state(state["blocks"])
-            self.navigation = NavigationTable.from_state(state["navigation"], navigation_params(self.learning))
+            self.texts.load_state(state["texts"])
+            self.patterns = UrlPatterns.from_state(state["patterns"], _PATTERNS)
+            self.navigation = NavigationTable.from_state(
+                state["navigation"], navigation_params(self.learning)
+            )
             self.templates = TemplateModel.from_state(state["templates"]) if state["templates"] else None
             self.identities = ClusterIdentities(**state["identities"])
             self.crawled = Counter(dict(state["crawled"]))

@@ -49,6 +49,17 @@ class NavigationParams:
     max_clusters: int = 256
 
 
+@dataclass(frozen=True, slots=True)
+class NavigationEntry:
+    """One row: links of an Apath on the pages of a cluster, those followed, and the share of each destination."""
+
+    source: int
+    apath: int
+    links: int
+    followed: float
+    destinations: dict[int, float]
+
+
 class NavigationTable:
     """Counts of destination clusters per (source cluster, Apath), learned as pages are crawled.
 
@@ -146,6 +157,16 @@ class NavigationTable:
             if level == 0 and source in index and total > 0.0:
                 A[index[source]] += counts / total * links  # eq. 6
         return A
+
+    def entries(self) -> list[NavigationEntry]:
+        """Return every (cluster, Apath) row with its destinations, oldest first."""
+        clusters = self._rows.clusters()
+        found = []
+        for (level, source, apath), counts, total, links in self._rows.items(clusters):
+            if level == 0:
+                shares = {c: float(n / total) for c, n in zip(clusters, counts, strict=True) if n > 0.0}
+                found.append(NavigationEntry(source, apath, int(links), total, shares))
+        return found
 
     def to_state(self) -> State:
         """Return the table as plain values."""

@@ -73,6 +73,10 @@ class RowStore:
             row = self._counts[slot].astype(np.float64)
             yield key, self._picked(row[None, :], clusters)[0], float(row.sum()), float(self._links[slot])
 
+    def clusters(self) -> list[int]:
+        """Return every destination cluster counted so far, -1 for outliers included."""
+        return list(self._columns)
+
     def _picked(self, rows: NDArray[np.float64], clusters: Sequence[int]) -> NDArray[np.float64]:
         columns = np.array([self._columns.get(cluster, -1) for cluster in clusters], dtype=np.int64)
         return np.asarray(np.where(columns >= 0, rows[:, columns], 0.0), dtype=np.float64)

@@ -161,7 +161,7 @@ class SamplingPlan:
         """
         plan = cls(max_urls=max_urls, max_seen=max_seen)
         try:
-            plan._queue = deque((int(url), int(apath)) for url, apath in state["queue"])
+            plan._queue = deque((url, int(apath)) for url, apath in state["queue"])
             plan._waiting = [(int(apath), list(urls)) for apath, urls in state["waiting"]]
             plan._seen, plan._fetched = dict.fromkeys(state["seen"]), dict.fromkeys(state["fetched"])
             plan._drawn = set(state["drawn"])

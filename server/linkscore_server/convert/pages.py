@@ -67,7 +67,9 @@ class Front:
                 page.body, url=url, content_type=page.content_type, content_encoding=page.content_encoding
             )
         if page.outlinks:
-            given = [ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in page.outlinks]
+            given = [
+                ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in page.outlinks
+            ]
             features = with_links(features, given, limits=self.limits)
         return features
 
@@ -85,7 +87,9 @@ def _usable(page: common_pb2.Page) -> bool:
 
 def _check_sizes(page: common_pb2.Page) -> None:
     if len(page.event_id.encode()) > MAX_EVENT_ID_BYTES:
-        raise InvalidPage(f"must be at most {MAX_EVENT_ID_BYTES} bytes, got {len(page.event_id.encode())}", field="event_id")
+        raise InvalidPage(
+            f"must be at most {MAX_EVENT_ID_BYTES} bytes, got {len(page.event_id.encode())}", field="event_id"
+        )
     if len(page.ticket) > MAX_TICKET_BYTES:
         raise InvalidPage(f"must be at most {MAX_TICKET_BYTES} bytes, got {len(page.ticket)}", field="ticket")
     if not 0 <= page.status_code <= 999:

@@ -86,7 +86,9 @@ def _placed(values: Sequence[_T], rows: Sequence[int], n: int, default: _T) -> l
     return placed
 
 
-def page_result(crawl: str, outcome: PageOutcome, links: Links | None, notes: list[str]) -> link_scoring_service_pb2.PageResult:
+def page_result(
+    crawl: str, outcome: PageOutcome, links: Links | None, notes: list[str]
+) -> link_scoring_service_pb2.PageResult:
     """Return the result of one page."""
     seen = outcome.observation
     code = "duplicate" if outcome.duplicate else "partial" if notes else "ok"

@@ -31,7 +31,9 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
 
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
         """Read a crawl."""
-        return pb.GetCrawlResponse(crawl=crawl_message(self._registry.get(parse_crawl(request.name, "name")).model))
+        return pb.GetCrawlResponse(
+            crawl=crawl_message(self._registry.get(parse_crawl(request.name, "name")).model)
+        )
 
     async def ListCrawls(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
         """List crawls by name."""
@@ -69,5 +71,7 @@ def _paths(request: pb.UpdateCrawlRequest) -> list[str]:
     paths = list(request.update_mask.paths)
     unknown = [path for path in paths if path not in _UPDATABLE]
     if unknown:
-        raise InvalidInput(f"can only be {', '.join(_UPDATABLE)}, got {', '.join(unknown)}", field="update_mask")
+        raise InvalidInput(
+            f"can only be {', '.join(_UPDATABLE)}, got {', '.join(unknown)}", field="update_mask"
+        )
     return paths or [field.name for field, _ in request.crawl.ListFields() if field.name in _UPDATABLE]

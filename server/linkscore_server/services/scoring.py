@@ -24,7 +24,9 @@ from linkscore_server.settings import Settings
 
 _MAX_EXPLAINED = 100
 _ENCODINGS = {
-    number: name.removeprefix("PRIORITY_ENCODING_").lower() for name, number in common_pb2.PriorityEncoding.items() if number
+    number: name.removeprefix("PRIORITY_ENCODING_").lower()
+    for name, number in common_pb2.PriorityEncoding.items()
+    if number
 }
 
 
@@ -32,7 +34,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
     """The hot path. One instance per server; everything runs on one event loop."""
 
     def __init__(
-        self, registry: CrawlRegistry, front: Front, settings: Settings, metrics: Metrics, clock: Callable[[], float]
+        self,
+        registry: CrawlRegistry,
+        front: Front,
+        settings: Settings,
+        metrics: Metrics,
+        clock: Callable[[], float],
     ) -> None:
         self._registry = registry
         self._front = front
@@ -55,7 +62,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self, requests: AsyncIterator[pb.StreamPagesRequest], context: Any
     ) -> AsyncIterator[pb.StreamPagesResponse]:
         """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
-        window: asyncio.Queue[tuple[int, str, asyncio.Future[pb.PageResult]] | None] = asyncio.Queue(self._settings.stream_window)
+        window: asyncio.Queue[tuple[int, str, asyncio.Future[pb.PageResult]] | None] = asyncio.Queue(
+            self._settings.stream_window
+        )
         feeding = asyncio.create_task(self._feed(requests, window))
         try:
             while (item := await window.get()) is not None:
@@ -85,8 +94,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         )
         policy = _policy_name(actor, choice)
         self._metrics.links_scored.labels(policy).inc(len(rows))
-        links = results.link_scores(scored) if not bad else results.spread(scored, rows, len(request.links), bad)
-        return pb.ScoreLinksResponse(links=links, policy=policy, stage=scored.stage, event_seq=actor.model.seq)
+        links = (
+            results.link_scores(scored) if not bad else results.spread(scored, rows, len(request.links), bad)
+        )
+        return pb.ScoreLinksResponse(
+            links=links, policy=policy, stage=scored.stage, event_seq=actor.model.seq
+        )
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value."""
@@ -100,7 +113,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             order=order.tolist(), values=values[order].tolist(), policy=policy, event_seq=actor.model.seq
         )
 
-    async def ReportFeedback(self, request: pb.ReportFeedbackRequest, context: Any) -> pb.ReportFeedbackResponse:
+    async def ReportFeedback(
+        self, request: pb.ReportFeedbackRequest, context: Any
+    ) -> pb.ReportFeedbackResponse:
         """Take in what extraction found."""
         actor = self._actor(request.crawl)
         _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
@@ -201,10 +216,18 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             raise InvalidInput(f"must be at most {MAX_EVENT_ID_BYTES} bytes", field="event_id")
         site, ticket = actor.model.site_of_ticket(item.ticket), item.ticket
         if not item.url and not site:
-            raise InvalidInput("is required unless a ticket of this crawl names the link", field="url", reason="REQUIRED")
+            raise InvalidInput(
+                "is required unless a ticket of this crawl names the link", field="url", reason="REQUIRED"
+            )
         key = validate_url(item.url, "url", limits=self._front.limits, error=InvalidInput) if item.url else ""
-        now_s = seconds_of(item.extraction_time, self._clock) if item.HasField("extraction_time") else self._clock()
-        return FeedbackGiven(item.event_id, site or actor.model.site_of(item.url), key, ticket, _reward(item), now_s)
+        now_s = (
+            seconds_of(item.extraction_time, self._clock)
+            if item.HasField("extraction_time")
+            else self._clock()
+        )
+        return FeedbackGiven(
+            item.event_id, site or actor.model.site_of(item.url), key, ticket, _reward(item), now_s
+        )
 
 
 def _result(actor: CrawlActor, event: PageFetched, outcome: PageOutcome) -> pb.PageResult:
@@ -223,7 +246,9 @@ def _reward(item: pb.Feedback) -> float:
             return float(item.item_count > 0)
         case "relevant":
             return float(item.relevant)
-    raise InvalidInput("one of reward, item_count and relevant is required", field="outcome", reason="REQUIRED")
+    raise InvalidInput(
+        "one of reward, item_count and relevant is required", field="outcome", reason="REQUIRED"
+    )
 
 
 def _candidates(
@@ -252,7 +277,9 @@ def _check_count(field: str, count: int, limit: int, *, at_least: int = 0) -> No
     if count < at_least:
         raise InvalidInput(f"must have at least {at_least} entry", field=field, reason="REQUIRED")
     if count > limit:
-        raise InvalidInput(f"must have at most {limit} entries, got {count}", field=field, reason="TOO_MANY_ITEMS")
+        raise InvalidInput(
+            f"must have at most {limit} entries, got {count}", field=field, reason="TOO_MANY_ITEMS"
+        )
 
 
 def _policy_name(actor: CrawlActor, choice: PolicyChoice | None) -> str:

@@ -44,7 +44,10 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         clusters = site.templates.ids() if site.templates else []
         A = site.navigation.adjacency(clusters)
         return pb.GetSitemapResponse(
-            clusters=_clusters(site, A), edges=_edges(clusters, A), stage=site.stage, model_revision=site.revision
+            clusters=_clusters(site, A),
+            edges=_edges(clusters, A),
+            stage=site.stage,
+            model_revision=site.revision,
         )
 
     async def ListNavigationEntries(
@@ -54,7 +57,9 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         _, site = self._found(request.name)
         entries = {_row_name(e): e for e in _navigation(site)}
         names, token = page_of(sorted(entries), request.page_size, request.page_token)
-        return pb.ListNavigationEntriesResponse(entries=[entries[name] for name in names], next_page_token=token)
+        return pb.ListNavigationEntriesResponse(
+            entries=[entries[name] for name in names], next_page_token=token
+        )
 
     async def LearnSite(self, request: pb.LearnSiteRequest, context: Any) -> pb.LearnSiteResponse:
         """Learn a site now."""
@@ -93,9 +98,11 @@ def _site(actor: CrawlActor, site: SiteModel) -> pb.Site:
         cluster_count=len(site.templates.clusters) if site.templates else 0,
         tag_path_count=len(site.apaths),
         link_count=len(site.memory),
-        text_chars=site.blocks.distinct_chars,
+        text_chars=site.texts.distinct_chars,
         duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
-        cluster_pages={results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)},
+        cluster_pages={
+            results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
+        },
     )
 
 
@@ -122,7 +129,9 @@ def _clusters(site: SiteModel, A: np.ndarray[Any, Any]) -> list[pb.Cluster]:
 def _edges(clusters: list[int], A: np.ndarray[Any, Any]) -> list[pb.ClusterEdge]:
     found = [
         pb.ClusterEdge(
-            source=results.cluster_name(clusters[i]), destination=results.cluster_name(clusters[j]), weight=A[i, j]
+            source=results.cluster_name(clusters[i]),
+            destination=results.cluster_name(clusters[j]),
+            weight=A[i, j],
         )
         for i, j in zip(*np.nonzero(A), strict=True)
     ]

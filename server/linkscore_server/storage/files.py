@@ -213,7 +213,9 @@ class FileStore(Store):
 
 def _next_seq(path: Path, frame: Frame, expected: int) -> int:
     if frame.first_seq != expected:
-        raise CorruptState(f"{path} at offset {frame.start}: event {frame.first_seq} where {expected} should be")
+        raise CorruptState(
+            f"{path} at offset {frame.start}: event {frame.first_seq} where {expected} should be"
+        )
     return frame.last_seq + 1
 
 

@@ -72,7 +72,7 @@ def test_a_truncated_body_is_told_from_a_corrupt_one(encoding: str) -> None:
 
 
 def test_a_truncated_gzip_body_is_named() -> None:
-    with pytest.raises(InvalidPage, match="^body: truncated gzip body$"):
+    with pytest.raises(InvalidPage, match=r"^body: truncated gzip body$"):
         decompress(gzip.compress(PAGE)[:-9], "gzip", max_bytes=10_000)
 
 
@@ -81,9 +81,13 @@ def test_an_unknown_encoding_is_named() -> None:
         decompress(PAGE, "lzma", max_bytes=10_000)
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, brotli.compress, zstandard.compress], ids=["gzip", "br", "zstd"])
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, brotli.compress, zstandard.compress], ids=["gzip", "br", "zstd"]
+)
 def test_a_bomb_is_refused(pack) -> None:
-    encoding = {"gzip": "gzip", "brotli": "br"}.get(pack.__module__.strip("_"), "br" if pack is brotli.compress else "zstd")
+    encoding = {"gzip": "gzip", "brotli": "br"}.get(
+        pack.__module__.strip("_"), "br" if pack is brotli.compress else "zstd"
+    )
     assert reason(pack(bytes(30_000_000)), encoding, 1_000_000) == ("body", "BODY_TOO_LARGE")
 
 

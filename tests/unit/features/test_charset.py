@@ -29,7 +29,9 @@ def test_latin1_means_windows_1252_as_in_browsers() -> None:
     assert detect_charset(b"", "text/html; charset=ISO-8859-1") == "cp1252"
 
 
-@pytest.mark.parametrize("label", ["nonsense", "base64", "rot13", "utf-7", "\udcff", "hex", "idna", "undefined"])
+@pytest.mark.parametrize(
+    "label", ["nonsense", "base64", "rot13", "utf-7", "\udcff", "hex", "idna", "undefined"]
+)
 def test_a_label_that_names_no_charset_is_passed_over(label: str) -> None:
     assert detect_charset(b"<p>x", f"text/html; charset={label}") == "utf-8"
 

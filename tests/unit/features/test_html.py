@@ -33,8 +33,9 @@ def test_leaves_are_texts_images_and_anchors_with_href() -> None:
 
 def test_hidden_subtrees_and_comments_have_no_paths_and_no_links() -> None:
     found = page(
-        "<head><title>t</title></head><body><script>if (a<b) x</script><style>p{}</style><noscript><a href=x>y</a>"
-        "</noscript><template><p>z</p></template><!-- <p>c</p> --><?php echo ?><p>shown</p>"
+        "<head><title>t</title></head><body><script>if (a<b) x</script><style>p{}</style>"
+        "<noscript><a href=x>y</a></noscript><template><p>z</p></template>"
+        "<!-- <p>c</p> --><?php echo ?><p>shown</p>"
     )
     assert plain_bag(found.paths) == {"html/body/p/text()": 1}
     assert len(found.links) == 0
@@ -53,7 +54,9 @@ def test_parents_come_before_children() -> None:
 
 
 def test_links_carry_url_key_anchor_apath_and_rel() -> None:
-    links = page('<body><div class=nav><a class="btn nav" rel="NoFollow ugc" href="/x?b=2&amp;a=1#f"> A\n <b>B</b></a>').links
+    links = page(
+        '<body><div class=nav><a class="btn nav" rel="NoFollow ugc" href="/x?b=2&amp;a=1#f"> A\n <b>B</b></a>'
+    ).links
     assert links.urls == ["http://example.org/x?b=2&a=1"]
     assert links.keys == ["http://example.org/x?a=1&b=2"]
     assert links.anchors == ["A B"]
@@ -63,7 +66,9 @@ def test_links_carry_url_key_anchor_apath_and_rel() -> None:
 
 def test_long_texts_outside_anchors_are_blocks() -> None:
     text = "Twenty-five characters & more"
-    found = page(f"<p>  {text.replace('&', '&amp;')} </p><p>short</p><a href=x>{'long anchor ' * 4}</a><p>{text}</p>")
+    found = page(
+        f"<p>  {text.replace('&', '&amp;')} </p><p>short</p><a href=x>{'long anchor ' * 4}</a><p>{text}</p>"
+    )
     assert found.block_chars == [29, 29]
     assert found.block_hashes[0] == found.block_hashes[1]
     assert found.text_chars == 29 + 5 + 29
@@ -82,13 +87,22 @@ def test_a_relative_page_url_is_refused_with_its_field() -> None:
 
 
 def test_an_image_speaks_for_an_anchor_without_text() -> None:
-    links = page('<a href=x><img src=y alt=" the  alt "></a><a href=z>text<img alt=no></a><map><area href=q alt=map>').links
+    links = page(
+        '<a href=x><img src=y alt=" the  alt "></a><a href=z>text<img alt=no></a><map><area href=q alt=map>'
+    ).links
     assert links.anchors == ["the alt", "text", "map"]
-    assert [links.apath_table[i] for i in links.apaths] == ["html/body/a[]", "html/body/a[]", "html/body/map/area[]"]
+    assert [links.apath_table[i] for i in links.apaths] == [
+        "html/body/a[]",
+        "html/body/a[]",
+        "html/body/map/area[]",
+    ]
 
 
 def test_blocks_and_line_breaks_separate_words_of_an_anchor_and_inline_elements_do_not() -> None:
-    links = page("<a href=x><h3>Title</h3><p>text</p></a><a href=y>one<br>two</a><a href=z>H<sub>2</sub>O <b>is</b> <i>wet</i></a>").links
+    links = page(
+        "<a href=x><h3>Title</h3><p>text</p></a><a href=y>one<br>two</a>"
+        "<a href=z>H<sub>2</sub>O <b>is</b> <i>wet</i></a>"
+    ).links
     assert links.anchors == ["Title text", "one two", "H2O is wet"]
 
 
@@ -97,7 +111,10 @@ def test_anchor_text_is_cut_at_the_limit() -> None:
 
 
 def test_what_is_no_crawlable_link_is_counted_by_reason() -> None:
-    links = page("<a href='mailto:x@y'>a</a><a href='#'>b</a><a href=''>c</a><a href='javascript:x'>d</a><a href=e>e</a>").links
+    links = page(
+        "<a href='mailto:x@y'>a</a><a href='#'>b</a><a href=''>c</a>"
+        "<a href='javascript:x'>d</a><a href=e>e</a>"
+    ).links
     assert links.skipped == {"scheme": 2, "fragment": 1, "empty": 1}
     assert links.anchors == ["e"]
 
@@ -108,7 +125,10 @@ def test_links_resolve_against_the_first_base() -> None:
 
 
 def test_head_names_the_canonical_url_and_nofollow() -> None:
-    found = page("<head><link rel='Canonical' href='/c?b=1&amp;a=2'><meta name=Robots content='noindex, NOFOLLOW'></head>x")
+    found = page(
+        "<head><link rel='Canonical' href='/c?b=1&amp;a=2'>"
+        "<meta name=Robots content='noindex, NOFOLLOW'></head>x"
+    )
     assert found.canonical_key == "http://example.org/c?a=2&b=1"
     assert found.nofollow
 
@@ -119,13 +139,19 @@ def test_a_page_without_canonical_and_robots_has_none() -> None:
 
 
 def test_legacy_charsets_are_read() -> None:
-    found = extract("<p>Привет <a href=x>мир</a>".encode("cp1251"), url=URL, content_type="text/html; charset=windows-1251")
+    found = extract(
+        "<p>Привет <a href=x>мир</a>".encode("cp1251"),
+        url=URL,
+        content_type="text/html; charset=windows-1251",
+    )
     assert found.charset == "cp1251"
     assert found.links.anchors == ["мир"]
 
 
 def test_bytes_that_do_not_fit_the_charset_are_told() -> None:
-    assert extract(b"<p>\xff</p>", url=URL, content_type="text/html; charset=utf-8").notes == ["decode_errors"]
+    assert extract(b"<p>\xff</p>", url=URL, content_type="text/html; charset=utf-8").notes == [
+        "decode_errors"
+    ]
 
 
 def test_compressed_bodies_are_unpacked() -> None:
@@ -205,4 +231,18 @@ def test_a_million_links_are_read_within_the_limits() -> None:
 def test_one_extractor_a_thread() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda i: page(f"<p class=c{i}><a href=x{i}>y</a>"), range(64)))
-    assert [features.links.urls for features in found] == [[f"http://example.org/dir/x{i}"] for i in range(64)]
+    assert [features.links.urls for features in found] == [
+        [f"http://example.org/dir/x{i}"] for i in range(64)
+    ]
+
+
+def test_distinct_apaths_are_bounded() -> None:
+    found = page("".join(f"<a class=c{i} href=x>y</a>" for i in range(3000)))
+    assert len(found.links.apath_table) == 2001
+    assert found.links.apath_table[-1] == "a[]"
+    assert found.notes == ["apaths_cut"]
+
+
+def test_apaths_of_deep_anchors_and_long_names_are_short() -> None:
+    links = page(f"<{'x' * 5000}><div><div><a href=x class=b>y</a>", limits=Limits(depth=4)).links
+    assert links.apath_table == [f"html/body/{'x' * 40}/a[b]"]

@@ -11,13 +11,16 @@ from linkscore_scoring.features.types import Limits
 
 BASE = "http://a.test/b/c/d.html?q=1"
 HREFS = [
-    "/x", "/x/../y", "//b.test/x", "x", "./x", "../x", "../../x", "../../../../x", "../", "..", ".", "./", "?p=2",
-    "x?p=a/../b", "x;p", ";p", "x//y", "http://c.test/z", "HTTP://c.test/z", "x:y/z", "a b", "é", "x?é=ü", "/x?u=http://y//z",
+    "/x", "/x/../y", "//b.test/x", "x", "./x", "../x", "../../x", "../../../../x", "../", "..", ".", "./",
+    "?p=2", "x?p=a/../b", "x;p", ";p", "x//y", "http://c.test/z", "HTTP://c.test/z", "x:y/z", "a b", "é",
+    "x?é=ü", "/x?u=http://y//z",
     "/.x", ".x", "x/.y", "../.x", "././x", ".././x", "/", "https://c.test", "a\\b",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("base", [BASE, "http://a.test", "http://a.test/", "http://a.test/b//c/d", "http://a.test/b;p/c"])
+@pytest.mark.parametrize(
+    "base", [BASE, "http://a.test", "http://a.test/", "http://a.test/b//c/d", "http://a.test/b;p/c"]
+)
 @pytest.mark.parametrize("href", HREFS)
 def test_hrefs_resolve_as_urljoin_and_safe_url_string_do(base: str, href: str) -> None:
     from w3lib.url import canonicalize_url, safe_url_string
@@ -67,8 +70,11 @@ def test_a_shared_cache_keeps_charsets_and_folders_apart() -> None:
         for charset in ("cp1251", "utf-8")
     ]
     assert answers == [
-        "http://a.test/x?q=%E6", "http://a.test/x?q=%D0%B6", "http://a.test/b/x?q=%E6", "http://a.test/b/x?q=%D0%B6"
-    ]  # fmt: skip
+        "http://a.test/x?q=%E6",
+        "http://a.test/x?q=%D0%B6",
+        "http://a.test/b/x?q=%E6",
+        "http://a.test/b/x?q=%D0%B6",
+    ]
 
 
 def test_a_lone_query_is_not_remembered_for_the_folder() -> None:

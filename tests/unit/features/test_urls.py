@@ -63,7 +63,9 @@ def test_a_valid_url_gives_its_identity() -> None:
     assert validate_url("HTTP://a.test/?b=1&a=2", "links[3].url") == "http://a.test/?a=2&b=1"
 
 
-@pytest.mark.parametrize("url", ["", "/x", "a.test/x", "ftp://a.test/", "javascript:x", "http://", "http:///x", "http://[x/"])
+@pytest.mark.parametrize(
+    "url", ["", "/x", "a.test/x", "ftp://a.test/", "javascript:x", "http://", "http:///x", "http://[x/"]
+)
 def test_what_is_no_absolute_http_url_is_refused_with_field_rule_and_value(url: str) -> None:
     with pytest.raises(InvalidLink) as caught:
         validate_url(url, "links[3].url")

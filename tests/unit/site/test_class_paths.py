@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.site.bags import plain_bag
+from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.site.class_digits import explained_share, template_numbers
 from linkscore_scoring.site.class_modifiers import modifiers
 from linkscore_scoring.site.class_paths import drop_rarest, fit_class_paths, readable

@@ -54,6 +54,12 @@ class CosineLinkageModel(ClusterModel):
         best = distances.argmin(axis=1)
         return np.where(distances.min(axis=1) > self.cut, OUTLIER, best).astype(np.int64)
 
+    def distances(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+        """See `ClusterModel.distances`: mean cosine distance to the pages of the nearest cluster."""
+        if not len(self.means):
+            return np.zeros(len(tries))
+        return np.asarray(1.0 - (self.vectors(tries) @ self.means.T).max(axis=1))
+
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`."""
         return [readable(path) for path in self.vectorizer.vocabulary]

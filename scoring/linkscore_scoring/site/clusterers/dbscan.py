@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.site.bags import plain_bag
+from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.site.clusterers.base import (
     OUTLIER,
     Clusterer,
@@ -43,6 +43,12 @@ class DbscanModel(ClusterModel):
         vectors = self.vectors(tries)
         labels = self.neighbours.classify(vectors)
         return np.where(zero_rows(vectors), OUTLIER, labels)
+
+    def distances(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+        """See `ClusterModel.distances`: Euclidean, to the nearest page of the sample."""
+        if not len(self.neighbours.vectors):
+            return np.zeros(len(tries))
+        return np.asarray(pairwise_distances(self.vectors(tries), self.neighbours.vectors).min(axis=1))
 
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`."""

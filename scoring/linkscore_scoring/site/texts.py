@@ -1,0 +1,147 @@
+"""Whose text is it? Long text blocks of a site, each with the page it belongs to. Bounded.
+
+A list that shows the beginning of a post has text of its own only until the post itself is fetched. Keeping an owner
+per block lets the worth of a fetch be revised when that happens, and tells copies from originals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from linkscore_scoring.errors import CorruptState
+
+_SEEN, _OWNER, _IDENTITY, _CHARS = range(4)
+NOBODY = 0
+
+
+@dataclass(slots=True)
+class TextChange:
+    """What a page did to the texts of its site.
+
+    Attributes
+    ----------
+    new_chars
+        Characters in blocks the site had never shown, and those by which known blocks are longer here.
+    own_chars
+        Characters that belong to the page now: the new ones, and those it took over.
+    lost
+        Characters that earlier pages lost, by identity hash.
+    """
+
+    new_chars: int = 0
+    own_chars: int = 0
+    lost: dict[int, int] = field(default_factory=dict)
+
+
+class TextOwners:
+    """Long text blocks by hash, each with its owner.
+
+    A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original. A new
+    block belongs to the page that shows it. A known one goes over to a page that is the canonical form of its owner, or
+    that brings at least `full_share` new text of its own (the article after the excerpt); on the third page it is
+    boilerplate and belongs to nobody.
+
+    Parameters
+    ----------
+    max_blocks
+        Blocks kept; beyond it the oldest are forgotten and count as new when they come again.
+    full_share
+        Share of new text, in [0, 1], that makes a page the original rather than another list.
+    common
+        Pages that show a block before it is boilerplate.
+    """
+
+    def __init__(self, *, max_blocks: int = 500_000, full_share: float = 0.3, common: int = 3) -> None:
+        self.max_blocks = max_blocks
+        self.full_share = full_share
+        self.common = common
+        self.distinct_chars = 0
+        self._blocks: dict[int, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def see(self, page: int, identity: int, hashes: Sequence[int], chars: Sequence[int]) -> TextChange:
+        """Take in the blocks of a page; cost O(n_blocks).
+
+        Parameters
+        ----------
+        page
+            Identity hash of the page.
+        identity
+            Identity hash of its canonical form; the page itself if it names no other.
+        hashes, chars
+            Hash and length of its long blocks, same length.
+        """
+        longest: dict[int, int] = {}
+        for block, size in zip(hashes, chars, strict=True):
+            longest[block] = max(longest.get(block, 0), size)
+        change = TextChange()
+        known = [
+            (block, size)
+            for block, size in longest.items()
+            if not self._is_new(block, size, page, identity, change)
+        ]
+        self.distinct_chars += change.new_chars
+        change.own_chars = change.new_chars
+        full = change.new_chars >= self.full_share * sum(longest.values())
+        for block, size in known:
+            self._meet(self._blocks[block], size, page, identity, full=full, change=change)
+        for block in list(islice(self._blocks, max(0, len(self._blocks) - self.max_blocks))):
+            del self._blocks[block]
+        return change
+
+    def _is_new(self, block: int, size: int, page: int, identity: int, change: TextChange) -> bool:
+        record = self._blocks.get(block)
+        if record is None:
+            self._blocks[block] = [1, page, identity, size]
+            change.new_chars += size
+            return True
+        record[_SEEN] += 1
+        if record[_OWNER] != NOBODY and size > 1.1 * record[_CHARS]:
+            change.new_chars += size - record[_CHARS]  # the longer version's extra text
+        return False
+
+    def _meet(
+        self, record: list[int], size: int, page: int, identity: int, *, full: bool, change: TextChange
+    ) -> None:
+        owner, chars = record[_OWNER], record[_CHARS]
+        if owner in (NOBODY, page):
+            return
+        if record[_IDENTITY] == identity:
+            takes = page == identity
+        elif record[_SEEN] >= self.common:
+            change.lost[owner] = change.lost.get(owner, 0) + chars
+            record[_OWNER] = NOBODY
+            return
+        else:
+            takes = full
+        if takes:
+            change.lost[owner] = change.lost.get(owner, 0) + chars
+            change.own_chars += min(size, chars)
+            record[_OWNER], record[_IDENTITY], record[_CHARS] = page, identity, size
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the blocks as plain values, oldest first."""
+        return {
+            "distinct_chars": self.distinct_chars,
+            "blocks": list(self._blocks),
+            "records": list(self._blocks.values()),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the blocks of `to_state`.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        try:
+            self.distinct_chars = int(state["distinct_chars"])
+            self._blocks = dict(zip(state["blocks"], map(list, state["records"]), strict=True))
+        except (KeyError, TypeError, ValueError) as exc:
+            raise CorruptState(f"text owners: missing or malformed field {exc}") from exc

@@ -1,0 +1,191 @@
+"""The server: built from settings, started, drained."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import tldextract
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from prometheus_client import start_http_server
+
+from linkscore.v1 import (
+    crawl_service_pb2,
+    crawl_service_pb2_grpc,
+    link_scoring_service_pb2,
+    link_scoring_service_pb2_grpc,
+    site_model_service_pb2,
+    site_model_service_pb2_grpc,
+)
+from linkscore_scoring.features.types import Limits
+from linkscore_scoring.policies.registry import register
+from linkscore_server.census import Census
+from linkscore_server.convert.pages import Front
+from linkscore_server.interceptors import CallInterceptor
+from linkscore_server.metrics import Metrics
+from linkscore_server.plugins import external_policies
+from linkscore_server.registry import CrawlRegistry
+from linkscore_server.services.crawls import CrawlService
+from linkscore_server.services.scoring import LinkScoringService
+from linkscore_server.services.sites import SiteModelService
+from linkscore_server.settings import Settings
+from linkscore_server.storage.base import Store
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.memory import MemoryStore
+
+_log = logging.getLogger(__name__)
+_SERVICES = (
+    link_scoring_service_pb2.DESCRIPTOR.services_by_name["LinkScoringService"].full_name,
+    crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"].full_name,
+    site_model_service_pb2.DESCRIPTOR.services_by_name["SiteModelService"].full_name,
+)
+
+
+class Application:
+    """A linkscore server.
+
+    Parameters
+    ----------
+    settings
+        Checked settings.
+    store
+        Where events go; from `settings.data_dir` if not given.
+    clock
+        Seconds since the epoch.
+    """
+
+    def __init__(
+        self, settings: Settings, *, store: Store | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.address = settings.listen
+        self.metrics_port = 0
+        self._ready = False
+        for policy in external_policies():
+            register(policy)
+        self._store = store or _store(settings)
+        # The bundled suffix list: nothing is fetched, nothing is cached on disk.
+        domains = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+        self.registry = CrawlRegistry(
+            self._store,
+            settings,
+            self.metrics,
+            domain_of=lambda host: domains(host).top_domain_under_public_suffix or host,
+        )
+        self._health = health.aio.HealthServicer()
+        self._server = self._build(clock)
+        self._metrics_server: Any = None
+
+    async def start(self) -> None:
+        """Listen, load the state, then say SERVING.
+
+        Raises
+        ------
+        OSError
+            If an address cannot be bound.
+        """
+        await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        port = _bind(self._server, self.settings)
+        if port:
+            self.address = f"{self.settings.listen.rpartition(':')[0]}:{port}"
+        if self.settings.metrics_listen:
+            host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
+            self.metrics.registry.register(Census(self.registry, self.settings))
+            self._metrics_server, _ = start_http_server(
+                int(metrics_port), host, registry=self.metrics.registry
+            )
+            self.metrics_port = self._metrics_server.server_port
+        await self._server.start()
+        started = time.perf_counter()
+        await self.registry.recover()
+        self._ready = True
+        await self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        _log.info(
+            "serving on %s, %d crawls loaded in %.2f s",
+            self.address,
+            len(self.registry.names()),
+            time.perf_counter() - started,
+        )
+
+    async def stop(self) -> None:
+        """Say NOT_SERVING, let calls in flight finish, write snapshots, release the store."""
+        await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._server.stop(self.settings.drain_s)
+        self._ready = False
+        await self.registry.close()
+        if self._metrics_server is not None:
+            self._metrics_server.shutdown()
+            self._metrics_server.server_close()
+        if isinstance(self._store, FileStore):
+            self._store.close()
+
+    def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
+        s = self.settings
+        token = Path(s.token_file).read_text().splitlines()[0].strip() if s.token_file else ""
+        guard = CallInterceptor(self.metrics, token=token, is_ready=lambda: self._ready)
+        server = grpc.aio.server(interceptors=[guard], options=_options(s))
+        limits = Limits(
+            body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
+        )
+        scoring = LinkScoringService(self.registry, Front(limits, clock), s, self.metrics, clock)
+        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(scoring, server)
+        crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
+        site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
+            SiteModelService(self.registry), server
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        reflection.enable_server_reflection(
+            (*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server
+        )
+        return server
+
+    async def _set_health(self, status: Any) -> None:
+        for service in ("", *_SERVICES):
+            await self._health.set(service, status)
+
+
+async def run(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT, then drain."""
+    app = Application(settings)
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    await app.start()
+    print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for
+    await stopping.wait()
+    _log.info("draining for at most %g s", settings.drain_s)
+    await app.stop()
+
+
+def _store(settings: Settings) -> Store:
+    return MemoryStore() if settings.data_dir == "memory" else FileStore(Path(settings.data_dir))
+
+
+def _options(settings: Settings) -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.max_send_message_length", settings.max_message_bytes),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", settings.min_ping_interval_ms),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.so_reuseport", 0),
+    ]
+
+
+def _bind(server: grpc.aio.Server, settings: Settings) -> int:
+    if not settings.tls_cert:
+        return server.add_insecure_port(settings.listen)
+    ca = Path(settings.tls_client_ca).read_bytes() if settings.tls_client_ca else None
+    pair = (Path(settings.tls_key).read_bytes(), Path(settings.tls_cert).read_bytes())
+    credentials = grpc.ssl_server_credentials(
+        [pair], root_certificates=ca, require_client_auth=ca is not None
+    )
+    return server.add_secure_port(settings.listen, credentials)

@@ -1,0 +1,120 @@
+"""The `linkscore` command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from linkscore_scoring.errors import InvalidInput
+from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, load
+
+_Command = Callable[..., None]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="linkscore")
+def main() -> None:
+    """Which links should a crawler follow? A gRPC service that learns while you crawl."""
+
+
+def _settings_options(command: _Command) -> _Command:
+    """Give a command one option per setting, and --config."""
+    for setting in reversed(fields(Settings)):
+        flag = "--" + setting.name.replace("_", "-")
+        text = f"{setting.metadata['doc']} [{ENVIRONMENT_PREFIX}{setting.name.upper()}; default {setting.default!r}]"
+        command = click.option(flag, setting.name, default=None, help=text)(command)
+    config = click.Path(dir_okay=False, path_type=Path)
+    return click.option("--config", type=config, envvar=f"{ENVIRONMENT_PREFIX}CONFIG", help="TOML file")(
+        command
+    )
+
+
+@main.command()
+@_settings_options
+def serve(config: Path | None, **flags: Any) -> None:
+    """Run the server."""
+    settings = _load(config, flags)
+    from linkscore_server import app, logs  # grpc and numpy only when a server is wanted
+
+    logs.set_up(settings.log_level)
+    asyncio.run(app.run(settings))
+
+
+@main.command("check-config")
+@_settings_options
+def check_config(config: Path | None, **flags: Any) -> None:
+    """Check the settings as `serve` would read them; exit 0 if they work, 1 if not."""
+    settings = _load(config, flags)
+    for setting in fields(Settings):
+        click.echo(f"{setting.name} = {getattr(settings, setting.name)!r}")
+
+
+@main.command()
+@click.argument("url")
+@click.option("--crawl", required=True, help="Name of the crawl.")
+@click.option("--target", default="127.0.0.1:7411", show_default=True, help="Address of the server.")
+@click.option("--policy", default="", help="Another policy than the crawl's.")
+def explain(url: str, crawl: str, target: str, policy: str) -> None:
+    """Say why a URL has its score."""
+    from linkscore_server.console.explain import explain_url
+
+    sys.exit(explain_url(url, crawl=crawl, target=target, policy=policy))
+
+
+@main.command()
+@click.option("--metrics", default="127.0.0.1:9411", show_default=True, help="Metrics address of the server.")
+@click.option("--every", default=2.0, show_default=True, help="Seconds between looks.")
+@click.option("--rounds", default=0, help="Stop after this many looks; 0 goes on until interrupted.")
+def top(metrics: str, every: float, rounds: int) -> None:
+    """Watch live rates."""
+    from linkscore_server.console.top import watch
+
+    sys.exit(watch(metrics, every_s=every, rounds=rounds))
+
+
+@main.command()
+@click.option(
+    "--warc",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Stored site instead of the demonstration site.",
+)
+@click.option(
+    "--labels", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TSV of url and page_type."
+)
+@click.option("--relevant", default="", help="Wanted page types, separated by commas.")
+@click.option("--budget", default="25%", show_default=True, help="Pages, or share of the reachable pages.")
+@click.option(
+    "--policy",
+    default="harvest",
+    show_default=True,
+    help="Policies to compare with breadth-first, separated by commas.",
+)
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"), show_default=True
+)
+def demo(warc: Path | None, labels: Path | None, relevant: str, budget: str, policy: str, out: Path) -> None:
+    """Crawl a site with real Scrapy, breadth-first and with linkscore, and compare."""
+    try:
+        from linkscore_lab.demo import run_demo
+    except ImportError as exc:
+        raise click.ClickException(f"needs the lab extra: pip install 'linkscore[lab]' ({exc})") from exc
+    policies = tuple(name for name in policy.split(",") if name)
+    types = tuple(name for name in relevant.split(",") if name)
+    run_demo(warc=warc, labels=labels, relevant=types, budget=budget, policy=policies, out=out)
+
+
+def _load(config: Path | None, flags: dict[str, Any]) -> Settings:
+    environment = {k: v for k, v in os.environ.items() if k != f"{ENVIRONMENT_PREFIX}CONFIG"}
+    try:
+        return load(flags, environment, config)
+    except InvalidInput as exc:
+        for problem in exc.problems:
+            click.echo(f"{problem.field}: {problem.rule}", err=True)
+        sys.exit(1)

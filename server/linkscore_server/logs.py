@@ -1,0 +1,32 @@
+"""Logs as JSON lines on standard error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object per record: time (UTC), level, logger, message, and the traceback if there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line."""
+        made = time.gmtime(record.created)
+        entry = {
+            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', made)}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)
+
+
+def set_up(level: str) -> None:
+    """Send all records of `level` and above to standard error as JSON lines."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
