@@ -58,7 +58,7 @@ def target_task(stage: Stage, target: str, warc: Path, seed: int) -> Task:
     The example is drawn by `seed` from the pages of the type; it is given free and does not count when fetched.
     """
     wanted = stage.wanted([target])
-    example = random.Random(seed).choice(sorted(wanted))  # noqa: S311 - a draw that must repeat
+    example = random.Random(seed).choice(sorted(wanted))
     site = WarcSite(warc)
     try:
         html = site.respond(example).body.decode(errors="replace")
