@@ -39,7 +39,7 @@ image:
 	docker build -t linkscore .
 
 lock: $(STAMP)
-	$(BIN)/python tools/lock.py
+	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
 
 clean:
 	rm -rf $(VENV) $(GEN_VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis

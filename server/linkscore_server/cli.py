@@ -58,6 +58,19 @@ def check_config(config: Path | None, **flags: Any) -> None:
 
 
 @main.command()
+@_settings_options
+@click.option("--server-name", default="localhost", show_default=True, help="Name in the TLS certificate.")
+@click.option("--timeout", default=3.0, show_default=True, help="Seconds to wait for the answer.")
+def health(config: Path | None, server_name: str, timeout: float, **flags: Any) -> None:
+    """Ask the server that `serve` would start with these settings; exit 0 if it serves, 1 if not."""
+    from linkscore_server.console.health import check_health
+
+    serving, answer = check_health(_load(config, flags), server_name=server_name, timeout_s=timeout)
+    click.echo(answer)
+    sys.exit(0 if serving else 1)
+
+
+@main.command()
 @click.argument("url")
 @click.option("--crawl", required=True, help="Name of the crawl.")
 @click.option("--target", default="127.0.0.1:7411", show_default=True, help="Address of the server.")
