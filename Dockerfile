@@ -31,8 +31,8 @@ LABEL org.opencontainers.image.title="linkscore" \
       org.opencontainers.image.description="gRPC service that scores links for crawlers and learns while they crawl" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-RUN groupadd --system --gid 10001 linkscore \
-    && useradd --system --uid 10001 --gid linkscore --home-dir /var/lib/linkscore --no-create-home \
+RUN groupadd --gid 10001 linkscore \
+    && useradd --no-log-init --uid 10001 --gid linkscore --home-dir /var/lib/linkscore --no-create-home \
         --shell /usr/sbin/nologin linkscore \
     && install -d -o linkscore -g linkscore -m 0750 /var/lib/linkscore
 COPY --from=build /opt/linkscore /opt/linkscore
