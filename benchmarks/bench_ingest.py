@@ -1,7 +1,7 @@
 """CPU of IngestPages against a bare server that echoes the same bodies and parses them.
 
-Policy `harvest`, all links scored, durable with fdatasync, unary calls. The site is learned from its first 200
-pages before the clock starts, so every measured page is classified too; it is never a page seen before.
+Policy `harvest`, all links scored, durable with fdatasync, unary calls. The site is learned from its first
+200 pages before the clock starts, so every measured page is classified too; it is never a page seen before.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from linkscore_scoring.site import learning
 
 SIZES = (200, 800, 2000)
 TARGET_P99_MS = 200.0
-_BESIDE = 700
+_BESIDE = 1700
 
 
 def run(corpus: Corpus) -> list[Row]:
@@ -49,7 +49,7 @@ def _seconds(corpus: Corpus, site: str) -> Iterator[Row]:
 
 def _latencies(corpus: Corpus, site: str) -> Iterator[Row]:
     pages = corpus.pages(site, SIZES[-1])
-    n = min(_BESIDE, len(pages) // 2)
+    n = min(_BESIDE, 3 * len(pages) // 4)
     with linkscore() as server:
         crawl = create_crawl(server, site)
         ingest(server, crawl, pages[:n], 10)

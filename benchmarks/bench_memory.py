@@ -45,8 +45,6 @@ def _of_sites(corpus: Corpus) -> list[Row]:
             learned = server.rss_bytes()
             ingest(server, crawl, pages[FIRST:], 10)
             grown = (server.rss_bytes() - learned) / max(1, len(pages) - FIRST)
-            rows.append(
-                Row(f"Memory of a site learned from {FIRST} pages", site, (learned - empty) / _MB, "MB")
-            )
+            rows.append(Row(f"Memory of a site, {FIRST} pages", site, (learned - empty) / _MB, "MB"))
             rows.append(Row(f"Memory of a page, {FIRST}-{len(pages)}", site, grown / 1e3, "KB/page"))
     return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle, islice
 from statistics import median
 
 from benchmarks.bare_server import ECHO
@@ -41,7 +42,7 @@ def run(corpus: Corpus) -> list[Row]:
 def _frontier(
     server: Server, crawl: str, corpus: Corpus, site: str
 ) -> tuple[list[pb.CandidateLink], list[str]]:
-    """Crawl a site until it is learned; return the latest links with their tickets, and the buckets met."""
+    """Crawl a site until it is learned; return the latest links with tickets, and buckets, repeated."""
     call = pb_grpc.LinkScoringServiceStub(server.channel).IngestPages
     links: dict[str, bytes] = {}
     buckets: dict[str, None] = {}
@@ -55,7 +56,9 @@ def _frontier(
             )
     await_learned(server, crawl)
     newest = list(links.items())[-LINKS:]
-    return [pb.CandidateLink(url=url, ticket=ticket) for url, ticket in newest], list(buckets)[:BUCKETS]
+    return [pb.CandidateLink(url=url, ticket=ticket) for url, ticket in newest], list(
+        islice(cycle(buckets), BUCKETS)
+    )
 
 
 def _compare(
