@@ -6,7 +6,9 @@ import grpc
 from rich.console import Console
 from rich.table import Table
 
-from linkscore.v1 import link_scoring_service_pb2 as pb, link_scoring_service_pb2_grpc as pb_grpc, policy_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+from linkscore.v1 import policy_pb2
 from linkscore_scoring.policies.registry import builtin
 
 _TIMEOUT_S = 10.0

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from linkscore.v1 import crawl_service_pb2 as pb, crawl_service_pb2_grpc as pb_grpc
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore.v1 import crawl_service_pb2_grpc as pb_grpc
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.convert.crawls import config_of, crawl_message, extra_policies
 from linkscore_server.convert.names import parse_crawl

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
-from linkscore.v1 import common_pb2, link_scoring_service_pb2 as pb, link_scoring_service_pb2_grpc as pb_grpc
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import FeedbackGiven, PageFetched

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linkscore.v1 import site_model_service_pb2 as pb, site_model_service_pb2_grpc as pb_grpc
+from linkscore.v1 import site_model_service_pb2 as pb
+from linkscore.v1 import site_model_service_pb2_grpc as pb_grpc
 from linkscore_scoring.engine.events import LearningRequested
 from linkscore_scoring.errors import InvalidInput, NotLearned
 from linkscore_scoring.site.hits import hits
