@@ -55,8 +55,7 @@ def user_content_task(stage: Stage, types: Sequence[str], budget: str) -> Task:
 def target_task(stage: Stage, target: str, warc: Path, seed: int) -> Task:
     """Return the task to find pages of one type with as many fetches as there are such pages.
 
-    The example is drawn by `seed` from the pages of the type; it is given free and does not count when
-    fetched.
+    The example is drawn by `seed` from the pages of the type; it is free and does not count when fetched.
     """
     wanted = stage.wanted([target])
     example = random.Random(seed).choice(sorted(wanted))

@@ -12,7 +12,15 @@ from typing import Any
 import msgpack
 
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import Event, ModelActivated, decode, encode
+from linkscore_scoring.engine.events import (
+    Event,
+    LearningFailed,
+    LearningRequested,
+    ModelActivated,
+    decode,
+    encode,
+)
+from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server.metrics import Metrics
 from linkscore_server.storage.base import CrawlLog, Snapshot
@@ -20,7 +28,11 @@ from linkscore_server.storage.base import CrawlLog, Snapshot
 _log = logging.getLogger(__name__)
 _MAX_GROUP = 256
 
-_Waiting = tuple[Event, LearnedSite | None, "asyncio.Future[Any]"]
+_Waiting = tuple[Event, bytes, LearnedSite | None, "asyncio.Future[Any]"]
+
+
+class Closed(LinkscoreError):
+    """The crawl was deleted, or the server stops: nothing more is taken in."""
 
 
 class CrawlActor:
@@ -48,19 +60,19 @@ class CrawlActor:
         self._snapshot_events = snapshot_events
         self._snapshot_seq = 0
         self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue()
-        self._learning: set[asyncio.Task[None]] = set()
+        self._learning: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
         self._writer: asyncio.Task[None] | None = None
-        self._activated = asyncio.Condition()
+        self._closed = self._discarded = False
 
-    def recover(self) -> int:
+    def recover(self, *, with_snapshot: bool = True) -> int:
         """Rebuild the state from snapshot and log; blocks. Returns the number of events replayed.
 
         Raises
         ------
         CorruptState
-            If the log is damaged, naming file and offset.
+            If the log is damaged, naming file and offset, or the snapshot is not one of this version.
         """
-        snapshot = self._log.snapshot()
+        snapshot = self._log.snapshot() if with_snapshot else None
         if snapshot is not None:
             self.model.load_state(msgpack.unpackb(snapshot.state, strict_map_key=False))
             self._snapshot_seq = snapshot.seq
@@ -84,19 +96,36 @@ class CrawlActor:
         ------
         OSError
             If it could not be made durable: nothing was applied.
+        Closed
+            If the actor takes nothing more: nothing was applied.
         """
+        if self._closed:
+            raise Closed(f"crawl {self.model.config.name!r} is closed")
         done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.put_nowait((event, learned, done))
+        self._waiting.put_nowait((event, encode(event), learned, done))
         return await done
 
-    async def learned(self, site: str, revision: int) -> None:
-        """Wait until a site has a model of this revision or later."""
-        async with self._activated:
-            await self._activated.wait_for(lambda: self.model.shard(site).model.revision >= revision)
+    async def learn(self, site: str) -> None:
+        """Learn a site from all its pages acknowledged before this call; returns when the model is active.
+
+        Raises
+        ------
+        Closed
+            If the crawl was closed meanwhile.
+        Exception
+            What the learning failed with.
+        """
+        asked_at, started_at = self.model.seq, 0
+        while started_at <= asked_at:  # one that runs already knows less: wait for it, then ask again
+            started_at = await self.submit(LearningRequested(site))
+            error = await self._learning_over(site, started_at)
+        if error is not None:
+            raise error
 
     async def close(self) -> None:
         """Finish what was submitted, write a snapshot, release the log."""
-        for task in self._learning:
+        self._closed = True
+        for task in self._learning.values():
             task.cancel()
         if self._writer is not None:
             self._waiting.put_nowait(None)
@@ -106,8 +135,12 @@ class CrawlActor:
 
     async def discard(self) -> None:
         """Stop without a snapshot, for a crawl that is deleted."""
-        self._snapshot_seq = self.model.seq
+        self._discarded = True
         await self.close()
+
+    def release(self) -> None:
+        """Release the log of an actor that was never started."""
+        self._log.close()
 
     async def _write(self) -> None:
         while True:
@@ -132,12 +165,11 @@ class CrawlActor:
     async def _commit(self, group: list[_Waiting]) -> bool:
         started = time.perf_counter()
         try:
-            raw = [encode(event) for event, _, _ in group]
-            await _run_in(self._executor, self._log.append, raw)
+            await _run_in(self._executor, self._log.append, [raw for _, raw, _, _ in group])
         except Exception as exc:
             self._metrics.commit_failures.inc()
             _log.error("log of %s: %s", self.model.config.name, exc)
-            for _, _, done in group:
+            for *_, done in group:
                 _fail(done, exc)
             return False
         self._metrics.commit_seconds.observe(time.perf_counter() - started)
@@ -146,7 +178,7 @@ class CrawlActor:
 
     async def _apply_group(self, group: list[_Waiting]) -> None:
         seq = self._log.last_seq - len(group)
-        for event, learned, done in group:
+        for event, _, learned, done in group:
             seq += 1
             outcome = self._apply(seq, event, learned)
             for job in self.model.take_jobs():
@@ -170,35 +202,60 @@ class CrawlActor:
             return exc
 
     def _learn(self, job: LearningJob) -> None:
-        task = asyncio.create_task(self._run(job))
-        self._learning.add(task)
-        task.add_done_callback(self._learning.discard)
+        if self._closed:
+            return
+        key = (job.site, job.built_from_seq)
+        task = self._learning[key] = asyncio.create_task(self._run(job))
+        task.add_done_callback(lambda _: self._learning.pop(key, None))
 
-    async def _run(self, job: LearningJob) -> None:
+    async def _run(self, job: LearningJob) -> Exception | None:
+        """Learn and activate; returns why that failed. Failure is an event too: the site may then learn again."""
         started = time.perf_counter()
         try:
             learned, event = await _run_in(self._learner, _run_job, job)
-        except Exception:
+            self._metrics.learning_seconds.observe(time.perf_counter() - started)
+            await self.submit(event, learned)
+        except Closed as exc:
+            return exc
+        except Exception as exc:
             self._metrics.learning_failures.inc()
             _log.exception("learning of %s failed; the site goes on without a new model", job.site)
-            return
-        self._metrics.learning_seconds.observe(time.perf_counter() - started)
-        await self.submit(event, learned)
-        async with self._activated:
-            self._activated.notify_all()
+            await self._give_up(job)
+            return exc
+        return None
+
+    async def _give_up(self, job: LearningJob) -> None:
+        try:
+            await self.submit(LearningFailed(job.site, job.built_from_seq))
+        except (OSError, Closed) as exc:
+            _log.error(
+                "crawl %s: the failed learning of %s is not in the log: %s",
+                self.model.config.name,
+                job.site,
+                exc,
+            )
+
+    async def _learning_over(self, site: str, started_at: int) -> Exception | None:
+        """Wait for a learning to end; returns why it failed, None if it did not or ended before."""
+        task = self._learning.get((site, started_at))
+        if task is None:
+            return None
+        await asyncio.wait([task])
+        return Closed(f"crawl {self.model.config.name!r} is closed") if task.cancelled() else task.result()
 
     async def _snapshot(self) -> None:
         seq = self.model.seq
-        if seq == self._snapshot_seq:
+        if seq == self._snapshot_seq or self._discarded:
             return
+        self._snapshot_seq = seq  # one that fails is tried again after as many events
         started = time.perf_counter()
-        state = msgpack.packb(self.model.to_state())
         try:
+            state = msgpack.packb(self.model.to_state())
             await _run_in(self._executor, self._log.save, Snapshot(seq, state))
-        except OSError as exc:
-            _log.error("snapshot of %s: %s", self.model.config.name, exc)
+        except Exception:
+            self._metrics.snapshot_failures.inc()
+            _log.exception("snapshot of %s failed; a restart replays more of the log", self.model.config.name)
             return
-        self._snapshot_seq = seq
         self._metrics.snapshot_seconds.observe(time.perf_counter() - started)
 
 
@@ -212,5 +269,5 @@ def _run_job(job: LearningJob) -> tuple[LearnedSite, ModelActivated]:
 
 
 def _fail(done: asyncio.Future[Any], error: Exception) -> None:
-    if not done.cancelled():
+    if not done.done():
         done.set_exception(error)

@@ -64,5 +64,8 @@ class Metrics:
         self.snapshot_seconds = Histogram(
             "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
         )
+        self.snapshot_failures = Counter(
+            "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
+        )
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
         build.labels(version("linkscore"), platform.python_version()).set(1)

@@ -6,14 +6,21 @@ import asyncio
 import dataclasses
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged
-from linkscore_scoring.errors import AlreadyExists, CorruptState, InvalidInput, LimitExceeded, NotFound
+from linkscore_scoring.errors import (
+    AlreadyExists,
+    CorruptState,
+    InvalidInput,
+    LimitExceeded,
+    LinkscoreError,
+    NotFound,
+)
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_server.actor import CrawlActor
 from linkscore_server.metrics import Metrics
@@ -64,9 +71,9 @@ class CrawlRegistry:
         for name in await self._off_loop(self._store.crawls):
             try:
                 actor = await self._off_loop(self._recovered, name)
-            except CorruptState as exc:
-                self.damaged[name] = str(exc)
-                _log.error("crawl %s is damaged and stays closed: %s", name, exc)
+            except Exception as exc:
+                self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError | OSError) else repr(exc)
+                _log.exception("crawl %s is damaged and stays closed: %s", name, exc)
                 continue
             if actor is None:
                 continue
@@ -112,40 +119,24 @@ class CrawlRegistry:
         """
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
-        config.check()
-        config = dataclasses.replace(config, bounds=self._bounds())
-        async with self._changing:
-            if config.name in self._actors or config.name in self.damaged:
-                return self._existing(config)
-            if len(self._actors) >= self._settings.max_crawls:
-                raise LimitExceeded(
-                    f"max_crawls: there are {len(self._actors)} crawls, delete one or raise the setting"
-                )
-            actor = await self._off_loop(self._made, config)
-            actor.start()
-            try:
-                await actor.submit(ConfigChanged(config.to_state()))
-            except OSError:
-                await actor.discard()
-                raise
-            self._actors[config.name] = actor
-            return actor
+        _check(config)
+        return await _to_the_end(self._create(dataclasses.replace(config, bounds=self._bounds())))
 
-    async def change(self, config: CrawlConfig) -> CrawlActor:
-        """Give a crawl a new configuration."""
-        config.check()
-        actor = self.get(config.name)
-        await actor.submit(ConfigChanged(config.to_state()))
-        return actor
+    async def change(self, name: str, **changes: Any) -> CrawlActor:
+        """Change fields of a crawl's configuration; changes made at the same time all count.
+
+        Raises
+        ------
+        InvalidInput
+            If the configuration then breaks a rule.
+        CrawlNotFound
+            If there is no crawl of this name.
+        """
+        return await _to_the_end(self._change(name, changes))
 
     async def delete(self, name: str) -> None:
         """Delete a crawl and its log; a damaged one too."""
-        async with self._changing:
-            if self.damaged.pop(name, None) is None:
-                actor = self.get(name)
-                del self._actors[name]
-                await actor.discard()
-            await self._off_loop(self._store.delete, name)
+        await _to_the_end(self._delete(name))
 
     async def close(self) -> None:
         """Finish and close every crawl."""
@@ -153,6 +144,40 @@ class CrawlRegistry:
             await actor.close()
         self._executor.shutdown()
         self._learner.shutdown(wait=False, cancel_futures=True)
+
+    async def _create(self, config: CrawlConfig) -> CrawlActor:
+        async with self._changing:
+            if config.name in self._actors or config.name in self.damaged:
+                return self._existing(config)
+            if len(self._actors) >= self._settings.max_crawls:
+                rule = f"max_crawls: there are {len(self._actors)} crawls, delete one or raise the setting"
+                raise LimitExceeded(rule)
+            actor = await self._off_loop(self._made, config)
+            actor.start()
+            try:
+                await actor.submit(ConfigChanged(config.to_state()))
+            except Exception:
+                await actor.discard()
+                raise
+            self._actors[config.name] = actor
+            return actor
+
+    async def _change(self, name: str, changes: dict[str, Any]) -> CrawlActor:
+        async with self._changing:
+            actor = self.get(name)
+            config = dataclasses.replace(actor.model.config, **changes)
+            _check(config)
+            await actor.submit(ConfigChanged(config.to_state()))
+            return actor
+
+    async def _delete(self, name: str) -> None:
+        async with self._changing:
+            if name not in self.damaged:
+                actor = self.get(name)
+                del self._actors[name]
+                await actor.discard()
+            await self._off_loop(self._store.delete, name)
+            self.damaged.pop(name, None)
 
     def _existing(self, config: CrawlConfig) -> CrawlActor:
         actor = self.get(config.name)
@@ -179,10 +204,18 @@ class CrawlRegistry:
     def _recovered(self, name: str) -> CrawlActor | None:
         """Return a crawl as its log says; None if its creation was never acknowledged."""
         actor = self._made(CrawlConfig(name))
-        replayed = actor.recover()
+        try:
+            replayed = actor.recover()
+        except CorruptState as exc:
+            _log.warning("crawl %s: %s; replaying the whole log", name, exc)
+            actor.release()
+            actor = self._made(CrawlConfig(name))
+            replayed = actor.recover(with_snapshot=False)
         if not actor.model.seq:
+            actor.release()
             self._store.delete(name)
             return None
+        _check_policies(actor.model.config)
         _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
         return actor
 
@@ -192,3 +225,15 @@ class CrawlRegistry:
 
     async def _off_loop(self, call: Callable[..., _T], *args: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
+
+
+def _check(config: CrawlConfig) -> None:
+    try:
+        config.check()
+    except InvalidInput as exc:
+        raise exc.under("crawl") from exc
+
+
+async def _to_the_end(change: Coroutine[Any, Any, _T]) -> _T:
+    """Await a change that must not stop half-way when the caller gives up."""
+    return await asyncio.shield(asyncio.ensure_future(change))

@@ -16,6 +16,7 @@ from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
     FeedbackGiven,
+    LearningFailed,
     LearningRequested,
     ModelActivated,
     PageFetched,
@@ -74,7 +75,10 @@ class CrawlModel:
     # Writing ------------------------------------------------------------------------------------------------
 
     def apply(self, seq: int, event: Event) -> Any:
-        """Apply one event and return its outcome: `PageOutcome`, or whether it was new (feedback), else None.
+        """Apply one event and return its outcome.
+
+        That is a `PageOutcome`, whether feedback was new, the event number at which the learning asked for
+        started, else None.
 
         Deterministic: the same events give the same state, whatever the time, machine load or interleaved
         questions.
@@ -89,6 +93,8 @@ class CrawlModel:
                 return self._request_learning(seq, event.site)
             case ModelActivated():
                 return self.activate(event.site, LearnedSite.from_state(event.learned, self.config.learning))
+            case LearningFailed():
+                return self._give_up_learning(event)
             case ConfigChanged():
                 return self._reconfigure(CrawlConfig.from_state(event.config))
 
@@ -141,7 +147,7 @@ class CrawlModel:
         )
 
     def _feedback(self, seq: int, event: FeedbackGiven) -> bool:
-        if not self._is_new(event.event_id):
+        if not self._is_new(event.event_id and f"feedback {event.event_id}"):
             return False
         self.feedbacks += 1
         shard = self._shard(event.site)
@@ -154,10 +160,17 @@ class CrawlModel:
         shard.feedback(FeedbackObservation(seq, key, event.key, pattern, contexts, event.reward))
         return True
 
-    def _request_learning(self, seq: int, site: str) -> None:
-        job = self.shard(site).model.due_job(seq, force=True)
+    def _request_learning(self, seq: int, site: str) -> int:
+        model = self.shard(site).model
+        job = model.due_job(seq, force=True)
         if job is not None:
             self.jobs.append(job)
+        return model.learning_since
+
+    def _give_up_learning(self, event: LearningFailed) -> None:
+        shard = self.sites.get(event.site)
+        if shard is not None and shard.model.learning_since == event.built_from_seq:
+            shard.model.learning_since = 0
 
     def _reconfigure(self, config: CrawlConfig) -> None:
         self.config = config

@@ -64,13 +64,21 @@ class ModelActivated:
 
 
 @dataclass(frozen=True, slots=True)
+class LearningFailed:
+    """The learning of a site that started at event `built_from_seq` came to nothing: the next one may start."""
+
+    site: str
+    built_from_seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigChanged:
     """The crawl was created (first event of every log) or changed."""
 
     config: dict[str, Any]
 
 
-Event = PageFetched | FeedbackGiven | LearningRequested | ModelActivated | ConfigChanged
+Event = PageFetched | FeedbackGiven | LearningRequested | ModelActivated | LearningFailed | ConfigChanged
 
 _KINDS: dict[int, type[Event]] = {
     1: ConfigChanged,
@@ -78,6 +86,7 @@ _KINDS: dict[int, type[Event]] = {
     3: FeedbackGiven,
     4: LearningRequested,
     5: ModelActivated,
+    6: LearningFailed,
 }
 _NUMBERS = {kind: number for number, kind in _KINDS.items()}
 

@@ -46,7 +46,7 @@ def decompress(body: bytes, content_encoding: str = "", *, max_bytes: int) -> by
     ------
     InvalidPage
         Field ``body``, reason ``BODY_TOO_LARGE``, ``TRUNCATED_BODY``, ``CORRUPT_BODY`` or
-        ``UNKNOWN_ENCODING``.
+        ``UNSUPPORTED_ENCODING`` (field ``content_encoding``).
     """
     encodings = [name.strip().lower() for name in content_encoding.split(",")]
     for name in reversed(encodings):
@@ -88,9 +88,9 @@ def _decoder(name: str) -> Callable[[bytes, int], bytes]:
         return _DECODERS[name]
     except KeyError:
         raise InvalidPage(
-            f"content encoding must be one of gzip, br, zstd, deflate, identity, got {name!r}",
-            field="body",
-            reason="UNKNOWN_ENCODING",
+            f"must be one of gzip, br, zstd, deflate, identity, got {name[:100]!r}",
+            field="content_encoding",
+            reason="UNSUPPORTED_ENCODING",
         ) from None
 
 

@@ -80,28 +80,37 @@ def validate_url(
     Raises
     ------
     InvalidInput
-        As the type `error`, with `field`, the rule and the value got; reason ``INVALID_URL``.
+        As the type `error`, with `field`, the rule and the value got; reason ``REQUIRED``, ``INVALID_VALUE``
+        (too long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or ``MALFORMED_URL``.
     """
-    rule = _broken_rule(url, (limits or Limits()).url_chars)
+    rule, reason = _broken_rule(url, (limits or Limits()).url_chars)
     if not rule:
         try:
             return identity(url)
         except ValueError as problem:
-            rule = f"must be a URL that can be parsed ({problem})"
-    raise error(f"{rule}, got {url[:200]!r}", field=field, reason="INVALID_URL")
+            rule, reason = f"must be a URL that can be parsed ({problem})", "MALFORMED_URL"
+    raise error(f"{rule}, got {url[:200]!r}", field=field, reason=reason)
 
 
-def _broken_rule(url: str, max_chars: int) -> str:
+def _broken_rule(url: str, max_chars: int) -> tuple[str, str]:
+    """Return the rule a URL breaks and the reason of the error, both empty if it breaks none."""
     if len(url) > max_chars:
-        return f"must have at most {max_chars} characters"
+        return f"must have at most {max_chars} characters", "INVALID_VALUE"
     if is_plain(url):
-        return ""
+        return "", ""
+    rule = "must be an absolute http or https URL"
+    if not url:
+        return rule, "REQUIRED"
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in SCHEMES and bool(parts.hostname)
-    except ValueError:
-        usable = False
-    return "" if usable else "must be an absolute http or https URL"
+        host = parts.hostname
+    except ValueError as problem:
+        return f"{rule} ({problem})", "MALFORMED_URL"
+    if not parts.scheme:
+        return rule, "RELATIVE_URL"
+    if parts.scheme not in SCHEMES:
+        return rule, "UNSUPPORTED_SCHEME"
+    return ("", "") if host else (f"{rule} with a host", "MALFORMED_URL")
 
 
 @lru_cache(maxsize=16_384)

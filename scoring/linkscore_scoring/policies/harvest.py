@@ -37,7 +37,7 @@ class HarvestParams(Params):
         Bonus for links that stand between texts and were never tried, >= 0.
     """
 
-    exploration: float = 0.05
+    exploration: float = 0.02
     hub_weight: float = 0.25
     curiosity: float = 0.2
 

@@ -161,11 +161,11 @@ class SiteModel:
         return self.job()
 
     def job(self) -> LearningJob:
-        """Return the learning that is running, from the sample as it stands."""
+        """Return the learning that is running, from the sample as it stood when it started."""
         return LearningJob(
             self.name,
             self.learning_since,
-            list(self.sample),
+            [page for page in self.sample if page.seq <= self.learning_since],
             self.learning,
             self.templates,
             self.identities,

@@ -64,15 +64,29 @@ def test_a_valid_url_gives_its_identity() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "/x", "a.test/x", "ftp://a.test/", "javascript:x", "http://", "http:///x", "http://[x/"]
+    ("url", "reason"),
+    [
+        ("", "REQUIRED"),
+        ("/x", "RELATIVE_URL"),
+        ("//a.test/x", "RELATIVE_URL"),
+        ("a.test/x", "RELATIVE_URL"),
+        ("ftp://a.test/", "UNSUPPORTED_SCHEME"),
+        ("javascript:x", "UNSUPPORTED_SCHEME"),
+        ("http://", "MALFORMED_URL"),
+        ("http:///x", "MALFORMED_URL"),
+        ("http://[x/", "MALFORMED_URL"),
+    ],
 )
-def test_what_is_no_absolute_http_url_is_refused_with_field_rule_and_value(url: str) -> None:
+def test_what_is_no_absolute_http_url_is_refused_with_field_rule_value_and_reason(
+    url: str, reason: str
+) -> None:
     with pytest.raises(InvalidLink) as caught:
         validate_url(url, "links[3].url")
     (problem,) = caught.value.problems
     assert problem.field == "links[3].url"
-    assert problem.rule == f"must be an absolute http or https URL, got {url!r}"
-    assert problem.reason == "INVALID_URL"
+    assert problem.rule.startswith("must be an absolute http or https URL")
+    assert problem.rule.endswith(f", got {url!r}")
+    assert problem.reason == reason
 
 
 def test_a_port_that_is_no_number_is_refused() -> None:

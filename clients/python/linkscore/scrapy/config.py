@@ -31,7 +31,7 @@ class Config:
     refresh
         Fetches between two RankBuckets calls, >= 1; more than asked when there are thousands of buckets.
         Measured on four stored sites, one at a time, `harvest`: mean valid ratio and early area .935 and
-        .88 at 1, .93 and .84 at 2, 4 and 8, .92 and .79 at 16, and no slower than 10 %.
+        .88 at 1, .93 and .84 at 2, 4 and 8, .92 and .79 at 16.
     token
         Bearer token; empty for none.
     tls
