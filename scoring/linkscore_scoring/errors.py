@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """One field that is wrong: its path in the request, the rule it breaks with the value got, and a stable reason."""
+    """A wrong field: its path in the request, the rule it breaks with the value got, and a stable reason."""
 
     field: str
     rule: str

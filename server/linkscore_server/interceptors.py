@@ -17,7 +17,7 @@ _OURS = "/linkscore.v1."
 _Handler = Any
 
 
-class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+class CallInterceptor(grpc.aio.ServerInterceptor):
     """Wraps the calls of linkscore's own services; health and reflection pass through untouched.
 
     Parameters
@@ -48,13 +48,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         allowed = not self._expected or hmac.compare_digest(str(given).encode(), self._expected.encode())
         method = details.method.removeprefix(_OURS)
         if handler.response_streaming:
-            wrapped = self._stream(handler.stream_stream, method, allowed)
+            stream = self._stream(handler.stream_stream, method, allowed)
             return grpc.stream_stream_rpc_method_handler(
-                wrapped, handler.request_deserializer, handler.response_serializer
+                stream, handler.request_deserializer, handler.response_serializer
             )
-        wrapped = self._unary(handler.unary_unary, method, allowed)
+        unary = self._unary(handler.unary_unary, method, allowed)
         return grpc.unary_unary_rpc_method_handler(
-            wrapped, handler.request_deserializer, handler.response_serializer
+            unary, handler.request_deserializer, handler.response_serializer
         )
 
     def _unary(
@@ -100,14 +100,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             raise NotServing("state is loading or the server drains, try again")
 
     async def _abort(self, context: Any, error: Exception) -> grpc.StatusCode:
-        """Set the status of a failed call. Returns its code; the call's handler then ends without a response."""
+        """Set the status of a failed call and return its code; the handler then ends without a response."""
         if isinstance(error, grpc.aio.AbortError):
             raise error
         status = rpc_status.to_status(status_of(error))
         context.set_code(status.code)
         context.set_details(status.details)
         context.set_trailing_metadata(status.trailing_metadata)
-        return status.code
+        code: grpc.StatusCode = status.code
+        return code
 
     def _observe(self, method: str, code: grpc.StatusCode, started: float) -> None:
         self._metrics.rpc_seconds.labels(method, code.name).observe(time.perf_counter() - started)

@@ -12,9 +12,8 @@ from typing import Any
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
-_KUBERNETES = re.compile(
-    r"(SERVICE_(HOST|PORT)|PORT)(_.*)?"
-)  # set by Kubernetes for a service named linkscore
+# Set by Kubernetes for a service named linkscore.
+_KUBERNETES = re.compile(r"(SERVICE_(HOST|PORT)|PORT)(_.*)?")
 
 
 def _setting(default: Any, doc: str) -> Any:
@@ -77,9 +76,11 @@ class Settings:
             found.append(
                 FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}")
             )
-        for name in ("listen", "metrics_listen"):
-            if (problem := _address_problem(getattr(self, name))) is not None:
-                found.append(FieldProblem(name, problem))
+        found += [
+            FieldProblem(name, problem)
+            for name in ("listen", "metrics_listen")
+            if (problem := _address_problem(getattr(self, name))) is not None
+        ]
         return found
 
 

@@ -72,7 +72,7 @@ class CrawlModel:
         self._book = TicketBook(ticket_key, config.name)
         self._domain_of = domain_of or (lambda host: host)
 
-    # Writing ---------------------------------------------------------------------------------------------------------
+    # Writing ------------------------------------------------------------------------------------------------
 
     def apply(self, seq: int, event: Event) -> Any:
         """Apply one event and return its outcome.
@@ -80,7 +80,8 @@ class CrawlModel:
         That is a `PageOutcome`, whether feedback was new, the event number at which the learning asked for started,
         else None.
 
-        Deterministic: the same events give the same state, whatever the time, machine load or interleaved questions.
+        Deterministic: the same events give the same state, whatever the time, machine load or interleaved
+        questions.
         """
         self.seq = seq
         match event:
@@ -198,7 +199,7 @@ class CrawlModel:
         self.sites.move_to_end(site)
         return shard
 
-    # Reading ---------------------------------------------------------------------------------------------------------
+    # Reading ------------------------------------------------------------------------------------------------
 
     def shard(self, site: str) -> SiteShard:
         """Return a site.
@@ -215,17 +216,17 @@ class CrawlModel:
         return self.sites[site]
 
     def site_of(self, url: str) -> str:
-        """Return the name of the site a URL belongs to: host with port, or registrable domain in scope ``domain``."""
+        """Return the site a URL belongs to: host with port, or registrable domain in scope ``domain``."""
         host = host_of(url)
         return self._domain_of(host) if self.config.scope == "domain" else host
 
     def site_of_ticket(self, raw: bytes) -> str:
-        """Return the site whose model wrote a ticket, empty for one that is missing, foreign or of a dropped site."""
+        """Return the site whose model wrote a ticket; empty if missing, foreign or of a dropped site."""
         ticket = self._book.read(raw)
         return self._hosts.get(ticket.site, "") if ticket is not None else ""
 
     def classify(self, event: PageFetched) -> tuple[int, float, int, int]:
-        """Return cluster, distance to the nearest cluster, stage and model revision for a page; changes nothing."""
+        """Return cluster, distance to the nearest one, stage and model revision of a page. Only reads."""
         shard = self.sites.get(event.site) or self._stranger(event.site)
         model = shard.model
         if model.templates is None or event.features is None or not event.features.paths.parents:
@@ -287,7 +288,7 @@ class CrawlModel:
     def rank_buckets(
         self, buckets: Sequence[str], choice: PolicyChoice | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the order of buckets, best first (ties in the order given), and the value of each bucket given.
+        """Return the order of buckets, best first (ties as given), and the value of each bucket given.
 
         Buckets of sites that are not known are worth 0. Cost O(n log n) plus the policy's.
         """
@@ -381,7 +382,7 @@ class CrawlModel:
         )
 
     def _context(self, model: SiteModel, key: int, ticket: Ticket) -> tuple[int, int, int]:
-        """Return Apath, source cluster and depth of a link: from its ticket, else as remembered, else unknown."""
+        """Return Apath, source cluster and depth of a link: by its ticket, else remembered, else unknown."""
         if ticket is not NO_TICKET:
             return ticket.apath, model.cluster_of(ticket.source, default=ticket.cluster), ticket.depth
         for source, apath in model.memory.contexts(key):
@@ -455,7 +456,7 @@ class CrawlModel:
             stage=model.stage,
         )
 
-    # State -----------------------------------------------------------------------------------------------------------
+    # State --------------------------------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
         """Return the crawl as plain values."""

@@ -15,8 +15,8 @@ from linkscore_scoring.features.types import Links, PageFeatures, PathTrie
 class PageFetched:
     """A page was fetched, or a fetch failed (`features` is None).
 
-    `url` is the final URL, `requested_key` the identity of the URL asked for, `now_s` the fetch time in seconds since
-    the epoch.
+    `url` is the final URL, `requested_key` the identity of the URL asked for, `now_s` the fetch time in
+    seconds since the epoch.
     """
 
     event_id: str
@@ -53,8 +53,8 @@ class LearningRequested:
 class ModelActivated:
     """A model learned beside the request path becomes active.
 
-    It is in the log as a whole, not only by digest: recovery then needs no relearning and does not depend on the
-    numerical libraries installed.
+    It is in the log as a whole, not only by digest: recovery then needs no relearning and does not depend on
+    the numerical libraries installed.
     """
 
     site: str

@@ -58,16 +58,16 @@ class SourceTarget(StructuralPolicy):
 
     Until the example's URL was fetched, and while it fits no cluster, the policy answers from its fallback.
 
-    Shapes: n links in, (n,) float64 out. Cost: as `source_ucc`. References: Xu, Gao and Callan 2018, section 4.4.2,
-    eqs. 7, 9 and 12. Differences from the paper: hubs are normalised; `multi_hop` (default) sums hubs over several
-    clicks with decay, where the paper's value is 0; the navigation table keeps learning.
+    Shapes: n links in, (n,) float64 out. Cost: as `source_ucc`. References: Xu, Gao and Callan 2018, section
+    4.4.2, eqs. 7, 9 and 12. Differences from the paper: hubs are normalised; `multi_hop` (default) sums hubs
+    over several clicks with decay, where the paper's value is 0; the navigation table keeps learning.
     """
 
     name = "source_target"
     Params = SourceTargetParams
 
     def worth(self, site: SiteModel, clusters: Sequence[int]) -> NDArray[np.float64] | None:
-        """Return Info with the authority pinned to the target; None while the target's cluster is not known."""
+        """Return Info with the authority pinned to the target; None while the target's cluster is unknown."""
         target = self._target(site)
         if target not in clusters:
             return None

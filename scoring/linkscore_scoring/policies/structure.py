@@ -1,4 +1,4 @@
-"""What the policies of SOUrCe share: links scored by the cluster they are likely to lead to (Xu 2018, eq. 12)."""
+"""What SOUrCe's policies share: links scored by the cluster they likely lead to (Xu 2018, eq. 12)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _UNPLANNED = 0.5
 class StructuralPolicy(Policy):
     """A value per cluster, and links scored by the clusters their (source cluster, Apath) leads to.
 
-    Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others in breadth-
-    first order (0.5 / (1 + depth), bucket ``s<Apath>``). Afterwards score = sum of P(C | source, Apath) value(C),
-    divided by the largest value of a cluster, which keeps it in [0, 1] and does not change the order; bucket =
-    ``c<source>.<Apath>``. Links found while sampling are valued by their Apath whatever the source.
+    Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others
+    in breadth-first order (0.5 / (1 + depth), bucket ``s<Apath>``). Afterwards score = sum of P(C | source,
+    Apath) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and does not change
+    the order; bucket = ``c<source>.<Apath>``. Links found while sampling are valued by their Apath whatever
+    the source.
 
     Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
     """
@@ -43,7 +44,7 @@ class StructuralPolicy(Policy):
         """Return the slow part of each cluster's value, (n_clusters,); None if the policy cannot tell yet."""
 
     def cluster_values(self, site: SiteModel) -> NDArray[np.float64]:
-        """Return the value of each of `self._clusters`, (n_clusters,); what changes with every page comes in here."""
+        """Return the value of each of `self._clusters`, (n_clusters,); for what changes with every page."""
         return np.array(self._worth)
 
     def activated(self, site: SiteModel) -> None:

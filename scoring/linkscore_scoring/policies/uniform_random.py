@@ -33,7 +33,8 @@ class UniformRandom(Policy):
 
     Bucket = the score in 256 steps, so a queue per bucket is random to within a step.
 
-    Shapes: n links in, (n,) float64 out. Cost: O(n). References: splitmix64 finaliser (Steele, Lea and Flood 2014).
+    Shapes: n links in, (n,) float64 out. Cost: O(n). References: splitmix64 finaliser (Steele, Lea and Flood
+    2014).
     """
 
     name = "uniform_random"

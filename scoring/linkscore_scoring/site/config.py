@@ -18,7 +18,8 @@ class LearningConfig:
     clusterer
         ``cosine_linkage`` (default) or ``dbscan``.
     sample_pages
-        Distinct pages before the first learning; relearning follows at 2, 4 and 8 times as many, then on drift.
+        Distinct pages before the first learning; relearning follows at 2, 4 and 8 times as many, then on
+        drift.
     max_sample_pages
         Distinct pages kept for learning.
     paper
@@ -47,7 +48,7 @@ class LearningConfig:
 
 @dataclass(frozen=True, slots=True)
 class SiteBounds:
-    """Most of each thing that is kept per site; what goes beyond degrades to the fallbacks, never to an error."""
+    """Most of each thing kept per site; what goes beyond degrades to the fallbacks, never to an error."""
 
     links: int = 200_000
     contexts: int = 6

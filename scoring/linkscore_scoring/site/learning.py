@@ -1,4 +1,4 @@
-"""Learning a site: from a sample of pages to templates and a navigation table. Runs beside the request path."""
+"""Learning a site: from sample pages to templates and a navigation table. Runs beside the request path."""
 
 from __future__ import annotations
 

@@ -36,7 +36,6 @@ from linkscore_scoring.site.templates import TemplateModel
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
 
-
 # Few literal values per slot: arms pool early (measured: docs/policies.md).
 _PATTERNS = UrlPatternParams(max_values=4)
 
@@ -58,8 +57,8 @@ class Fetch:
     seq
         Sequence number of the event.
     key, requested, canonical
-        Identity hashes of the final URL, of the requested one (equal without redirect), and of the canonical form the
-        page names (`key` if none).
+        Identity hashes of the final URL, of the requested one (equal without redirect), and of the canonical
+        form the page names (`key` if none).
     requested_key
         Identity of the requested URL.
     features
@@ -197,7 +196,7 @@ class SiteModel:
             self._navigate(page, cluster, self.memory.contexts(page.hash))
 
     def cluster_of(self, page: int, *, default: int = UNKNOWN_CLUSTER) -> int:
-        """Return the cluster of a fetched page by identity hash; `default` if it was not fetched or is forgotten."""
+        """Return the cluster of a page by identity hash; `default` if it was not fetched or is forgotten."""
         cluster = self.memory.cluster(page)
         return default if cluster in (NOT_FETCHED, UNKNOWN_CLUSTER) else cluster
 

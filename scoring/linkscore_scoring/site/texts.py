@@ -1,7 +1,7 @@
 """Whose text is it? Long text blocks of a site, each with the page it belongs to. Bounded.
 
-A list that shows the beginning of a post has text of its own only until the post itself is fetched. Keeping an owner
-per block lets the worth of a fetch be revised when that happens, and tells copies from originals.
+A list that shows the beginning of a post has text of its own only until the post itself is fetched. Keeping
+an owner per block lets the worth of a fetch be revised when that happens, and tells copies from originals.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class TextChange:
 class TextOwners:
     """Long text blocks by hash, each with its owner.
 
-    A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original. A new
-    block belongs to the page that shows it. A known one goes over to a page that is the canonical form of its owner, or
-    that brings at least `full_share` new text of its own (the article after the excerpt); on the third page it is
-    boilerplate and belongs to nobody.
+    A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original.
+    A new block belongs to the page that shows it. A known one goes over to a page that is the canonical form
+    of its owner, or that brings at least `full_share` new text of its own (the article after the excerpt); on
+    the third page it is boilerplate and belongs to nobody.
 
     Parameters
     ----------

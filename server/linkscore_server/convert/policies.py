@@ -1,4 +1,4 @@
-"""PolicySpec to a policy choice and back, for every policy alike: oneof field -> name, set fields -> parameters."""
+"""PolicySpec to a policy choice and back, alike for all: oneof field -> name, set fields -> parameters."""
 
 from __future__ import annotations
 

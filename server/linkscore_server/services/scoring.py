@@ -100,7 +100,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             results.link_scores(scored) if not bad else results.spread(scored, rows, len(request.links), bad)
         )
         return pb.ScoreLinksResponse(
-            links=links, policy=policy, stage=scored.stage, event_seq=actor.model.seq
+            links=links, policy=policy, stage=results.wire_stage(scored.stage), event_seq=actor.model.seq
         )
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
@@ -196,7 +196,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             status=results.status("ok"),
             site=site_name(actor.model.config.name, event.site),
             cluster=results.cluster_name(cluster),
-            stage=stage,
+            stage=results.wire_stage(stage),
             distance=distance,
             model_revision=revision,
         )
@@ -256,7 +256,7 @@ def _reward(item: pb.Feedback) -> float:
 def _candidates(
     links: Sequence[pb.CandidateLink], front: Front
 ) -> tuple[list[int], tuple[list[str], list[str], list[bytes], list[str]], dict[int, common_pb2.ItemStatus]]:
-    """Return the rows of usable links, their columns (url, identity, ticket, anchor), and the status of the others."""
+    """Return rows of usable links, their columns (url, identity, ticket, anchor), and the others' status."""
     rows: list[int] = []
     columns: tuple[list[str], list[str], list[bytes], list[str]] = ([], [], [], [])
     bad: dict[int, common_pb2.ItemStatus] = {}
