@@ -7,7 +7,7 @@ GEN_VENV := .venv-gen
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 SOURCES := clients/python scoring server lab
 
-.PHONY: run test slow check gen bench image lock clean
+.PHONY: run test slow check gen bench image lock baseline clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -21,7 +21,7 @@ slow: $(STAMP)
 
 check: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check --diff $(SOURCES) tests benchmarks
+	$(BIN)/ruff format --check --diff .
 	$(BIN)/mypy $(SOURCES)
 	cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf format -d --exit-code
 	$(BIN)/python tools/breaking.py $(BIN)/buf
@@ -39,7 +39,11 @@ image:
 	docker build -t linkscore .
 
 lock: $(STAMP)
-	$(BIN)/python tools/lock.py
+	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
+
+# The wire contract that later changes must not break: run it when a version is released.
+baseline: $(STAMP)
+	$(BIN)/python tools/breaking.py --release $(BIN)/buf
 
 clean:
 	rm -rf $(VENV) $(GEN_VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,7 +2,7 @@
 
 Usage::
 
-    python benchmarks/bench_features.py [WARC ...]
+    python -m benchmarks.bench_features [WARC ...]
 
 Without WARC files a generated forum stands in. ``extract`` is the cost of pages the extractor has not seen,
 after it has read as many others of the site; ``again`` that of pages it has seen.
@@ -33,6 +33,8 @@ from pathlib import Path
 
 import lxml.html
 
+from benchmarks.pages import Corpus
+from benchmarks.table import Row
 from linkscore_scoring.features.html import Extractor
 
 ROUNDS = 5
@@ -52,6 +54,17 @@ def warc_pages(path: str, every: int = 4) -> list[Page]:
 def run(sample: dict[str, list[Page]] | None = None) -> dict[str, dict[str, float]]:
     """Return per site: pages, bytes a page, CPU microseconds a page by work, and ratios to the parse."""
     return {site: _measure(pages) for site, pages in (sample or {"generated": generated_pages()}).items()}
+
+
+def rows(corpus: Corpus) -> list[Row]:
+    """Return a row for each site: extraction beside the bare parse."""
+    found = run(
+        {name: [(p.url, p.content_type, p.body) for p in corpus.pages(name, 400)] for name in corpus.names}
+    )
+    return [
+        Row("Feature extraction", site, row["extract_us"] / 1e3, "ms CPU/page", row["parse_us"] / 1e3)
+        for site, row in found.items()
+    ]
 
 
 def _measure(pages: list[Page]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Generate the Python stubs of the wire contract with the pinned generator; --check fails if they would change."""
+"""Generate the Python stubs with the pinned generator; --check fails if they would change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def generate(python: str, target: Path) -> int:
     """Write stubs, type stubs and service stubs below `target`."""
     outputs = [f"--{kind}_out={target}" for kind in ("python", "pyi", "grpc_python")]
     protos = sorted(map(str, Path("proto", _PACKAGE).glob("*.proto")))
-    return subprocess.run([python, "-m", "grpc_tools.protoc", "-Iproto", *outputs, *protos], check=False).returncode
+    return subprocess.run(
+        [python, "-m", "grpc_tools.protoc", "-Iproto", *outputs, *protos], check=False
+    ).returncode
 
 
 def differing(fresh: Path, committed: Path) -> list[str]:

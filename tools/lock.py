@@ -1,23 +1,32 @@
-"""Resolve the requirements files anew: universal, with hashes, without index addresses."""
+"""Resolve the requirements files anew: universal, with hashes, without index addresses.
+
+Arguments go to `uv pip compile`; `--upgrade` lets go of the versions locked so far.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
-_COMPILE = ["uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links"]
+from make_venv import find_uv
+
+_COMPILE = ["pip", "compile", "--quiet", "--universal", "--generate-hashes", "--python-version", "3.11"]
+_PORTABLE = ["--no-emit-index-url", "--no-emit-find-links", "--custom-compile-command", "make lock"]
 _LOCKS = {
     "requirements/server.lock": ["pyproject.toml", "--extra", "server"],
     "requirements/dev.lock": ["pyproject.toml", "--extra", "dev"],
     "requirements/gen.lock": ["requirements/gen.in"],
+    "requirements/build.lock": ["requirements/build.in"],
 }
 
 
 def main() -> int:
     """Write every lock; return the exit code."""
+    uv = find_uv(Path(sys.executable))
     for lock, sources in _LOCKS.items():
-        header = ["--custom-compile-command", "make lock", "--python-version", "3.11"]
-        code = subprocess.run([*_COMPILE, *header, *sources, "-o", lock], check=False).returncode
+        command = [uv, *_COMPILE, *_PORTABLE, *sys.argv[1:], *sources, "-o", lock]
+        code = subprocess.run(command, check=False).returncode
         if code:
             return code
     return 0

@@ -18,7 +18,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("lock", type=Path)
-    parser.add_argument("--editable", action="store_true", help="also install this project, without its dependencies")
+    parser.add_argument(
+        "--editable", action="store_true", help="also install this project, without its dependencies"
+    )
     given = parser.parse_args()
     if sys.version_info < (3, 11):
         print(f"linkscore needs Python 3.11 or later, this is {sys.version.split()[0]}", file=sys.stderr)
@@ -26,7 +28,7 @@ def main() -> int:
     python = given.folder / "bin" / "python"
     if not python.exists():
         venv.create(given.folder, with_pip=True, clear=True)
-    uv = shutil.which("uv") or bootstrap_uv(python)
+    uv = find_uv(python)
     install = [uv, "pip", "install", "--quiet", "--python", str(python)]
     run([*install, "--require-hashes", "-r", str(given.lock)])
     if given.editable:
@@ -34,10 +36,13 @@ def main() -> int:
     return 0
 
 
-def bootstrap_uv(python: Path) -> str:
-    """Install uv into the environment and return its path."""
-    run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"])
-    return str(python.parent / "uv")
+def find_uv(python: Path) -> str:
+    """Return the path of uv: the one there is, or one installed into the environment of `python`."""
+    own = python.parent / "uv"
+    found = shutil.which("uv") or shutil.which(own)
+    if found is None:
+        run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"])
+    return found or str(own)
 
 
 def run(command: list[str]) -> None:

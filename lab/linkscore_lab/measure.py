@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -18,7 +19,9 @@ from linkscore_lab.modes import BREADTH_FIRST, make_mode
 from linkscore_lab.report import Row, print_rows
 from linkscore_lab.scoring_server import own, running
 from linkscore_lab.stage import Stage, warc_stage
+from linkscore_lab.warc_site import WarcSite
 
+SOURCE_TARGET = "source_target"
 SITES = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
 
 
@@ -34,11 +37,14 @@ class Task:
         The reachable pages looked for.
     budget
         Fetches of each crawl.
+    example
+        HTML of a page of the target type, given to policies that take one; empty for other tasks.
     """
 
     name: str
     wanted: frozenset[str]
     budget: int
+    example: str = ""
 
 
 def user_content_task(stage: Stage, types: Sequence[str], budget: str) -> Task:
@@ -46,10 +52,19 @@ def user_content_task(stage: Stage, types: Sequence[str], budget: str) -> Task:
     return Task("user_content", stage.wanted(types), stage.budget(budget))
 
 
-def target_task(stage: Stage, target: str) -> Task:
-    """Return the task to find pages of one type with as many fetches as there are such pages."""
+def target_task(stage: Stage, target: str, warc: Path, seed: int) -> Task:
+    """Return the task to find pages of one type with as many fetches as there are such pages.
+
+    The example is drawn by `seed` from the pages of the type; it is free and does not count when fetched.
+    """
     wanted = stage.wanted([target])
-    return Task(target, wanted, len(wanted))
+    example = random.Random(seed).choice(sorted(wanted))
+    site = WarcSite(warc)
+    try:
+        html = site.respond(example).body.decode(errors="replace")
+    finally:
+        site.close()
+    return Task(target, wanted - {example}, len(wanted), html)
 
 
 def measure_site(
@@ -59,7 +74,8 @@ def measure_site(
     for task in tasks:
         for policy in policies:
             crawl = f"{stage.name}-{task.name}-{policy}-{time.time_ns()}"
-            mode = make_mode(policy, address, crawl, feedback=feedback)
+            params = {"example_html": task.example} if policy == SOURCE_TARGET else None
+            mode = make_mode(policy, address, crawl, params=params, feedback=feedback)
             log = logs / f"{stage.name}-{task.name}-{policy}.log"
             yield task, stage.run(mode, task.budget, task.wanted, log=log)[1]
 
@@ -82,7 +98,7 @@ def _measure_named(site: str, address: str, options: Any, console: Console) -> l
     warc, labels = (options.corpora / f"{site}.{end}" for end in ("warc.gz", "labels.tsv.gz"))
     results = []
     with warc_stage(warc, labels) as stage:
-        for task in _tasks(stage, options):
+        for task in _tasks(stage, options, warc):
             rows = []
             found = measure_site(
                 stage, [task], options.policies, address, options.out.parent, feedback=options.feedback
@@ -94,7 +110,7 @@ def _measure_named(site: str, address: str, options: Any, console: Console) -> l
     return results
 
 
-def _tasks(stage: Stage, options: Any) -> list[Task]:
+def _tasks(stage: Stage, options: Any, warc: Path) -> list[Task]:
     """The named targets the site has, else its user content."""
     types = read_page_types(options.corpora / "page_types.tsv").get(stage.name, [])
     if options.target:
@@ -103,7 +119,7 @@ def _tasks(stage: Stage, options: Any) -> list[Task]:
             for kind in types
             if kind.target and ("all" in options.target or kind.name in options.target)
         ]
-        return [target_task(stage, name) for name in targets]
+        return [target_task(stage, name, warc, options.seed) for name in targets]
     present = set(stage.survey.types.values())
     user_content = [kind.name for kind in types if kind.user_content and kind.name in present]
     return [user_content_task(stage, user_content, options.budget)]
@@ -139,6 +155,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--target", nargs="+", default=[], help="target types, or all, instead of user content"
     )
+    parser.add_argument("--seed", type=int, default=1, help="of the example page of a target task")
     parser.add_argument("--feedback", action="store_true", help="wanted pages yield an item")
     parser.add_argument("--address", default="", help="a running service; default: start one")
     parser.add_argument("--out", type=Path, default=Path("out/measure.json"))

@@ -24,7 +24,9 @@ def breadth_first() -> Mode:
     )
 
 
-def scored(policy: str, address: str, crawl: str, *, feedback: bool = False) -> Mode:
+def scored(
+    policy: str, address: str, crawl: str, *, params: Mapping[str, Any] | None = None, feedback: bool = False
+) -> Mode:
     """Return the order linkscore gives.
 
     Parameters
@@ -35,6 +37,8 @@ def scored(policy: str, address: str, crawl: str, *, feedback: bool = False) -> 
         ``host:port`` of the service.
     crawl
         What to call the crawl there; a new name starts without memory.
+    params
+        Parameters of the policy that differ from their defaults.
     feedback
         Whether wanted pages yield an item, which the middleware reports.
     """
@@ -46,7 +50,7 @@ def scored(policy: str, address: str, crawl: str, *, feedback: bool = False) -> 
             "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
             "LINKSCORE_TARGET": address,
             "LINKSCORE_CRAWL": crawl_id(crawl),
-            "LINKSCORE_POLICY": policy,
+            "LINKSCORE_POLICY": (policy, dict(params)) if params else policy,
         },
         feedback,
     )
@@ -57,9 +61,13 @@ def crawl_id(name: str) -> str:
     return re.sub(r"[^a-z0-9_-]", "-", name.lower())[-63:].lstrip("-_")
 
 
-def make_mode(policy: str, address: str, crawl: str, *, feedback: bool = False) -> Mode:
+def make_mode(
+    policy: str, address: str, crawl: str, *, params: Mapping[str, Any] | None = None, feedback: bool = False
+) -> Mode:
     """Return Scrapy's own breadth-first for that name, else linkscore under `policy`."""
-    return breadth_first() if policy == BREADTH_FIRST else scored(policy, address, crawl, feedback=feedback)
+    if policy == BREADTH_FIRST:
+        return breadth_first()
+    return scored(policy, address, crawl, params=params, feedback=feedback)
 
 
 def with_settings(mode: Mode, extra: Mapping[str, Any]) -> Mode:

@@ -1,1 +1,1 @@
-"""Pure link-scoring library: features, site models, learners, policies. No grpc, sockets, files, clock or environment."""
+"""Link scoring, pure: features, site models, learners, policies. No grpc, files, clock or environment."""

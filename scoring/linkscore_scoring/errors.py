@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """One field that is wrong: its path in the request, the rule it breaks with the value got, and a stable reason."""
+    """A wrong field: its path in the request, the rule it breaks with the value got, and a stable reason."""
 
     field: str
     rule: str
@@ -36,7 +36,9 @@ class LinkscoreError(Exception):
 class InvalidInput(LinkscoreError):
     """The caller sent something unusable; `problems` has one entry for each field."""
 
-    def __init__(self, problems: Sequence[FieldProblem] | str, *, field: str = "", reason: str = "INVALID_VALUE") -> None:
+    def __init__(
+        self, problems: Sequence[FieldProblem] | str, *, field: str = "", reason: str = "INVALID_VALUE"
+    ) -> None:
         if isinstance(problems, str):
             problems = [FieldProblem(field, problems, reason)]
         self.problems: tuple[FieldProblem, ...] = tuple(problems)
@@ -50,7 +52,8 @@ class InvalidInput(LinkscoreError):
     def under(self, prefix: str) -> InvalidInput:
         """Return the same error with every field path put below `prefix`."""
         moved = [
-            FieldProblem(f"{prefix}.{p.field}" if p.field else prefix, p.rule, p.reason) for p in self.problems
+            FieldProblem(f"{prefix}.{p.field}" if p.field else prefix, p.rule, p.reason)
+            for p in self.problems
         ]
         return type(self)(moved)
 

@@ -1,6 +1,23 @@
-"""`python -m linkscore_server` is the `linkscore` command."""
+"""The `linkscore` command, also as `python -m linkscore_server`; says which extra is missing."""
 
-from linkscore_server.cli import main
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from linkscore_server import cli
+
+        cli.main(prog_name="linkscore")
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").startswith("linkscore"):
+            raise
+        extra = "lab" if sys.argv[1:2] == ["demo"] else "server"
+        missing = f"needs the {extra} extra: pip install 'linkscore[{extra}]' (no module {exc.name!r})"
+        sys.exit(f"linkscore: {missing}")
+
 
 if __name__ == "__main__":
     main()

@@ -144,9 +144,9 @@ class Application:
         )
         front = Front(limits, clock)
         self._scoring = LinkScoringService(self.registry, front, s, self.metrics, clock)
-        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self._scoring, server)  # type: ignore[no-untyped-call]
-        crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)  # type: ignore[no-untyped-call]
-        site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(  # type: ignore[no-untyped-call]
+        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self._scoring, server)
+        crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
+        site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
             SiteModelService(self.registry), server
         )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)

@@ -28,7 +28,7 @@ def _settings_options(command: _Command) -> _Command:
     """Give a command one option per setting, and --config."""
     for setting in reversed(fields(Settings)):
         flag = "--" + setting.name.replace("_", "-")
-        variable = f"{ENVIRONMENT_PREFIX}{setting.name.upper()}"
+        variable = ENVIRONMENT_PREFIX + setting.name.upper()
         text = f"{setting.metadata['doc']} [{variable}; default {setting.default!r}]"
         command = click.option(flag, setting.name, default=None, help=text)(command)
     config = click.Path(dir_okay=False, path_type=Path)
@@ -60,6 +60,19 @@ def check_config(config: Path | None, **flags: Any) -> None:
     settings = _load(config, flags)
     for setting in fields(Settings):
         click.echo(f"{setting.name} = {getattr(settings, setting.name)!r}")
+
+
+@main.command()
+@_settings_options
+@click.option("--server-name", default="localhost", show_default=True, help="Name in the TLS certificate.")
+@click.option("--timeout", default=3.0, show_default=True, help="Seconds to wait for the answer.")
+def health(config: Path | None, server_name: str, timeout: float, **flags: Any) -> None:
+    """Ask the server that `serve` would start with these settings; exit 0 if it serves, 1 if not."""
+    from linkscore_server.console.health import check_health
+
+    serving, answer = check_health(_load(config, flags), server_name=server_name, timeout_s=timeout)
+    click.echo(answer)
+    sys.exit(0 if serving else 1)
 
 
 @main.command()

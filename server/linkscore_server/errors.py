@@ -56,7 +56,7 @@ _RETRY_S = {code_pb2.RESOURCE_EXHAUSTED: 10, code_pb2.UNAVAILABLE: 1}
 
 
 def status_of(error: Exception) -> status_pb2.Status:
-    """Return the status of an exception; one that nobody expected becomes INTERNAL and is logged."""
+    """Return the status of an exception; an unexpected one is logged and INTERNAL with a request id."""
     for kind, code, reason in _TABLE:
         if isinstance(error, kind):
             return _status(code, str(error), getattr(error, "reason", reason), error)

@@ -61,9 +61,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             return grpc.stream_stream_rpc_method_handler(
                 streamed, handler.request_deserializer, handler.response_serializer
             )
-        wrapped = self._unary(handler.unary_unary, method, allowed)
+        unary = self._unary(handler.unary_unary, method, allowed)
         return grpc.unary_unary_rpc_method_handler(
-            wrapped, handler.request_deserializer, handler.response_serializer
+            unary, handler.request_deserializer, handler.response_serializer
         )
 
     def _unary(

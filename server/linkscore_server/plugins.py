@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 def external_policies() -> list[type[Policy]]:
-    """Load the policies that installed packages register; one that cannot be is logged and left out."""
+    """Load the policies that installed packages register; one that fails to load is logged and left out."""
     found = []
     for entry in entry_points(group=GROUP):
         try:

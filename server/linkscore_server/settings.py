@@ -13,9 +13,8 @@ from typing import Any
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
-_KUBERNETES = re.compile(
-    r"(SERVICE_(HOST|PORT)|PORT)(_.*)?"
-)  # set by Kubernetes for a service named linkscore
+# Set by Kubernetes for a service named linkscore.
+_KUBERNETES = re.compile(r"(SERVICE_(HOST|PORT)|PORT)(_.*)?")
 
 
 def _setting(default: Any, doc: str) -> Any:

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "client"))
@@ -54,7 +55,7 @@ base_settings = {
     "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
     "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
     "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False, "ROBOTSTXT_OBEY": False, "DOWNLOAD_DELAY": 0,
-    "CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 8, "LINKSCORE_REFRESH": 1,
+    "CONCURRENT_REQUESTS": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 8, "LINKSCORE_TIMEOUT": 5,
     "RETRY_TIMES": 1, "ITEM_PIPELINES": {Drop: 1},
 }
 process = CrawlerProcess({**base_settings, **settings})
@@ -286,6 +287,24 @@ def test_observing_changes_nothing(site, fake, tmp_path) -> None:
     assert stats["linkscore/feedback"] >= 5
     assert {p.url: p.ticket for p in fake.pages}[f"{site.base}/tag/2"]
     assert "linkscore/scored" not in stats
+
+
+def test_a_policy_the_server_does_not_know_is_said_once_and_stops_nothing(site, fake, tmp_path) -> None:
+    fake.failures["CreateCrawl"] = [grpc.StatusCode.INVALID_ARGUMENT] * 99
+    settings = {"LINKSCORE_TARGET": f"127.0.0.1:{fake.port}", "LINKSCORE_POLICY": "no_such"}
+    stats, err = finish(start(site, tmp_path, **settings))
+    assert stats["linkscore/fallback"] == 9
+    assert stats["linkscore/errors/INVALID_ARGUMENT"] == 11
+    assert err.count("linkscore refused a call") == 1
+
+
+def test_another_reactor_leaves_the_crawl_as_it_was(site, fake, tmp_path) -> None:
+    settings = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
+    stats, err = finish(start(site, tmp_path, LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", **settings))
+    assert "linkscore needs Scrapy's asyncio reactor" in err
+    assert len(site.seen) == 10
+    assert not fake.calls
+    assert stats["finish_reason"] == "finished"
 
 
 def test_an_unknown_setting_is_an_error(site, fake, tmp_path) -> None:

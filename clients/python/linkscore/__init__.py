@@ -1,8 +1,7 @@
 """What a crawler imports.
 
 `Client` for programs that block, `AsyncClient` for asyncio, `page` and `rows` around the messages of
-`linkscore.v1`,
-and `linkscore.errors`. Scrapy support is in `linkscore.scrapy`.
+`linkscore.v1`, and `linkscore.errors`. Scrapy support is in `linkscore.scrapy`.
 """
 
 from __future__ import annotations

@@ -61,6 +61,6 @@ class Stubs:
     """The stubs of all services on one channel, sync or aio."""
 
     def __init__(self, channel: Any) -> None:
-        self.crawls: Any = crawl_service_pb2_grpc.CrawlServiceStub(channel)  # type: ignore[no-untyped-call]
-        self.links: Any = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)  # type: ignore[no-untyped-call]
-        self.sites: Any = site_model_service_pb2_grpc.SiteModelServiceStub(channel)  # type: ignore[no-untyped-call]
+        self.crawls: Any = crawl_service_pb2_grpc.CrawlServiceStub(channel)
+        self.links: Any = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)
+        self.sites: Any = site_model_service_pb2_grpc.SiteModelServiceStub(channel)

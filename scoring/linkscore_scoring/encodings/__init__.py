@@ -7,8 +7,8 @@ import pkgutil
 from functools import cache
 from typing import Protocol
 
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
 
 from linkscore_scoring.encodings.scale import PriorityScale
 from linkscore_scoring.errors import NotFound

@@ -17,10 +17,10 @@ _ROUND = 6
 class PriorityScale:
     """Cuts the scores of a site into `LEVELS` levels that keep their order.
 
-    As long as a site has shown at most 32 distinct scores every one has its own level, counted from the top, so a
-    policy of few values (a depth, a URL type) is kept exactly. With more, the cuts are the quantiles of the last
-    1,024 scores, drawn anew each time the number of scores seen has doubled: rarely, because a level once given
-    stays in the crawler's queue.
+    As long as a site has shown at most 32 distinct scores every one has its own level, counted from the top,
+    so a policy of few values (a depth, a URL type) is kept exactly. With more, the cuts are the quantiles of
+    the last 1,024 scores, drawn anew each time the number of scores seen has doubled: rarely, because a level
+    once given stays in the crawler's queue.
     """
 
     def __init__(self) -> None:

@@ -15,8 +15,8 @@ from linkscore_scoring.features.types import Links, PageFeatures, PathTrie
 class PageFetched:
     """A page was fetched, or a fetch failed (`features` is None).
 
-    `url` is the final URL, `requested_key` the identity of the URL asked for, `now_s` the fetch time in seconds since
-    the epoch.
+    `url` is the final URL, `requested_key` the identity of the URL asked for, `now_s` the fetch time in
+    seconds since the epoch.
     """
 
     event_id: str
@@ -53,8 +53,8 @@ class LearningRequested:
 class ModelActivated:
     """A model learned beside the request path becomes active.
 
-    It is in the log as a whole, not only by digest: recovery then needs no relearning and does not depend on the
-    numerical libraries installed.
+    It is in the log as a whole, not only by digest: recovery then needs no relearning and does not depend on
+    the numerical libraries installed.
     """
 
     site: str
@@ -124,7 +124,9 @@ def _plain(features: PageFeatures) -> dict[str, Any]:
     links = features.links
     plain = {name: getattr(features, name) for name in PageFeatures.__slots__}
     plain["paths"] = [getattr(features.paths, name) for name in PathTrie.__slots__]
-    differing = {i: key for i, (key, url) in enumerate(zip(links.keys, links.urls, strict=True)) if key != url}
+    differing = {
+        i: key for i, (key, url) in enumerate(zip(links.keys, links.urls, strict=True)) if key != url
+    }
     plain["links"] = {name: getattr(links, name) for name in Links.__slots__ if name != "keys"}
     plain["links"]["keys"] = differing
     return plain
@@ -138,5 +140,3 @@ def _features(plain: dict[str, Any]) -> PageFeatures:
     return PageFeatures(
         **{**plain, "paths": PathTrie(*plain["paths"]), "links": Links(**{**links, "keys": keys})}
     )
-
-

@@ -23,8 +23,8 @@ class Ticket:
     site
         64-bit hash of the name of the site whose model scored the link; 0 if not known.
     source
-        Identity hash of the page the link stands on; its cluster is looked up by it, so that tickets given out
-        before learning profit from it.
+        Identity hash of the page the link stands on; its cluster is looked up by it, so that tickets given
+        out before learning profit from it.
     apath
         64-bit id of the raw Apath.
     cluster

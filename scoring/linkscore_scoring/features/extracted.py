@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.hashing import hash_block
-from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
 from linkscore_scoring.features.resolve import UrlResolver
+from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
 from linkscore_scoring.features.urls import validate_url
 from linkscore_scoring.features.walk import BLOCK_CHARS
 
@@ -18,7 +18,7 @@ _ELEMENT = re.compile(r"([^/\[\]]+)(?:\[([^\]]*)\])?")
 
 @dataclass(frozen=True, slots=True)
 class ExtractedLink:
-    """A link as a crawler found it: href (absolute or relative), anchor text, tag path and rel, empty if unknown."""
+    """A link as a crawler found it: href as written, anchor text, tag path and rel, empty if unknown."""
 
     url: str
     anchor: str = ""
@@ -42,7 +42,8 @@ def page_from_extracted(
     url
         Final absolute URL.
     tag_paths, counts
-        Distinct root-to-leaf paths such as ``html/body[home]/div/text()`` and how often each occurs, same length.
+        Distinct root-to-leaf paths such as ``html/body[home]/div/text()`` and how often each occurs, same
+        length.
     text_blocks
         Texts outside anchors; those under 25 characters are passed over.
 
@@ -69,8 +70,8 @@ def page_from_extracted(
 def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Limits) -> PageFeatures:
     """Return the page with the crawler's links instead of its own, one row per usable link in input order.
 
-    Links that name no crawlable URL are counted in `Links.skipped` by reason and leave a row with empty URL, so that
-    rows and input keep step.
+    Links that name no crawlable URL are counted in `Links.skipped` by reason and leave a row with empty URL,
+    so that rows and input keep step.
     """
     kept = given[: limits.links]
     notes = [*page.notes, "links_cut"] if len(given) > limits.links else page.notes
@@ -97,7 +98,10 @@ def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> Pa
         node = -1
         steps = path.strip("/").split("/")
         if len(steps) > limits.depth:
-            raise InvalidPage(f"must have at most {limits.depth} elements, got {len(steps)}", field=f"extracted.tag_paths[{i}]")
+            raise InvalidPage(
+                f"must have at most {limits.depth} elements, got {len(steps)}",
+                field=f"extracted.tag_paths[{i}]",
+            )
         for step in steps:
             found = _ELEMENT.fullmatch(step)
             if found is None:

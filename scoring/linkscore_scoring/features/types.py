@@ -1,7 +1,7 @@
 """What a page looks like after feature extraction: plain columns, no HTML, no lxml.
 
-Everything later (site models, learners, policies, the event log) reads these types and nothing else, so a crawler
-that has its own parser can send them ready-made.
+Everything later (site models, learners, policies, the event log) reads these types and nothing else, so a
+crawler that has its own parser can send them ready-made.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 class PathTrie:
     """Displayed-leaf tag paths of one page, interned as a trie (Xu 2018, section 3.1).
 
-    Node `i` is one distinct (parent, tag, class) triple met on the way from the root element to a displayed leaf.
-    Leaves are non-blank text nodes (tag ``text()``), ``img``, and ``a`` with an href. `parents[i] < i` always holds.
+    Node `i` is one distinct (parent, tag, class) triple met on the way from the root element to a displayed
+    leaf. Leaves are non-blank text nodes (tag ``text()``), ``img``, and ``a`` with an href. `parents[i] < i`
+    always holds.
 
     Attributes
     ----------
@@ -23,7 +24,8 @@ class PathTrie:
     tags
         Element name, lower case, or ``text()``.
     classes
-        Class tokens of the element: split at white space, distinct, sorted, joined by one space; empty if none.
+        Class tokens of the element: split at white space, distinct, sorted, joined by one space; empty if
+        none.
     leaves
         Displayed leaves that end at this node (0 for inner nodes): the term frequency of the path.
     """
@@ -51,13 +53,13 @@ class Links:
     rels
         ``rel`` attribute, lower case tokens joined by a space; empty if none.
     apath_table
-        Distinct raw Apaths of the page, e.g. ``html/body/div/a[btn nav]`` (Xu 2018, section 3.2: element path plus
-        the class of the ``a``; digits are kept, filters apply at look-up).
+        Distinct raw Apaths of the page, e.g. ``html/body/div/a[btn nav]`` (Xu 2018, section 3.2: element path
+        plus the class of the ``a``; digits are kept, filters apply at look-up).
     blocks_before
         Long text blocks of the page before each anchor, for telling links that stand between texts.
     skipped
-        Anchors that name no crawlable URL (``mailto:``, ``javascript:``, empty, only a fragment, unparsable): counts
-        by reason.
+        Anchors that name no crawlable URL (``mailto:``, ``javascript:``, empty, only a fragment, unparsable):
+        counts by reason.
     """
 
     urls: list[str] = field(default_factory=list)
@@ -84,8 +86,8 @@ class PageFeatures:
     paths
         Tag paths of the displayed leaves.
     block_hashes, block_chars
-        64-bit hash and length in characters of every long text block (text node of >= 25 characters, stripped,
-        outside anchors), in document order; a block that occurs twice is listed twice.
+        64-bit hash and length in characters of every long text block (text node of >= 25 characters,
+        stripped, outside anchors), in document order; a block that occurs twice is listed twice.
     links
         All outlinks.
     canonical_key
@@ -97,7 +99,8 @@ class PageFeatures:
     text_chars, anchor_chars
         Characters of displayed text outside and inside anchors.
     notes
-        What was cut or repaired, e.g. ``links_cut``, ``depth_cut``, ``decode_errors``; for the per-item status.
+        What was cut or repaired, e.g. ``links_cut``, ``depth_cut``, ``decode_errors``; for the per-item
+        status.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""Bandit arms with a hierarchy: what links of one (URL pattern, Apath) are worth, shrunk to what is known around them."""
+"""Bandit arms with a hierarchy: what links of one (URL pattern, Apath) are worth, shrunk to their parents."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def nodes_of(pattern: int, apath: int) -> tuple[Node, Node, Node, Node]:
 class HierarchicalArms:
     """Pulls, rewards and hub yields of arms and of the nodes above them.
 
-    The mean of a node is shrunk towards the mean of the one above it by `weight` pseudo-pulls, down the chain site ->
-    Apath -> pattern -> (pattern, Apath), so that an arm nobody pulled starts from what its parts are worth. Fixed fine
-    arms, each explored on its own, lose: hundreds of them would have to be tried.
+    The mean of a node is shrunk towards the mean of the one above it by `weight` pseudo-pulls, down the chain
+    site -> Apath -> pattern -> (pattern, Apath), so that an arm nobody pulled starts from what its parts are
+    worth. Fixed fine arms, each explored on its own, lose: hundreds of them would have to be tried.
 
     Parameters
     ----------
@@ -36,7 +36,9 @@ class HierarchicalArms:
         Nodes kept; beyond it the quarter with the fewest pulls is dropped and starts again from its parents.
     """
 
-    def __init__(self, *, prior: float = 0.3, weight: float = 2.0, pooled: float = 0.3, max_nodes: int = 60_000) -> None:
+    def __init__(
+        self, *, prior: float = 0.3, weight: float = 2.0, pooled: float = 0.3, max_nodes: int = 60_000
+    ) -> None:
         self.prior = prior
         self.weight = weight
         self.pooled = pooled
@@ -79,7 +81,7 @@ class HierarchicalArms:
         return self._mean(_HUB, pattern, apath)
 
     def bonus(self, pattern: int, apath: int) -> float:
-        """Return the exploration bonus sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents."""
+        """Return the bonus sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents."""
         around = max(self.pulls((pattern, ANY)), self.pulls((ANY, apath)))
         n = 1.0 + max(self.pulls((pattern, apath)), self.pooled * around)
         return sqrt(2.0 * log(self.pulls_total + 1.0) / n)

@@ -1,7 +1,7 @@
 """Teasers: how much of a page's text its links will turn out to own.
 
-A list page with excerpts looks rich until the articles behind it are fetched. What happens to links of one Apath on the
-pages fetched so far says what to expect of the next page that shows such links.
+A list page with excerpts looks rich until the articles behind it are fetched. What happens to links of one
+Apath on the pages fetched so far says what to expect of the next page that shows such links.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class TeaserLedger:
         Apaths kept; beyond it the ones tested first are dropped.
     """
 
-    def __init__(self, *, half_chars: float = 400.0, max_pages: int = 5_000, max_apaths: int = 20_000) -> None:
+    def __init__(
+        self, *, half_chars: float = 400.0, max_pages: int = 5_000, max_apaths: int = 20_000
+    ) -> None:
         self.half_chars = half_chars
         self.max_pages = max_pages
         self.max_apaths = max_apaths
@@ -82,7 +84,7 @@ class TeaserLedger:
         _trim(self._stakes, self.max_apaths)
 
     def followed(self, source: int, apath: int, taken_chars: int) -> None:
-        """Note that a link of `apath` on page `source` was fetched, and what text the target took from the source."""
+        """Note the fetch of a link of `apath` on page `source`, and what text the target took from it."""
         counts = self._tested.setdefault(apath, [0.0, 0.0])
         counts[0] += 1.0
         counts[1] += taken_chars
@@ -96,7 +98,7 @@ class TeaserLedger:
             page.pending[apath] -= 1
 
     def reward(self, page: PageWorth) -> float:
-        """Return x / (x + half_chars), x = own text less what pending links are expected, or feared, to take."""
+        """Return x / (x + half_chars), x = own text less what pending links are feared to take."""
         expected = sum(n * self._claim(apath) for apath, n in page.pending.items())
         x = max(0.0, page.own_chars * (1.0 - self._doubt(page.between)) - expected)
         return x / (x + self.half_chars)
@@ -114,12 +116,14 @@ class TeaserLedger:
         return claimed / (tested + _SHRINK)
 
     def _doubt(self, between: Iterable[int]) -> float:
-        """Return the share of a page's text that links between its texts may claim, as long as they are untested.
+        """Return the share of a page's text that links between its texts may claim while they are untested.
 
-        Doubt fades with every page that shows such links, followed or not: some links are never followed, because the
-        crawler's own rules drop them.
+        Doubt fades with every page that shows such links, followed or not: some links are never followed,
+        because the crawler's own rules drop them.
         """
-        return max((_SHRINK / (_SHRINK + self.tested(apath) + self.stakes(apath)) for apath in between), default=0.0)
+        return max(
+            (_SHRINK / (_SHRINK + self.tested(apath) + self.stakes(apath)) for apath in between), default=0.0
+        )
 
     def to_state(self) -> dict[str, Any]:
         """Return the ledger as plain values."""

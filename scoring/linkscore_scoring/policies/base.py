@@ -1,7 +1,8 @@
 """What a policy is: parameters, knowledge, scores.
 
-A policy reads the site model, never changes it, and may keep knowledge of its own. `score` and `value` change nothing,
-so they may be asked at any time; `observe` and `feedback` are called once per event, in the order of the log.
+A policy reads the site model, never changes it, and may keep knowledge of its own. `score` and `value` change
+nothing, so they may be asked at any time; `observe` and `feedback` are called once per event, in the order of
+the log.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class Explanation:
 class Policy(ABC):
     """A link scoring policy for one site of one crawl.
 
-    Class attributes: `name` (file name, oneof field of the contract), `Params`, `needs_learning` (scores come from a
-    fallback until the site is learned), `baseline` (may lose against random in the conformance suite).
+    Class attributes: `name` (file name, oneof field of the contract), `Params`, `needs_learning` (scores come
+    from a fallback until the site is learned), `baseline` (may lose against random in the conformance suite).
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class Policy(ABC):
 
     @abstractmethod
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
-        """Return the value of buckets, (n_buckets,) float64 in [0, 1]; an unknown bucket has a modest value."""
+        """Return the value of buckets, (n_buckets,) float64 in [0, 1]; modest for an unknown bucket."""
 
     @abstractmethod
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
@@ -107,7 +108,7 @@ class Policy(ABC):
         """Learn from one fetch; `site` has taken the page in already."""
 
     def activated(self, site: SiteModel) -> None:  # noqa: B027
-        """Take note that a new model of the site became active, or that the policy was just made for a learned site."""
+        """Note that a new site model became active, or that the policy was just made for a learned site."""
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""
@@ -138,7 +139,9 @@ def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     """
     known = {f.name for f in fields(policy.Params)}
     unknown = [
-        FieldProblem(name, f"{policy.name} has no such parameter (it has: {', '.join(sorted(known)) or 'none'})")
+        FieldProblem(
+            name, f"{policy.name} has no such parameter (it has: {', '.join(sorted(known)) or 'none'})"
+        )
         for name in values
         if name not in known
     ]

@@ -14,10 +14,11 @@ from linkscore_scoring.site.model import SiteModel
 class BreadthFirst(Policy):
     """Fetch what is fewest clicks away from the seeds, first found first.
 
-    Score = 1 / (1 + depth); bucket = the depth, so a queue per bucket with FIFO inside is exact breadth-first order.
+    Score = 1 / (1 + depth); bucket = the depth, so a queue per bucket with FIFO inside is exact breadth-first
+    order.
 
-    Shapes: n links in, (n,) float64 out. Cost: O(n). References: the order itself; see Cho, Garcia-Molina and Page 1998
-    for its use as a baseline.
+    Shapes: n links in, (n,) float64 out. Cost: O(n). References: the order itself; see Cho, Garcia-Molina and
+    Page 1998 for its use as a baseline.
     """
 
     name = "breadth_first"

@@ -15,8 +15,8 @@ from linkscore_scoring.site.model import SiteModel
 class DepthFirst(Policy):
     """Fetch what is most clicks away from the seeds.
 
-    Score = 1 - 1 / (1 + depth); bucket = the depth. Differences from a textbook stack: among links of one depth the
-    first found comes first, because queues are FIFO among equals.
+    Score = 1 - 1 / (1 + depth); bucket = the depth. Differences from a textbook stack: among links of one
+    depth the first found comes first, because queues are FIFO among equals.
 
     Shapes: n links in, (n,) float64 out. Cost: O(n). References: none, a baseline.
     """
@@ -36,6 +36,8 @@ class DepthFirst(Policy):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the depth."""
         return [
-            Explanation(f"{depth} clicks from a seed, deepest first", [Term("depth", depth, "clicks from a seed")])
+            Explanation(
+                f"{depth} clicks from a seed, deepest first", [Term("depth", depth, "clicks from a seed")]
+            )
             for depth in links.depths
         ]

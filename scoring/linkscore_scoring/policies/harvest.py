@@ -37,7 +37,7 @@ class HarvestParams(Params):
         Bonus for links that stand between texts and were never tried, >= 0.
     """
 
-    exploration: float = 0.05
+    exploration: float = 0.02
     hub_weight: float = 0.25
     curiosity: float = 0.2
 
@@ -51,18 +51,19 @@ class HarvestParams(Params):
 class Harvest(Policy):
     """A sleeping bandit over (URL pattern, Apath) arms whose reward is text of a page's own.
 
-    Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + 400), x = characters in long text
-    blocks that belong to the page (`site.texts`) less what its links are expected to take over once they are fetched
-    (`learners.teasers`); it is revised as that happens, so that lists of excerpts, copies and sort orders fade. Feedback
-    replaces it. Hub credit: a page also earns for links to unfetched pages whose own arm is worth something. Choose it
-    first; it beats breadth-first on every site measured.
+    Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + 400), x = characters
+    in long text blocks that belong to the page (`site.texts`) less what its links are expected to take over
+    once they are fetched (`learners.teasers`); it is revised as that happens, so that lists of excerpts,
+    copies and sort orders fade. Feedback replaces it. Hub credit: a page also earns for links to unfetched
+    pages whose own arm is worth something. Choose it first; it beats breadth-first on every site measured.
 
-    Value of an arm = mean reward + hub_weight x mean hub yield + exploration x UCB bonus + curiosity; means are shrunk
-    along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket = ``h<pattern>.<Apath>``.
+    Value of an arm = mean reward + hub_weight x mean hub yield + exploration x UCB bonus + curiosity; means
+    are shrunk along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket =
+    ``h<pattern>.<Apath>``.
 
-    Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping bandits,
-    Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; hub credit after ACHE and deep-deep. The reward is ours. What each
-    part is worth, measured, is in docs/policies.md.
+    Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
+    bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; hub credit after ACHE and deep-deep. The
+    reward is ours. What each part is worth, measured, is in docs/policies.md.
     """
 
     name = "harvest"
@@ -87,7 +88,7 @@ class Harvest(Policy):
         self.ledger.add(page.key, worth)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
-        """Let a reward from outside replace the page's own; a page never seen credits the ways it was linked."""
+        """Let an outside reward replace the page's own; a page never seen credits the ways it was linked."""
         page = self.ledger.page(event.key)
         if page is None:
             self.arms.credit(self._nodes(event.pattern, event.contexts, site), event.reward, 0.0)
@@ -164,7 +165,7 @@ class Harvest(Policy):
         return pending
 
     def _hub_yield(self, page: PageObservation, site: SiteModel) -> float:
-        """Return min(1, expected reward of the unfetched pages linked here / 20), each page by its best arm."""
+        """Return min(1, expected reward of unfetched pages linked here / 20), each page by its best arm."""
         means: dict[Arm, float] = {}
         best: dict[int, float] = {}
         links = page.links

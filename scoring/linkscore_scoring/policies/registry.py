@@ -24,7 +24,9 @@ def register(policy: type[Policy]) -> None:
     """
     taken = builtin().get(policy.name) or _external.get(policy.name)
     if taken is not None and taken is not policy:
-        raise AlreadyExists(f"policy {policy.name!r}: the name is taken by {taken.__module__}.{taken.__qualname__}")
+        raise AlreadyExists(
+            f"policy {policy.name!r}: the name is taken by {taken.__module__}.{taken.__qualname__}"
+        )
     _external[policy.name] = policy
 
 
@@ -54,6 +56,10 @@ def builtin() -> dict[str, type[Policy]]:
     for module in pkgutil.iter_modules(policies.__path__):
         loaded = importlib.import_module(f"{policies.__name__}.{module.name}")
         for _, item in inspect.getmembers(loaded, inspect.isclass):
-            if item.__module__ == loaded.__name__ and issubclass(item, Policy) and not inspect.isabstract(item):
+            if (
+                item.__module__ == loaded.__name__
+                and issubclass(item, Policy)
+                and not inspect.isabstract(item)
+            ):
                 found[item.name] = item
     return found

@@ -44,7 +44,9 @@ class SourceTargetParams(Params):
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that is missing or out of range."""
         if bool(self.example_url) == bool(self.example_html):
-            yield FieldProblem("example_url", "exactly one of example_url and example_html must be set", "REQUIRED")
+            yield FieldProblem(
+                "example_url", "exactly one of example_url and example_html must be set", "REQUIRED"
+            )
         if self.example_url:
             yield from _url_problems(self.example_url)
         yield from outside("alpha", self.alpha, 0.0, 1.0)
@@ -56,16 +58,16 @@ class SourceTarget(StructuralPolicy):
 
     Until the example's URL was fetched, and while it fits no cluster, the policy answers from its fallback.
 
-    Shapes: n links in, (n,) float64 out. Cost: as `source_ucc`. References: Xu, Gao and Callan 2018, section 4.4.2,
-    eqs. 7, 9 and 12. Differences from the paper: hubs are normalised; `multi_hop` (default) sums hubs over several
-    clicks with decay, where the paper's value is 0; the navigation table keeps learning.
+    Shapes: n links in, (n,) float64 out. Cost: as `source_ucc`. References: Xu, Gao and Callan 2018, section
+    4.4.2, eqs. 7, 9 and 12. Differences from the paper: hubs are normalised; `multi_hop` (default) sums hubs
+    over several clicks with decay, where the paper's value is 0; the navigation table keeps learning.
     """
 
     name = "source_target"
     Params = SourceTargetParams
 
     def worth(self, site: SiteModel, clusters: Sequence[int]) -> NDArray[np.float64] | None:
-        """Return Info with the authority pinned to the target; None while the target's cluster is not known."""
+        """Return Info with the authority pinned to the target; None while the target's cluster is unknown."""
         target = self._target(site)
         if target not in clusters:
             return None
@@ -79,7 +81,11 @@ class SourceTarget(StructuralPolicy):
         if self.params.example_url:
             return site.cluster_of(hash64(identity(self.params.example_url)))
         assert site.templates is not None
-        page = extract(self.params.example_html.encode(), url="http://example.invalid/", content_type="text/html; charset=utf-8")
+        page = extract(
+            self.params.example_html.encode(),
+            url="http://example.invalid/",
+            content_type="text/html; charset=utf-8",
+        )
         return int(site.templates.classify([page.paths])[0])
 
 

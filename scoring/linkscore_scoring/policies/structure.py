@@ -1,4 +1,4 @@
-"""What the policies of SOUrCe share: links scored by the cluster they are likely to lead to (Xu 2018, eq. 12)."""
+"""What SOUrCe's policies share: links scored by the cluster they likely lead to (Xu 2018, eq. 12)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _UNPLANNED = 0.5
 class StructuralPolicy(Policy):
     """A value per cluster, and links scored by the clusters their (source cluster, Apath) leads to.
 
-    Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others in breadth-
-    first order (0.5 / (1 + depth), bucket ``s<Apath>``). Afterwards score = sum of P(C | source, Apath) value(C),
-    divided by the largest value of a cluster, which keeps it in [0, 1] and does not change the order; bucket =
-    ``c<source>.<Apath>``. Links found while sampling are valued by their Apath whatever the source.
+    Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others
+    in breadth-first order (0.5 / (1 + depth), bucket ``s<Apath>``). Afterwards score = sum of P(C | source,
+    Apath) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and does not change
+    the order; bucket = ``c<source>.<Apath>``. Links found while sampling are valued by their Apath whatever
+    the source.
 
     Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
     """
@@ -43,7 +44,7 @@ class StructuralPolicy(Policy):
         """Return the slow part of each cluster's value, (n_clusters,); None if the policy cannot tell yet."""
 
     def cluster_values(self, site: SiteModel) -> NDArray[np.float64]:
-        """Return the value of each of `self._clusters`, (n_clusters,); what changes with every page comes in here."""
+        """Return the value of each of `self._clusters`, (n_clusters,); for what changes with every page."""
         return np.array(self._worth)
 
     def activated(self, site: SiteModel) -> None:
@@ -103,7 +104,9 @@ class StructuralPolicy(Policy):
     def _pairs(self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel) -> Scores:
         values = self.cluster_values(site)
         top = float(values.max(initial=0.0)) or 1.0
-        return np.clip(link_scores(self._probabilities(sources, apaths, site), values) / top, 0.0, 1.0)  # eq. 12
+        return np.clip(
+            link_scores(self._probabilities(sources, apaths, site), values) / top, 0.0, 1.0
+        )  # eq. 12
 
     def _probabilities(
         self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel
@@ -113,14 +116,19 @@ class StructuralPolicy(Policy):
     def _explanation(self, P: NDArray[np.float64], values: NDArray[np.float64], source: int) -> Explanation:
         likely = np.argsort(-P, kind="stable")[:3]
         terms = [
-            Term(f"P(c{self._clusters[i]})", float(P[i]), f"chance of leading to cluster c{self._clusters[i]}")
+            Term(
+                f"P(c{self._clusters[i]})", float(P[i]), f"chance of leading to cluster c{self._clusters[i]}"
+            )
             for i in likely
         ]
         terms += [
-            Term(f"value(c{self._clusters[i]})", float(values[i]), f"value of cluster c{self._clusters[i]}") for i in likely
+            Term(f"value(c{self._clusters[i]})", float(values[i]), f"value of cluster c{self._clusters[i]}")
+            for i in likely
         ]
         best = self._clusters[likely[0]]
-        return Explanation(f"from cluster c{source}, leads to cluster c{best} with probability {P[likely[0]]:.2f}", terms)
+        return Explanation(
+            f"from cluster c{source}, leads to cluster c{best} with probability {P[likely[0]]:.2f}", terms
+        )
 
 
 def _pair(bucket: str) -> tuple[int, int]:

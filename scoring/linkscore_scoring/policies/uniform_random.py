@@ -33,7 +33,8 @@ class UniformRandom(Policy):
 
     Bucket = the score in 256 steps, so a queue per bucket is random to within a step.
 
-    Shapes: n links in, (n,) float64 out. Cost: O(n). References: splitmix64 finaliser (Steele, Lea and Flood 2014).
+    Shapes: n links in, (n,) float64 out. Cost: O(n). References: splitmix64 finaliser (Steele, Lea and Flood
+    2014).
     """
 
     name = "uniform_random"
@@ -48,7 +49,8 @@ class UniformRandom(Policy):
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the lower edge of the bucket's step; a bucket of another policy gets 0.5."""
         return np.array(
-            [int(b[1:]) / _BUCKETS if b[:1] == "u" and b[1:].isdecimal() else 0.5 for b in buckets], dtype=np.float64
+            [int(b[1:]) / _BUCKETS if b[:1] == "u" and b[1:].isdecimal() else 0.5 for b in buckets],
+            dtype=np.float64,
         )
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:

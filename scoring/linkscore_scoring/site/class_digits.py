@@ -19,8 +19,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.features.bags import plain_bag
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.weights import fit_vectorizer
 
 MAX_PER_PAGE = 1.2

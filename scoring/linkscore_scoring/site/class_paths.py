@@ -22,6 +22,7 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.class_digits import fold_digits, template_numbers
 from linkscore_scoring.site.class_modifiers import modifiers
+from linkscore_scoring.site.class_path_nodes import PathNodes
 from linkscore_scoring.site.states import State
 
 _ELEMENT, _TOKEN = "\n", " "
@@ -46,14 +47,18 @@ class ClassPathFilter:
     numbered: frozenset[str]
     paths: frozenset[str]
     _settled: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _nodes: PathNodes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        nodes = PathNodes(self._element, self._settle, separator=_ELEMENT, max_nodes=_REMEMBERED)
+        object.__setattr__(self, "_nodes", nodes)
 
     def bag(self, trie: PathTrie) -> dict[str, int]:
-        """Return the filtered bag: path -> displayed leaves; cost O(nodes x depth), more for unseen paths."""
-        bag: dict[str, int] = {}
-        for path, leaves in raw_bag(trie, self.token_pages, self.numbered).items():
-            known = self._settle(path)
-            bag[known] = bag.get(known, 0) + leaves
-        return bag
+        """Return the filtered bag: path -> displayed leaves; cost O(nodes), more for unseen paths."""
+        return self._nodes.bag(trie)
+
+    def _element(self, tag: str, classes: str) -> str:
+        return _element(tag, _folded(classes, self.numbered), self.token_pages)
 
     def _settle(self, path: str) -> str:
         settled = self._settled.get(path)

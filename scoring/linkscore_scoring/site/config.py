@@ -18,7 +18,8 @@ class LearningConfig:
     clusterer
         ``cosine_linkage`` (default) or ``dbscan``.
     sample_pages
-        Distinct pages before the first learning; relearning follows at 2, 4 and 8 times as many, then on drift.
+        Distinct pages before the first learning; relearning follows at 2, 4 and 8 times as many, then on
+        drift.
     max_sample_pages
         Distinct pages kept for learning.
     paper
@@ -34,7 +35,11 @@ class LearningConfig:
         """Return one problem for each field out of range."""
         found = []
         if not 8 <= self.sample_pages <= MAX_SAMPLE:
-            found.append(FieldProblem(f"{prefix}.sample_pages", f"must be in [8, {MAX_SAMPLE}], got {self.sample_pages}"))
+            found.append(
+                FieldProblem(
+                    f"{prefix}.sample_pages", f"must be in [8, {MAX_SAMPLE}], got {self.sample_pages}"
+                )
+            )
         if not self.sample_pages <= self.max_sample_pages <= MAX_SAMPLE:
             rule = f"must be in [sample_pages, {MAX_SAMPLE}], got {self.max_sample_pages}"
             found.append(FieldProblem(f"{prefix}.max_sample_pages", rule))
@@ -43,7 +48,7 @@ class LearningConfig:
 
 @dataclass(frozen=True, slots=True)
 class SiteBounds:
-    """Most of each thing that is kept per site; what goes beyond degrades to the fallbacks, never to an error."""
+    """Most of each thing kept per site; what goes beyond degrades to the fallbacks, never to an error."""
 
     links: int = 200_000
     contexts: int = 6

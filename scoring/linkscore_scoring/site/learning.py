@@ -1,4 +1,4 @@
-"""Learning a site: from a sample of pages to templates and a navigation table. Runs beside the request path."""
+"""Learning a site: from sample pages to templates and a navigation table. Runs beside the request path."""
 
 from __future__ import annotations
 
@@ -41,7 +41,13 @@ class SampledPage:
 
     def to_state(self) -> dict[str, Any]:
         """Return the page as plain values."""
-        return {"seq": self.seq, "key": self.key, "hash": self.hash, "paths": asdict(self.paths), "links": self.links}
+        return {
+            "seq": self.seq,
+            "key": self.key,
+            "hash": self.hash,
+            "paths": asdict(self.paths),
+            "links": self.links,
+        }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> SampledPage:

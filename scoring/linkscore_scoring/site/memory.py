@@ -1,4 +1,4 @@
-"""What is remembered of each URL of a site: where it was seen, how deep, and what it turned out to be. Bounded."""
+"""What is remembered of each URL of a site: where seen, how deep, and what it turned out to be. Bounded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Sighting:
     first_here
         The row is the first by which this page is a remembered source of an unfetched target.
 
-    And for the page: `displaced`, the (source, Apath) ways of unfetched targets that were given up for its own.
+    And for the page: `displaced`, the (source, Apath) ways of unfetched targets that were given up for its
+    own.
     """
 
     patterns: list[int] = field(default_factory=list)
@@ -38,7 +39,7 @@ class Sighting:
 
 
 class LinkMemory:
-    """URLs of one site by identity hash, each with the ways it was seen: (source page, Apath), the latest of each Apath.
+    """URLs of one site by identity hash, each with the ways it was seen: (source page, latest of each Apath).
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ class LinkMemory:
 
     Notes
     -----
-    A record is the flat list [depth, cluster, pattern, source, Apath, source, Apath, ...]; about 250 bytes a URL.
+    A record is the flat list [depth, cluster, pattern, source, Apath, source, Apath, ...]; about 250 bytes a
+    URL.
     """
 
     def __init__(self, *, max_links: int = 200_000, max_contexts: int = 6) -> None:
@@ -114,7 +116,7 @@ class LinkMemory:
         return first
 
     def fetched(self, key: int, *, depth: int, cluster: int, pattern: int) -> bool:
-        """Note a fetch and return whether the URL was fetched before; depth and pattern count for unknown URLs."""
+        """Note a fetch; return whether it is a repeated one. Depth and pattern count for unknown URLs."""
         known = self._links.get(key)
         if known is None:
             self._links[key] = [depth, cluster, pattern]

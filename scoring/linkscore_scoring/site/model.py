@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.identity import ClusterIdentities
-from linkscore_scoring.site.learning import LearnedSite, LearningJob, SampledPage, navigation_params, observe_page_links
-from linkscore_scoring.site.links import (
-    UNKNOWN_APATH,
-    UNKNOWN_CLUSTER,
-    PageObservation,
-    links_of_page,
+from linkscore_scoring.site.learning import (
+    LearnedSite,
+    LearningJob,
+    SampledPage,
+    navigation_params,
+    observe_page_links,
 )
+from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, PageObservation, links_of_page
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
+from linkscore_scoring.site.model_state import load_state, state_of
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.schedule import LearningSchedule
 from linkscore_scoring.site.templates import TemplateModel
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
-
 
 # Few literal values per slot: arms pool early (measured: docs/policies.md).
 _PATTERNS = UrlPatternParams(max_values=4)
@@ -41,46 +40,6 @@ class Stage(IntEnum):
     SAMPLING = 1
     LEARNING = 2
     READY = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Fetch:
-    """One fetch, as the engine hands it over.
-
-    Attributes
-    ----------
-    seq
-        Sequence number of the event.
-    key, requested, canonical
-        Identity hashes of the final URL, of the requested one (equal without redirect), and of the canonical form the
-        page names (`key` if none).
-    requested_key
-        Identity of the requested URL.
-    features
-        Features of the page, None if no usable page came back.
-    link_keys
-        Identity hash of every link of `features`.
-    in_scope
-        Rows of the links that belong to the crawl.
-    source, apath, depth
-        Context from the ticket: hash of the linking page (0 if unknown), Apath id, clicks (None if unknown).
-    seed
-        Seed of the crawl, for the draws of the sampling plan.
-    """
-
-    seq: int
-    url: str
-    key: int
-    requested: int
-    requested_key: str
-    canonical: int
-    features: PageFeatures | None
-    link_keys: Sequence[int]
-    in_scope: Sequence[int]
-    source: int = 0
-    apath: int = UNKNOWN_APATH
-    depth: int | None = None
-    seed: int = 0
 
 
 class SiteModel:
@@ -170,10 +129,16 @@ class SiteModel:
     def activate(self, learned: LearnedSite) -> None:
         """Make a learned model the active one, and catch up with the pages that came since it was started."""
         first = self.templates is None
-        self.templates, self.navigation, self.identities = learned.templates, learned.navigation, learned.identities
+        self.templates, self.navigation, self.identities = (
+            learned.templates,
+            learned.navigation,
+            learned.identities,
+        )
         self.revision += 1
         self.learning_since = 0
-        self.memory.relabel((p.hash, learned.templates.sample.get(p.key, UNKNOWN_CLUSTER)) for p in self.sample)
+        self.memory.relabel(
+            (p.hash, learned.templates.sample.get(p.key, UNKNOWN_CLUSTER)) for p in self.sample
+        )
         if first:
             self.crawled.update(learned.templates.sample.values())
             self.plan = SamplingPlan()
@@ -185,7 +150,7 @@ class SiteModel:
             self._navigate(page, cluster, self.memory.contexts(page.hash))
 
     def cluster_of(self, page: int, *, default: int = UNKNOWN_CLUSTER) -> int:
-        """Return the cluster of a fetched page by identity hash; `default` if it was not fetched or is forgotten."""
+        """Return the cluster of a page by identity hash; `default` if it was not fetched or is forgotten."""
         cluster = self.memory.cluster(page)
         return default if cluster in (NOT_FETCHED, UNKNOWN_CLUSTER) else cluster
 
@@ -205,7 +170,9 @@ class SiteModel:
         if self.templates is None:
             self.plan.mark_fetched([fetch.requested, fetch.key])
         failed = fetch.features is None
-        return PageObservation(fetch.seq, fetch.key, fetch.url, depth, pattern, contexts, failed, refetch, cluster)
+        return PageObservation(
+            fetch.seq, fetch.key, fetch.url, depth, pattern, contexts, failed, refetch, cluster
+        )
 
     def _cluster(self, fetch: Fetch) -> int:
         if fetch.features is None or self.templates is None or not fetch.features.paths.parents:
@@ -272,24 +239,7 @@ class SiteModel:
 
     def to_state(self) -> dict[str, Any]:
         """Return the model as plain values."""
-        return {
-            "revision": self.revision,
-            "counts": [self.pages, self.failed, self.duplicates],
-            "apaths": self.apaths.to_state(),
-            "memory": self.memory.to_state(),
-            "texts": self.texts.to_state(),
-            "patterns": self.patterns.to_state(),
-            "navigation": self.navigation.to_state(),
-            "templates": self.templates.to_state() if self.templates else None,
-            "identities": asdict(self.identities),
-            "crawled": list(self.crawled.items()),
-            "sample": [page.to_state() for page in self.sample],
-            "aliases": list(self.aliases.items()),
-            "schedule": self.schedule.to_state(),
-            "plan": self.plan.to_state(),
-            "plan_urls": list(self.plan_urls.items()),
-            "learning_since": self.learning_since,
-        }
+        return state_of(self)
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the model of `to_state`.
@@ -299,22 +249,4 @@ class SiteModel:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
-            self.revision = int(state["revision"])
-            self.pages, self.failed, self.duplicates = state["counts"]
-            self.apaths.load_state(state["apaths"])
-            self.memory.load_state(state["memory"])
-            self.texts.load_state(state["texts"])
-            self.patterns = UrlPatterns.from_state(state["patterns"], _PATTERNS)
-            self.navigation = NavigationTable.from_state(state["navigation"], navigation_params(self.learning))
-            self.templates = TemplateModel.from_state(state["templates"]) if state["templates"] else None
-            self.identities = ClusterIdentities(**state["identities"])
-            self.crawled = Counter(dict(state["crawled"]))
-            self.sample.extend(map(SampledPage.from_state, state["sample"]))
-            self.aliases = dict(state["aliases"])
-            self.schedule = LearningSchedule.from_state(state["schedule"])
-            self.plan = SamplingPlan.from_state(state["plan"], max_urls=20_000, max_seen=50_000)
-            self.plan_urls = dict(state["plan_urls"])
-            self.learning_since = int(state["learning_since"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"site {self.name}: missing or malformed field {exc}") from exc
+        load_state(self, state)

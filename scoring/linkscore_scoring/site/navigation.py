@@ -51,7 +51,7 @@ class NavigationParams:
 
 @dataclass(frozen=True, slots=True)
 class NavigationEntry:
-    """One row: links of an Apath on the pages of a cluster, those followed, and the share of each destination."""
+    """One row: links of an Apath on a cluster's pages, those followed, and the share of each destination."""
 
     source: int
     apath: int

@@ -78,7 +78,8 @@ class SamplingPlan:
         Parameters
         ----------
         url
-            Identity hash of the page (the final URL after redirects; report the requested one by `mark_fetched`).
+            Identity hash of the page (the final URL after redirects; report the requested one by
+            `mark_fetched`).
         links
             Apath id -> identity hashes of the in-site URLs under it, in document order.
         rng

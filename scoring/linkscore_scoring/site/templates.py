@@ -85,7 +85,7 @@ class TemplateModel:
         return np.asarray(self._ids[self.model.classify(tries)], dtype=np.int64)
 
     def nearest(self, paths: PathTrie) -> tuple[int, float]:
-        """Return the cluster of a page and its distance, in the clusterer's metric, to what it is nearest to."""
+        """Return the cluster of a page and its distance, in the clusterer's metric, to the nearest."""
         return int(self.classify([paths])[0]), float(self.model.distances([paths])[0])
 
     def ids(self) -> list[int]:

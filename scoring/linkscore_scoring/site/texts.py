@@ -1,7 +1,7 @@
 """Whose text is it? Long text blocks of a site, each with the page it belongs to. Bounded.
 
-A list that shows the beginning of a post has text of its own only until the post itself is fetched. Keeping an owner
-per block lets the worth of a fetch be revised when that happens, and tells copies from originals.
+A list that shows the beginning of a post has text of its own only until the post itself is fetched. Keeping
+an owner per block lets the worth of a fetch be revised when that happens, and tells copies from originals.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class TextChange:
 class TextOwners:
     """Long text blocks by hash, each with its owner.
 
-    A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original. A new
-    block belongs to the page that shows it. A known one goes over to a page that is the canonical form of its owner, or
-    that brings at least `full_share` new text of its own (the article after the excerpt); on the third page it is
-    boilerplate and belongs to nobody.
+    A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original.
+    A new block belongs to the page that shows it. A known one goes over to a page that is the canonical form
+    of its owner, or that brings at least `full_share` new text of its own (the article after the excerpt); on
+    the third page it is boilerplate and belongs to nobody.
 
     Parameters
     ----------
@@ -80,7 +80,11 @@ class TextOwners:
         for block, size in zip(hashes, chars, strict=True):
             longest[block] = max(longest.get(block, 0), size)
         change = TextChange()
-        known = [(block, size) for block, size in longest.items() if not self._is_new(block, size, page, identity, change)]
+        known = [
+            (block, size)
+            for block, size in longest.items()
+            if not self._is_new(block, size, page, identity, change)
+        ]
         self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
         full = change.new_chars >= self.full_share * sum(longest.values())
@@ -101,7 +105,9 @@ class TextOwners:
             change.new_chars += size - record[_CHARS]  # the longer version's extra text
         return False
 
-    def _meet(self, record: list[int], size: int, page: int, identity: int, *, full: bool, change: TextChange) -> None:
+    def _meet(
+        self, record: list[int], size: int, page: int, identity: int, *, full: bool, change: TextChange
+    ) -> None:
         owner, chars = record[_OWNER], record[_CHARS]
         if owner in (NOBODY, page):
             return

@@ -43,14 +43,17 @@ class Vectorizer:
     n_pages: int
     norm: Norm = "l1"
     _column: dict[str, int] = field(init=False, repr=False, compare=False)
+    _idf: NDArray[np.float64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_column", {path: i for i, path in enumerate(self.vocabulary)})
+        df = np.asarray(self.df, dtype=np.float64)
+        object.__setattr__(self, "_idf", np.log(self.n_pages / df + 1.0))
 
     @property
     def idf(self) -> NDArray[np.float64]:
         """Inverse document frequencies, (n_paths,) float64, never below ln 2."""
-        return np.log(self.n_pages / np.asarray(self.df, dtype=np.float64) + 1.0)
+        return self._idf
 
     def transform(self, bags: Sequence[Mapping[str, int]]) -> NDArray[np.float64]:
         """Return the weights, shape (n_bags, n_paths) float64; a bag without known paths is a zero row.
@@ -63,7 +66,7 @@ class Vectorizer:
             if known:
                 columns, counts = zip(*known, strict=True)
                 row[list(columns)] = counts
-        return normalised(np.log(tf + 1.0) * self.idf, self.norm)  # eq. 1
+        return normalised(np.log(tf + 1.0) * self._idf, self.norm)  # eq. 1
 
     def to_state(self) -> State:
         """Return the vectorizer as plain values."""

@@ -15,10 +15,20 @@ from linkscore_server.convert.policies import choice_of, spec_of
 
 MAX_EXTRA_POLICIES = 8
 _T = TypeVar("_T")
-_SCOPES: dict[int, Scope] = {0: "host", 1: "host", 2: "domain", 3: "any"}
-_SCOPE_NUMBERS = {"host": 1, "domain": 2, "any": 3}
-_CLUSTERERS = {0: "cosine_linkage", 1: "cosine_linkage", 2: "dbscan"}
-_CLUSTERER_NUMBERS = {"cosine_linkage": 1, "dbscan": 2}
+_SCOPE_ENUMS: dict[Scope, crawl_service_pb2.CrawlScope] = {
+    "host": crawl_service_pb2.CRAWL_SCOPE_HOST,
+    "domain": crawl_service_pb2.CRAWL_SCOPE_DOMAIN,
+    "any": crawl_service_pb2.CRAWL_SCOPE_ANY,
+}
+_CLUSTERER_ENUMS = {
+    "cosine_linkage": crawl_service_pb2.CLUSTERER_COSINE_LINKAGE,
+    "dbscan": crawl_service_pb2.CLUSTERER_DBSCAN,
+}
+_SCOPES: dict[int, Scope] = {0: "host", **{number: name for name, number in _SCOPE_ENUMS.items()}}
+_CLUSTERERS: dict[int, str] = {
+    0: "cosine_linkage",
+    **{number: name for name, number in _CLUSTERER_ENUMS.items()},
+}
 
 
 def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
@@ -65,9 +75,9 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         name=crawl_name(config.name),
         policy=spec_of(config.policy),
         extra_policies=[spec_of(choice) for choice in config.extra_policies],
-        scope=_SCOPE_NUMBERS[config.scope],  # type: ignore[arg-type]
+        scope=_SCOPE_ENUMS[config.scope],
         learning=crawl_service_pb2.LearningConfig(
-            clusterer=_CLUSTERER_NUMBERS[config.learning.clusterer],  # type: ignore[arg-type]
+            clusterer=_CLUSTERER_ENUMS[config.learning.clusterer],
             sample_pages=config.learning.sample_pages,
             max_sample_pages=config.learning.max_sample_pages,
             paper=config.learning.paper,

@@ -1,4 +1,4 @@
-"""PolicySpec to a policy choice and back, the same for every policy: field is name, set fields are params."""
+"""PolicySpec to a policy choice and back, alike for all: oneof field -> name, set fields -> parameters."""
 
 from __future__ import annotations
 

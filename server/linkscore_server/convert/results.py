@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from linkscore.v1 import common_pb2, link_scoring_service_pb2
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion
@@ -19,6 +19,16 @@ _CODES = {
     "invalid": common_pb2.ITEM_CODE_INVALID,
     "partial": common_pb2.ITEM_CODE_PARTIAL,
 }
+
+
+def wire_stage(stage: int) -> common_pb2.SiteStage:
+    """Return a stage as its wire enum; the numbers are the same."""
+    return cast("common_pb2.SiteStage", stage)
+
+
+def wire_verdicts(verdicts: Sequence[int] | None) -> Sequence[common_pb2.Verdict]:
+    """Return verdicts as their wire enum; the numbers are the same."""
+    return cast("Sequence[common_pb2.Verdict]", verdicts or ())
 
 
 def cluster_name(cluster: int) -> str:
@@ -49,7 +59,7 @@ def link_scores(scored: ScoredLinks, links: Links | None = None) -> common_pb2.L
         bucket_names=scored.bucket_names,
         tickets=scored.tickets,
         ticket_values=scored.ticket_values,
-        verdicts=scored.verdicts,  # type: ignore[arg-type]
+        verdicts=wire_verdicts(scored.verdicts),
         in_scope=scored.in_scope,
     )
     if scored.priorities is not None:
@@ -73,7 +83,8 @@ def spread(
     if scored.priorities is not None:
         message.encoded_priorities.extend(_placed(scored.priorities.tolist(), rows, n, 0.0))
     if scored.verdicts is not None:
-        message.verdicts.extend(_placed(scored.verdicts, rows, n, 0))  # type: ignore[arg-type]
+        verdicts = wire_verdicts(scored.verdicts)
+        message.verdicts.extend(_placed(verdicts, rows, n, common_pb2.VERDICT_UNSPECIFIED))
     for row, item in bad.items():
         message.statuses[row].CopyFrom(item)
     return message
@@ -96,7 +107,7 @@ def page_result(
         status=status(code, notes),
         site=site_name(crawl, outcome.site),
         cluster=cluster_name(seen.cluster) if seen else "",
-        stage=outcome.stage,  # type: ignore[arg-type]
+        stage=wire_stage(outcome.stage),
         links=link_scores(outcome.links, links),
         novel_chars=seen.novel_chars if seen else 0,
         suggestions=[suggestion(s) for s in outcome.suggestions],
@@ -125,7 +136,7 @@ def explanation(url: str, found: LinkExplained) -> link_scoring_service_pb2.Link
         terms=terms,
         source_cluster=cluster_name(found.source),
         tag_path=found.tag_path,
-        stage=found.stage,  # type: ignore[arg-type]
+        stage=wire_stage(found.stage),
     )
 
 

@@ -119,7 +119,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         return pb.ScoreLinksResponse(
             links=links,
             policy=policy,
-            stage=scored.stage if rows else 0,  # type: ignore[arg-type]
+            stage=results.wire_stage(scored.stage if rows else 0),
             event_seq=actor.model.seq,
         )
 
@@ -224,7 +224,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             status=results.status("ok"),
             site=site_name(actor.model.config.name, event.site),
             cluster=results.cluster_name(cluster),
-            stage=stage,  # type: ignore[arg-type]
+            stage=results.wire_stage(stage),
             distance=distance,
             model_revision=revision,
         )
@@ -290,7 +290,7 @@ def _reward(item: pb.Feedback) -> float:
 def _candidates(
     links: Sequence[pb.CandidateLink], front: Front
 ) -> tuple[list[int], tuple[list[str], list[str], list[bytes], list[str]], dict[int, common_pb2.ItemStatus]]:
-    """Return the rows of usable links, their columns (url, identity, ticket, anchor), the others' status."""
+    """Return rows of usable links, their columns (url, identity, ticket, anchor), and the others' status."""
     rows: list[int] = []
     columns: tuple[list[str], list[str], list[bytes], list[str]] = ([], [], [], [])
     bad: dict[int, common_pb2.ItemStatus] = {}

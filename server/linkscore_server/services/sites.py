@@ -46,7 +46,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         return pb.GetSitemapResponse(
             clusters=_clusters(site, A),
             edges=_edges(clusters, A),
-            stage=site.stage,  # type: ignore[arg-type]
+            stage=results.wire_stage(site.stage),
             model_revision=site.revision,
         )
 
@@ -87,7 +87,7 @@ def _site(actor: CrawlActor, site: SiteModel) -> pb.Site:
     return pb.Site(
         name=site_name(actor.model.config.name, site.name),
         host=site.name,
-        stage=site.stage,  # type: ignore[arg-type]
+        stage=results.wire_stage(site.stage),
         page_count=site.pages,
         failed_count=site.failed,
         sample_count=len(site.sample),

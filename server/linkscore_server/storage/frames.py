@@ -2,7 +2,8 @@
 
 A segment starts with the 8 bytes ``LSLOG`` 0 0 1. Then come frames, each a header of 28 bytes and a payload::
 
-    magic u32 | payload bytes u32 | events u32 | first sequence number u64 | payload crc32 | header crc32
+    magic u32 | payload length u32 | number of events u32 | first sequence number u64 | payload crc32 | header
+    crc32
 
 All numbers are big endian; the payload is a zstd frame of a msgpack array of the events. One frame is one
 group commit: it is there as a whole or not at all.

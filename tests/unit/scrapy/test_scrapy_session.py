@@ -105,3 +105,21 @@ async def test_buckets_are_ranked_every_few_pops(session: Session, fake: FakeLin
     await session.rank_if_due(["new"])
     assert queue.values == {"a": 0.1, "b": 0.9, "new": 0.5}
     assert (session.popped, counts(session)) == (0, {"linkscore/ranked": 1, "linkscore/buckets": 3})
+
+
+async def test_many_buckets_are_ranked_more_seldom(session: Session, fake: FakeLinkscore) -> None:
+    class Queue:
+        def buckets(self):
+            return [f"b{i}" for i in range(1_200)]
+
+        def reorder(self, values):
+            pass
+
+    queue = Queue()
+    session.queues.add(queue)
+    session.popped = 2
+    await session.rank_if_due()
+    assert fake.calls["RankBuckets"] == 0
+    session.popped = 3
+    await session.rank_if_due()
+    assert [len(names) for names in fake.ranked] == [1_200]

@@ -29,7 +29,9 @@ class Config:
     timeout
         Deadline of a call in seconds, > 0. A page waits no longer for its scores.
     refresh
-        Fetches between two RankBuckets calls, >= 1.
+        Fetches between two RankBuckets calls, >= 1; more than asked when there are thousands of buckets.
+        Measured on four stored sites, one at a time, `harvest`: mean valid ratio and early area .935 and
+        .88 at 1, .93 and .84 at 2, 4 and 8, .92 and .79 at 16.
     token
         Bearer token; empty for none.
     tls
@@ -45,7 +47,7 @@ class Config:
     crawl: str = ""
     policy: Policy | None = None
     timeout: float = 5.0
-    refresh: int = 4
+    refresh: int = 1
     token: str = ""
     tls: bool = False
     report_empty: bool = True
@@ -69,7 +71,7 @@ class Config:
             crawl=settings.get("LINKSCORE_CRAWL") or crawl_id(spider_name),
             policy=settings.get("LINKSCORE_POLICY"),
             timeout=settings.getfloat("LINKSCORE_TIMEOUT", 5.0),
-            refresh=settings.getint("LINKSCORE_REFRESH", 4),
+            refresh=settings.getint("LINKSCORE_REFRESH", 1),
             token=settings.get("LINKSCORE_TOKEN", ""),
             tls=settings.getbool("LINKSCORE_TLS"),
             report_empty=settings.getbool("LINKSCORE_REPORT_EMPTY", True),

@@ -187,8 +187,8 @@ class BucketQueue:
 
 
 def _is_urgent(request: Any) -> bool:
-    meta = request.meta
-    return bool(meta.get("is_start_request") or meta.get("redirect_times") or request.priority > 0)
+    marks = ("is_start_request", "redirect_times")
+    return request.priority > 0 or any(request.meta.get(mark) for mark in marks)
 
 
 def _checked(state: Any) -> State:
@@ -196,7 +196,6 @@ def _checked(state: Any) -> State:
         return state
     if state:
         raise ValueError(
-            "BucketQueue cannot resume the queue of another SCHEDULER_PRIORITY_QUEUE: "
-            f"expected its own state, got {state!r}"
+            f"BucketQueue cannot resume the state of another SCHEDULER_PRIORITY_QUEUE: {state!r}"
         )
     return {}

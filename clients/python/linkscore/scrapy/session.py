@@ -26,6 +26,9 @@ _OUTAGES = {
     grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
 _MAX_RANKED = 100_000
+_MAX_TOLD = 20
+#: Names a fetch may cost: with more buckets the order is refreshed more seldom.
+_NAMES_PER_FETCH = 500
 
 
 class Session:
@@ -47,6 +50,7 @@ class Session:
         self._created: asyncio.Future[Any] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ranking = False
+        self._told: set[str] = set()
 
     @classmethod
     def of(cls, crawler: Any) -> Session:
@@ -119,7 +123,9 @@ class Session:
         self.count(f"errors/{error.code.name}")
         if error.code not in _OUTAGES:
             self.breaker.succeeded()
-            logger.error("linkscore refused a call: %s: %s", error.code.name, error)
+            if str(error) not in self._told and len(self._told) < _MAX_TOLD:
+                logger.error("linkscore refused a call: %s: %s", error.code.name, error)
+            self._told.add(str(error))
             return
         known = self.breaker.broken
         self.breaker.failed(error.retry_after_s)
@@ -128,16 +134,18 @@ class Session:
 
     async def rank_if_due(self, arrived: Iterable[str] = ()) -> None:
         """Refresh the order of the buckets when enough was fetched since the last time."""
-        if self._ranking or self.popped < self.config.refresh or not self.queues:
+        if self._ranking or self.popped < self.config.refresh:
+            return
+        names = sorted({*arrived, *(name for queue in self.queues for name in queue.buckets())})
+        if not self.queues or self.popped * _NAMES_PER_FETCH < len(names):
             return
         self._ranking, self.popped = True, 0
         try:
-            await self._rank(arrived)
+            await self._rank(names[:_MAX_RANKED])
         finally:
             self._ranking = False
 
-    async def _rank(self, arrived: Iterable[str]) -> None:
-        names = sorted({*arrived, *(name for queue in self.queues for name in queue.buckets())})[:_MAX_RANKED]
+    async def _rank(self, names: list[str]) -> None:
         if not names:
             return
         answer = await self.call(lambda client: client.rank_buckets(crawl=self.config.crawl, buckets=names))

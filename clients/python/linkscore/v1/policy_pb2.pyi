@@ -63,12 +63,14 @@ class SourceTargetParams(_message.Message):
     def __init__(self, example_url: _Optional[str] = ..., example_html: _Optional[str] = ..., alpha: _Optional[float] = ..., multi_hop: bool = ..., beta: _Optional[float] = ...) -> None: ...
 
 class HarvestParams(_message.Message):
-    __slots__ = ("exploration", "hub_weight")
+    __slots__ = ("exploration", "hub_weight", "curiosity")
     EXPLORATION_FIELD_NUMBER: _ClassVar[int]
     HUB_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    CURIOSITY_FIELD_NUMBER: _ClassVar[int]
     exploration: float
     hub_weight: float
-    def __init__(self, exploration: _Optional[float] = ..., hub_weight: _Optional[float] = ...) -> None: ...
+    curiosity: float
+    def __init__(self, exploration: _Optional[float] = ..., hub_weight: _Optional[float] = ..., curiosity: _Optional[float] = ...) -> None: ...
 
 class ExternalPolicy(_message.Message):
     __slots__ = ("name", "params")

@@ -33,7 +33,7 @@ class ClusterModel(ABC):
 
     @abstractmethod
     def distances(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
-        """Return the distance of every page to what `classify` compares it with, (n_pages,); 0 if to nothing."""
+        """Return each page's distance to what `classify` compares it with, (n_pages,); 0 if to nothing."""
 
     @abstractmethod
     def path_names(self) -> list[str]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.features.bags import plain_bag
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.clusterers.base import (
     OUTLIER,
     Clusterer,

@@ -1,0 +1,53 @@
+# linkscore: the server, without the demonstration and the crawler side. See docs/operations.md.
+#
+# An authority of a build network of your own: docker build --secret id=build_ca,src=ca.pem .
+FROM docker.io/library/python:3.11-slim-bookworm AS build
+
+WORKDIR /src
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+COPY requirements/build.lock requirements/server.lock requirements/
+RUN --mount=type=secret,id=build_ca,required=false \
+    if [ -f /run/secrets/build_ca ]; then export PIP_CERT=/run/secrets/build_ca; fi \
+    && python3 -m venv /opt/build \
+    && /opt/build/bin/python -m pip install --quiet --require-hashes -r requirements/build.lock \
+    && python3 -m venv --without-pip /opt/linkscore \
+    && /opt/build/bin/python -m pip --python /opt/linkscore/bin/python install --quiet --no-compile \
+        --only-binary :all: --require-hashes -r requirements/server.lock
+
+COPY pyproject.toml README.md LICENSE ./
+COPY clients/python clients/python
+COPY scoring scoring
+COPY server server
+COPY lab lab
+RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /dist . \
+    && /opt/build/bin/python -m pip --python /opt/linkscore/bin/python install --quiet --no-compile \
+        --no-deps --no-index /dist/linkscore-*.whl \
+    && find /opt/linkscore/lib -type d -name tests -prune -exec rm -rf {} + \
+    && /opt/linkscore/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/linkscore/lib
+
+FROM docker.io/library/python:3.11-slim-bookworm
+
+LABEL org.opencontainers.image.title="linkscore" \
+      org.opencontainers.image.description="gRPC service that scores links for crawlers and learns while they crawl" \
+      org.opencontainers.image.licenses="Apache-2.0"
+
+RUN groupadd --gid 10001 linkscore \
+    && useradd --no-log-init --uid 10001 --gid linkscore --home-dir /var/lib/linkscore --no-create-home \
+        --shell /usr/sbin/nologin linkscore \
+    && install -d -o linkscore -g linkscore -m 0750 /var/lib/linkscore
+COPY --from=build /opt/linkscore /opt/linkscore
+
+ENV PATH=/opt/linkscore/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    LINKSCORE_LISTEN=0.0.0.0:7411 \
+    LINKSCORE_METRICS_LISTEN=0.0.0.0:9411 \
+    LINKSCORE_DATA_DIR=/var/lib/linkscore
+USER 10001:10001
+WORKDIR /var/lib/linkscore
+VOLUME /var/lib/linkscore
+EXPOSE 7411 9411
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["linkscore", "health"]
+ENTRYPOINT ["linkscore"]
+CMD ["serve"]

@@ -1,0 +1,1 @@
+"""What linkscore costs, measured: ``python -m benchmarks``. Reported, not gating."""

@@ -1,0 +1,55 @@
+"""Measure everything and print one table: ``python -m benchmarks [--corpora DIR] [--only NAME ...]``.
+
+Input are the sites found in DIR (default: the environment variable LINKSCORE_CORPORA, else ``corpora``), and
+the demonstration site where there are none. Ratios are ours over that of a bare server in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks import (
+    bench_clustering,
+    bench_features,
+    bench_ingest,
+    bench_learning,
+    bench_memory,
+    bench_questions,
+)
+from benchmarks.pages import Corpus
+from benchmarks.table import Row, lines
+
+BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
+    "ingest": bench_ingest.run,
+    "questions": bench_questions.run,
+    "memory": bench_memory.run,
+    "learning": bench_learning.run,
+    "features": bench_features.rows,
+    "clustering": bench_clustering.rows,
+}
+
+
+def main() -> None:
+    """Run the benchmarks asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpora", type=Path, default=Path(os.environ.get("LINKSCORE_CORPORA", "corpora")))
+    parser.add_argument("--only", nargs="*", choices=BENCHMARKS, default=list(BENCHMARKS))
+    args = parser.parse_args()
+    corpus = Corpus(args.corpora)
+    print(f"input: {', '.join(corpus.names)}", flush=True)
+    rows: list[Row] = []
+    for name in args.only:
+        started = time.perf_counter()
+        rows += BENCHMARKS[name](corpus)
+        print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
+    print("", *lines(rows), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

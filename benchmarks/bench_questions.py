@@ -1,0 +1,77 @@
+"""CPU of the questions a crawler asks of its frontier: ScoreLinks against an echo, and RankBuckets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import cycle, islice
+from statistics import median
+
+from benchmarks.bare_server import ECHO
+from benchmarks.bench_ingest import await_learned
+from benchmarks.pages import Corpus, message
+from benchmarks.servers import Server, bare, create_crawl, linkscore
+from benchmarks.table import Row
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+
+LINKS, BUCKETS = 1_000, 300
+TARGET = 10.0
+ROUNDS, CALLS = 7, 20
+_PAGES = 220
+
+
+def run(corpus: Corpus) -> list[Row]:
+    """Return a row for each site and question: CPU milliseconds a call."""
+    rows = []
+    with linkscore() as ours, bare() as other:
+        for site in corpus.names:
+            crawl = create_crawl(ours, site)
+            links, buckets = _frontier(ours, crawl, corpus, site)
+            stub = pb_grpc.LinkScoringServiceStub(ours.channel)
+            scoring = pb.ScoreLinksRequest(crawl=crawl, links=links)
+            ranking = pb.RankBucketsRequest(crawl=crawl, buckets=buckets)
+            echo = other.channel.unary_unary(ECHO, pb.ScoreLinksRequest.SerializeToString, scoring.FromString)
+            mine, its = _compare(ours, partial(stub.ScoreLinks, scoring), other, partial(echo, scoring))
+            rows.append(Row(f"ScoreLinks, {len(links)} links", site, mine, "ms CPU/call", its, TARGET))
+            spent = median(_cpu_ms(ours, partial(stub.RankBuckets, ranking)) for _ in range(ROUNDS))
+            rows.append(Row(f"RankBuckets, {len(buckets)} buckets", site, spent, "ms CPU/call"))
+    return rows
+
+
+def _frontier(
+    server: Server, crawl: str, corpus: Corpus, site: str
+) -> tuple[list[pb.CandidateLink], list[str]]:
+    """Crawl a site until it is learned; return the latest links with tickets, and buckets, repeated."""
+    call = pb_grpc.LinkScoringServiceStub(server.channel).IngestPages
+    links: dict[str, bytes] = {}
+    buckets: dict[str, None] = {}
+    pages = [message(page) for page in corpus.pages(site, _PAGES)]
+    for at in range(0, len(pages), 10):
+        for result in call(pb.IngestPagesRequest(crawl=crawl, pages=pages[at : at + 10])).results:
+            found = result.links
+            buckets.update(dict.fromkeys(found.bucket_names))
+            links.update(
+                (url, found.ticket_values[i]) for url, i in zip(found.urls, found.tickets, strict=True)
+            )
+    await_learned(server, crawl)
+    newest = list(links.items())[-LINKS:]
+    return [pb.CandidateLink(url=url, ticket=ticket) for url, ticket in newest], list(
+        islice(cycle(buckets), BUCKETS)
+    )
+
+
+def _compare(
+    ours: Server, ask: Callable[[], object], other: Server, echo: Callable[[], object]
+) -> tuple[float, float]:
+    spent = [(_cpu_ms(ours, ask), _cpu_ms(other, echo)) for _ in range(ROUNDS)]
+    its = median(its for _, its in spent)
+    return median(mine / its for mine, its in spent) * its, its
+
+
+def _cpu_ms(server: Server, ask: Callable[[], object]) -> float:
+    ask()
+    before = server.cpu_s()
+    for _ in range(CALLS):
+        ask()
+    return (server.cpu_s() - before) / CALLS * 1e3

@@ -1,0 +1,101 @@
+"""Servers as child processes on loopback, and what they cost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import grpc
+
+from linkscore.v1 import crawl_service_pb2, crawl_service_pb2_grpc
+
+_OPTIONS = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20)]
+_CPU_CLOCK = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server.
+
+    Attributes
+    ----------
+    pid, address
+        Its process, and where it listens.
+    channel
+        An open channel to it.
+    start_s
+        Seconds from starting the process to the line that says it serves.
+    """
+
+    pid: int
+    address: str
+    channel: grpc.Channel
+    start_s: float
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds its process has used, all threads, user and system."""
+        return time.clock_gettime((~self.pid << 3) | _CPU_CLOCK)  # clock_getcpuclockid(3) of another process
+
+    def rss_bytes(self) -> int:
+        """Return its resident memory."""
+        fields = dict(
+            line.split(":", 1) for line in Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        )
+        return int(fields["VmRSS"].split()[0]) * 1024
+
+
+@contextmanager
+def linkscore() -> Iterator[Server]:
+    """Run linkscore, durable, on a new data folder."""
+    with TemporaryDirectory(prefix="linkscore-bench-") as data:
+        flags = [
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics-listen",
+            "",
+            "--data-dir",
+            data,
+            "--log-level",
+            "warning",
+        ]
+        with _running(["linkscore_server", "serve", *flags]) as server:
+            yield server
+
+
+@contextmanager
+def bare() -> Iterator[Server]:
+    """Run the bare server."""
+    with _running(["benchmarks.bare_server"]) as server:
+        yield server
+
+
+def create_crawl(server: Server, name: str) -> str:
+    """Create a crawl of the default policy and return its resource name."""
+    crawl = crawl_service_pb2.Crawl(name=f"crawls/{name}")
+    request = crawl_service_pb2.CreateCrawlRequest(crawl=crawl)
+    crawl_service_pb2_grpc.CrawlServiceStub(server.channel).CreateCrawl(request)
+    return f"crawls/{name}"
+
+
+@contextmanager
+def _running(module: Sequence[str]) -> Iterator[Server]:
+    started = time.perf_counter()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
+    command = [sys.executable, "-m", *module]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[-1]
+        start_s = time.perf_counter() - started
+        with grpc.insecure_channel(address, options=_OPTIONS) as channel:
+            yield Server(process.pid, address, channel, start_s)
+    finally:
+        process.terminate()
+        process.communicate()

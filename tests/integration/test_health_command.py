@@ -1,0 +1,128 @@
+"""`linkscore health` and the entry point, against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ipaddress
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from linkscore_server.app import Application
+from linkscore_server.console.health import check_health, target_of
+from linkscore_server.settings import Settings
+
+
+@asynccontextmanager
+async def running(**settings: Any) -> AsyncIterator[Settings]:
+    """A server on a free port of loopback; gives the settings that reach it."""
+    given = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory", drain_s=0.1, **settings)
+    app = Application(given)
+    await app.start()
+    try:
+        yield replace(given, listen=app.address)
+    finally:
+        await app.stop()
+
+
+async def asked(settings: Settings, server_name: str = "localhost") -> tuple[bool, str]:
+    return await asyncio.to_thread(check_health, settings, server_name=server_name, timeout_s=5.0)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A self-signed certificate of localhost and its key, as settings."""
+    folder = tmp_path_factory.mktemp("tls")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    now = datetime.datetime.now(datetime.UTC)
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    made = made.serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
+    made = made.not_valid_after(now + datetime.timedelta(days=1))
+    made = made.add_extension(x509.SubjectAlternativeName(names), critical=False)
+    (folder / "cert.pem").write_bytes(
+        made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    )
+    plain = serialization.NoEncryption()
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    (folder / "key.pem").write_bytes(key.private_bytes(*form))
+    return {"tls_cert": str(folder / "cert.pem"), "tls_key": str(folder / "key.pem")}
+
+
+async def test_a_running_server_serves() -> None:
+    async with running() as settings:
+        assert await asked(settings) == (True, "SERVING")
+
+
+async def test_a_server_that_is_gone_does_not_serve() -> None:
+    async with running() as settings:
+        pass
+    serving, answer = await asked(settings)
+    assert not serving
+    assert answer.startswith("UNAVAILABLE")
+
+
+async def test_health_needs_no_token(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret\n")
+    async with running(token_file=str(token)) as settings:
+        assert await asked(settings) == (True, "SERVING")
+
+
+async def test_the_certificate_of_the_server_is_trusted(pair: dict[str, str]) -> None:
+    async with running(**pair) as settings:
+        assert await asked(settings) == (True, "SERVING")
+        serving, _ = await asked(settings, server_name="elsewhere.example")
+        assert not serving
+
+
+async def test_the_certificate_of_the_server_is_shown_to_a_server_that_asks_for_one(
+    pair: dict[str, str],
+) -> None:
+    async with running(**pair, tls_client_ca=pair["tls_cert"]) as settings:
+        assert await asked(settings) == (True, "SERVING")
+        serving, _ = await asked(replace(settings, tls_client_ca=""))
+        assert not serving
+
+
+@pytest.mark.parametrize(
+    ("listen", "target"),
+    [
+        ("0.0.0.0:7411", "127.0.0.1:7411"),
+        ("[::]:7411", "127.0.0.1:7411"),
+        ("10.0.0.7:7411", "10.0.0.7:7411"),
+        ("unix:/run/linkscore.sock", "unix:/run/linkscore.sock"),
+    ],
+)
+def test_a_server_that_listens_everywhere_is_asked_on_loopback(listen: str, target: str) -> None:
+    assert target_of(listen) == target
+
+
+def test_the_command_exits_with_1_when_nobody_answers() -> None:
+    command = [sys.executable, "-m", "linkscore_server", "health", "--listen", "127.0.0.1:1"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "UNAVAILABLE" in done.stdout
+
+
+@pytest.mark.parametrize(("arguments", "extra"), [(["serve"], "server"), (["demo"], "lab")])
+def test_without_its_dependencies_the_command_names_the_extra(arguments: list[str], extra: str) -> None:
+    # None in sys.modules makes the import fail as if the package were not installed.
+    code = "import sys; sys.modules['click'] = None; from linkscore_server.__main__ import main; main()"
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"linkscore: needs the {extra} extra: pip install 'linkscore[{extra}]'")
+    assert "Traceback" not in done.stderr

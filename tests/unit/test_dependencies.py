@@ -1,0 +1,79 @@
+"""Every part imports what its extra declares, and every declared dependency is imported."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "clients/python/linkscore"
+PARTS = {
+    "base": [path for path in CLIENT.rglob("*.py") if "scrapy" not in path.relative_to(CLIENT).parts],
+    "scrapy": list((CLIENT / "scrapy").rglob("*.py")),
+    "server": [path for part in ("scoring", "server") for path in (ROOT / part).rglob("*.py")],
+    "lab": list((ROOT / "lab").rglob("*.py")),
+}
+OWN = {"linkscore", "linkscore_lab", "linkscore_scoring", "linkscore_server"}
+# Two distributions share the package `google`.
+GOOGLE = {"protobuf": "protobuf", "rpc": "googleapis-common-protos"}
+
+
+def imported(paths: list[Path]) -> Iterator[str]:
+    """Distributions that files import, by normalised name."""
+    homes = packages_distributions()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for name in modules(node):
+                top, _, rest = name.partition(".")
+                if top == "google":
+                    yield GOOGLE[rest.partition(".")[0]]
+                elif top not in sys.stdlib_module_names and top not in OWN:
+                    yield normal(homes[top][0])
+
+
+def modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+        return [node.module]
+    return []
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared() -> dict[str, set[str]]:
+    """Distributions that the base and each extra declare themselves."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {"base": project["dependencies"], **project["optional-dependencies"]}
+    return {
+        extra: {normal(re.match(r"[\w.-]+", line)[0]) for line in lines} - {"linkscore"}
+        for extra, lines in extras.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("part", "extras"),
+    [
+        ("base", ["base"]),
+        ("scrapy", ["base", "scrapy"]),
+        ("server", ["base", "server"]),
+        ("lab", ["base", "scrapy", "server", "lab"]),
+    ],
+)
+def test_a_part_imports_only_what_its_extras_declare(part: str, extras: list[str]) -> None:
+    allowed = set().union(*(declared()[extra] for extra in extras))
+    assert set(imported(PARTS[part])) - allowed == set()
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_declared_dependency_is_imported(part: str) -> None:
+    assert declared()[part] - set(imported(PARTS[part])) == set()
