@@ -377,7 +377,7 @@ class CrawlModel:
             [apath for apath, _, _ in known],
             [source for _, source, _ in known],
             [depth for _, _, depth in known],
-            [model.pattern_of(key, keys[row]) for row, key in zip(rows, hashes, strict=True)],
+            model.patterns_of(hashes, [keys[row] for row in rows]),
             [anchors[row] for row in rows],
         )
 
@@ -435,7 +435,7 @@ class CrawlModel:
             links.urls,
             fetch.link_keys,
             [ids[i] for i in links.apaths],
-            [model.pattern_of(h, key) for h, key in zip(fetch.link_keys, links.keys, strict=True)],
+            model.patterns_of(fetch.link_keys, links.keys),
             links.anchors,
             source=cluster,
             depth=depth + 1,

@@ -45,7 +45,9 @@ class PathNodes:
         elements, below, settled = self._elements, self._below, self._settled
         places: list[int] = []
         bag: dict[str, int] = {}
-        for parent, tag, classes, leaves in zip(trie.parents, trie.tags, trie.classes, trie.leaves, strict=True):
+        for parent, tag, classes, leaves in zip(
+            trie.parents, trie.tags, trie.classes, trie.leaves, strict=True
+        ):
             element = elements.get((tag, classes)) or self._read(tag, classes)
             above = places[parent] if parent >= 0 else _ROOT
             at = below.get((above, element)) or self._grow(above, element)

@@ -152,6 +152,11 @@ class SiteModel:
         known = self.memory.pattern(hash_)
         return self.patterns.levels(key)[-1] if known is None else known
 
+    def patterns_of(self, hashes: Sequence[int], keys: Sequence[str]) -> list[int]:
+        """Return the URL patterns of URLs by identity hash and identity, same length; see `pattern_of`."""
+        known = self.memory.patterns(hashes)
+        return [self.patterns.levels(key)[-1] if p is None else p for p, key in zip(known, keys, strict=True)]
+
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
         """Return the learning that is due now, if any and none is running; marks it as running."""
         if self.learning_since or not self.sample or not (force or self.schedule.is_due(len(self.sample))):
