@@ -12,7 +12,14 @@ from typing import Any
 import msgpack
 
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import Event, LearningFailed, LearningRequested, ModelActivated, decode, encode
+from linkscore_scoring.engine.events import (
+    Event,
+    LearningFailed,
+    LearningRequested,
+    ModelActivated,
+    decode,
+    encode,
+)
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server.metrics import Metrics
@@ -221,7 +228,12 @@ class CrawlActor:
         try:
             await self.submit(LearningFailed(job.site, job.built_from_seq))
         except (OSError, Closed) as exc:
-            _log.error("crawl %s: the failed learning of %s is not in the log: %s", self.model.config.name, job.site, exc)
+            _log.error(
+                "crawl %s: the failed learning of %s is not in the log: %s",
+                self.model.config.name,
+                job.site,
+                exc,
+            )
 
     async def _learning_over(self, site: str, started_at: int) -> Exception | None:
         """Wait for a learning to end; returns why it failed, None if it did not or ended before."""

@@ -80,8 +80,8 @@ def validate_url(
     Raises
     ------
     InvalidInput
-        As the type `error`, with `field`, the rule and the value got; reason ``REQUIRED``, ``INVALID_VALUE`` (too
-        long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or ``MALFORMED_URL``.
+        As the type `error`, with `field`, the rule and the value got; reason ``REQUIRED``, ``INVALID_VALUE``
+        (too long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or ``MALFORMED_URL``.
     """
     rule, reason = _broken_rule(url, (limits or Limits()).url_chars)
     if not rule:

@@ -77,7 +77,9 @@ def test_a_valid_url_gives_its_identity() -> None:
         ("http://[x/", "MALFORMED_URL"),
     ],
 )
-def test_what_is_no_absolute_http_url_is_refused_with_field_rule_value_and_reason(url: str, reason: str) -> None:
+def test_what_is_no_absolute_http_url_is_refused_with_field_rule_value_and_reason(
+    url: str, reason: str
+) -> None:
     with pytest.raises(InvalidLink) as caught:
         validate_url(url, "links[3].url")
     (problem,) = caught.value.problems
