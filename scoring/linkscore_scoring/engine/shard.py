@@ -8,9 +8,10 @@ from linkscore_scoring.encodings.scale import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.links import FeedbackObservation, PageObservation
-from linkscore_scoring.site.model import Fetch, SiteModel
+from linkscore_scoring.site.model import SiteModel
 
 
 class SiteShard:

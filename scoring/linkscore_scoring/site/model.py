@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.identity import ClusterIdentities
 from linkscore_scoring.site.learning import (
     LearnedSite,
@@ -22,13 +20,9 @@ from linkscore_scoring.site.learning import (
     navigation_params,
     observe_page_links,
 )
-from linkscore_scoring.site.links import (
-    UNKNOWN_APATH,
-    UNKNOWN_CLUSTER,
-    PageObservation,
-    links_of_page,
-)
+from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, PageObservation, links_of_page
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
+from linkscore_scoring.site.model_state import load_state, state_of
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.schedule import LearningSchedule
@@ -46,46 +40,6 @@ class Stage(IntEnum):
     SAMPLING = 1
     LEARNING = 2
     READY = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Fetch:
-    """One fetch, as the engine hands it over.
-
-    Attributes
-    ----------
-    seq
-        Sequence number of the event.
-    key, requested, canonical
-        Identity hashes of the final URL, of the requested one (equal without redirect), and of the canonical
-        form the page names (`key` if none).
-    requested_key
-        Identity of the requested URL.
-    features
-        Features of the page, None if no usable page came back.
-    link_keys
-        Identity hash of every link of `features`.
-    in_scope
-        Rows of the links that belong to the crawl.
-    source, apath, depth
-        Context from the ticket: hash of the linking page (0 if unknown), Apath id, clicks (None if unknown).
-    seed
-        Seed of the crawl, for the draws of the sampling plan.
-    """
-
-    seq: int
-    url: str
-    key: int
-    requested: int
-    requested_key: str
-    canonical: int
-    features: PageFeatures | None
-    link_keys: Sequence[int]
-    in_scope: Sequence[int]
-    source: int = 0
-    apath: int = UNKNOWN_APATH
-    depth: int | None = None
-    seed: int = 0
 
 
 class SiteModel:
@@ -285,24 +239,7 @@ class SiteModel:
 
     def to_state(self) -> dict[str, Any]:
         """Return the model as plain values."""
-        return {
-            "revision": self.revision,
-            "counts": [self.pages, self.failed, self.duplicates],
-            "apaths": self.apaths.to_state(),
-            "memory": self.memory.to_state(),
-            "texts": self.texts.to_state(),
-            "patterns": self.patterns.to_state(),
-            "navigation": self.navigation.to_state(),
-            "templates": self.templates.to_state() if self.templates else None,
-            "identities": asdict(self.identities),
-            "crawled": list(self.crawled.items()),
-            "sample": [page.to_state() for page in self.sample],
-            "aliases": list(self.aliases.items()),
-            "schedule": self.schedule.to_state(),
-            "plan": self.plan.to_state(),
-            "plan_urls": list(self.plan_urls.items()),
-            "learning_since": self.learning_since,
-        }
+        return state_of(self)
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the model of `to_state`.
@@ -312,24 +249,4 @@ class SiteModel:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
-            self.revision = int(state["revision"])
-            self.pages, self.failed, self.duplicates = state["counts"]
-            self.apaths.load_state(state["apaths"])
-            self.memory.load_state(state["memory"])
-            self.texts.load_state(state["texts"])
-            self.patterns = UrlPatterns.from_state(state["patterns"], _PATTERNS)
-            self.navigation = NavigationTable.from_state(
-                state["navigation"], navigation_params(self.learning)
-            )
-            self.templates = TemplateModel.from_state(state["templates"]) if state["templates"] else None
-            self.identities = ClusterIdentities(**state["identities"])
-            self.crawled = Counter(dict(state["crawled"]))
-            self.sample.extend(map(SampledPage.from_state, state["sample"]))
-            self.aliases = dict(state["aliases"])
-            self.schedule = LearningSchedule.from_state(state["schedule"])
-            self.plan = SamplingPlan.from_state(state["plan"], max_urls=20_000, max_seen=50_000)
-            self.plan_urls = dict(state["plan_urls"])
-            self.learning_since = int(state["learning_since"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"site {self.name}: missing or malformed field {exc}") from exc
+        load_state(self, state)

@@ -1,0 +1,44 @@
+"""Links of a question as the batches that policies score, one per site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.site.links import UNKNOWN_APATH, LinkBatch
+from linkscore_scoring.site.model import SiteModel
+
+hash_of = lru_cache(maxsize=1 << 18)(hash64)
+
+
+def batch_of(
+    model: SiteModel,
+    rows: Sequence[int],
+    urls: Sequence[str],
+    keys: Sequence[str],
+    tickets: Sequence[Ticket],
+    anchors: Sequence[str],
+) -> LinkBatch:
+    """Return some rows of a list of links with their context, from tickets or as the site remembers it."""
+    hashes = [hash_of(keys[row]) for row in rows]
+    known = [_context(model, key, tickets[row]) for row, key in zip(rows, hashes, strict=True)]
+    return LinkBatch(
+        [urls[row] for row in rows],
+        hashes,
+        [apath for apath, _, _ in known],
+        [source for _, source, _ in known],
+        [depth for _, _, depth in known],
+        [model.pattern_of(key, keys[row]) for row, key in zip(rows, hashes, strict=True)],
+        [anchors[row] for row in rows],
+    )
+
+
+def _context(model: SiteModel, key: int, ticket: Ticket) -> tuple[int, int, int]:
+    """Return Apath, source cluster and depth of a link: by its ticket, else remembered, else unknown."""
+    if ticket is not NO_TICKET:
+        return ticket.apath, model.cluster_of(ticket.source, default=ticket.cluster), ticket.depth
+    for source, apath in model.memory.contexts(key):
+        return apath, model.cluster_of(source), model.memory.depth(key) or 0
+    return UNKNOWN_APATH, model.cluster_of(0), model.memory.depth(key) or 0

@@ -1,0 +1,49 @@
+"""One fetch as the engine hands it to a site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.site.links import UNKNOWN_APATH
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """One fetch, as the engine hands it over.
+
+    Attributes
+    ----------
+    seq
+        Sequence number of the event.
+    key, requested, canonical
+        Identity hashes of the final URL, of the requested one (equal without redirect), and of the canonical
+        form the page names (`key` if none).
+    requested_key
+        Identity of the requested URL.
+    features
+        Features of the page, None if no usable page came back.
+    link_keys
+        Identity hash of every link of `features`.
+    in_scope
+        Rows of the links that belong to the crawl.
+    source, apath, depth
+        Context from the ticket: hash of the linking page (0 if unknown), Apath id, clicks (None if unknown).
+    seed
+        Seed of the crawl, for the draws of the sampling plan.
+    """
+
+    seq: int
+    url: str
+    key: int
+    requested: int
+    requested_key: str
+    canonical: int
+    features: PageFeatures | None
+    link_keys: Sequence[int]
+    in_scope: Sequence[int]
+    source: int = 0
+    apath: int = UNKNOWN_APATH
+    depth: int | None = None
+    seed: int = 0
