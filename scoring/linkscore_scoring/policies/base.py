@@ -147,26 +147,35 @@ def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     ]
     if unknown:
         raise InvalidParams(unknown)
-    params = policy.Params(**values)
-    problems = [*_type_problems(params), *_range_problems(params)]
+    kinds = {f.name: type(f.default) for f in fields(policy.Params)}
+    typed = {name: _typed(value, kinds[name]) for name, value in values.items()}
+    problems = [
+        FieldProblem(name, f"must be {_KINDS[kinds[name]]}, got {values[name]!r}")
+        for name, value in typed.items()
+        if value is None
+    ]
     if problems:
         raise InvalidParams(problems)
+    params = policy.Params(**typed)
+    if found := list(params.problems()):
+        raise InvalidParams(found)
     return params
 
 
-def _type_problems(params: Params) -> list[FieldProblem]:
-    return [
-        FieldProblem(f.name, f"must be a finite number, got {value!r}")
-        for f in fields(params)
-        if isinstance(value := getattr(params, f.name), float) and not np.isfinite(value)
-    ]
+_KINDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
 
 
-def _range_problems(params: Params) -> list[FieldProblem]:
-    try:
-        return list(params.problems())
-    except TypeError as exc:
-        return [FieldProblem("", f"a parameter has the wrong type: {exc}")]
+def _typed(value: Any, kind: type) -> Any:
+    """Return a value as the kind of its field's default, None if it is of another; 3.0 is a whole number."""
+    if kind not in _KINDS:
+        return value
+    if isinstance(value, bool) or kind in (bool, str):
+        return value if type(value) is kind else None
+    if not isinstance(value, int | float) or not np.isfinite(value):
+        return None
+    if kind is int and value != int(value):
+        return None
+    return kind(value)
 
 
 def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:
