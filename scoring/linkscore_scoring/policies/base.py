@@ -7,6 +7,7 @@ the log.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -137,36 +138,51 @@ def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     InvalidParams
         Naming every unknown field and every field out of range.
     """
-    known = {f.name for f in fields(policy.Params)}
-    unknown = [
-        FieldProblem(
-            name, f"{policy.name} has no such parameter (it has: {', '.join(sorted(known)) or 'none'})"
-        )
-        for name in values
-        if name not in known
-    ]
-    if unknown:
-        raise InvalidParams(unknown)
-    params = policy.Params(**values)
-    problems = [*_type_problems(params), *_range_problems(params)]
+    known = {f.name: f.default for f in fields(policy.Params)}
+    given, problems = {}, list[FieldProblem]()
+    for name, value in values.items():
+        try:
+            given[name] = _like(known[name], value)
+        except KeyError:
+            has = ", ".join(sorted(known)) or "none"
+            problems.append(FieldProblem(name, f"{policy.name} has no such parameter (it has: {has})"))
+        except ValueError as exc:
+            problems.append(FieldProblem(name, str(exc)))
+    params = policy.Params(**given)
+    broken = _broken_rules(params)
+    problems += [problem for problem in broken if problem.field in given] if problems else broken
     if problems:
         raise InvalidParams(problems)
     return params
 
 
-def _type_problems(params: Params) -> list[FieldProblem]:
-    return [
-        FieldProblem(f.name, f"must be a finite number, got {value!r}")
-        for f in fields(params)
-        if isinstance(value := getattr(params, f.name), float) and not np.isfinite(value)
-    ]
-
-
-def _range_problems(params: Params) -> list[FieldProblem]:
+def _broken_rules(params: Params) -> list[FieldProblem]:
     try:
         return list(params.problems())
     except TypeError as exc:
         return [FieldProblem("", f"a parameter has the wrong type: {exc}")]
+
+
+def _like(default: Any, value: Any) -> Any:
+    """Return a value in the type of the parameter's default: numbers of a Struct are all floats."""
+    kind = type(default)
+    if (
+        default is None
+        or (kind is bool and isinstance(value, bool))
+        or (kind is str and isinstance(value, str))
+    ):
+        return value
+    if kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise ValueError(f"must be a finite number, got {value!r}")
+        if kind is float:
+            return float(value)
+        if value == int(value):
+            return int(value)
+    words = {bool: "true or false", str: "text", int: "a whole number", float: "a number"}
+    if kind not in words:
+        return value
+    raise ValueError(f"must be {words[kind]}, got {value!r:.100}")
 
 
 def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:
