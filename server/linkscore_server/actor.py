@@ -209,7 +209,7 @@ class CrawlActor:
         task.add_done_callback(lambda _: self._learning.pop(key, None))
 
     async def _run(self, job: LearningJob) -> Exception | None:
-        """Learn and activate; returns why that failed. Failure is an event too: the site may then learn again."""
+        """Learn and activate, or say why not. Failure is an event too: the site may then learn again."""
         started = time.perf_counter()
         try:
             learned, event = await _run_in(self._learner, _run_job, job)

@@ -65,7 +65,7 @@ class ModelActivated:
 
 @dataclass(frozen=True, slots=True)
 class LearningFailed:
-    """The learning of a site that started at event `built_from_seq` came to nothing: the next one may start."""
+    """The learning of a site that started at event `built_from_seq` came to nothing: another may start."""
 
     site: str
     built_from_seq: int
