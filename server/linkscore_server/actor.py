@@ -11,8 +11,10 @@ from typing import Any
 
 import msgpack
 
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
+    ConfigChanged,
     Event,
     LearningFailed,
     LearningRequested,
@@ -21,6 +23,7 @@ from linkscore_scoring.engine.events import (
     encode,
 )
 from linkscore_scoring.errors import LinkscoreError
+from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server.metrics import Metrics
 from linkscore_server.storage.base import CrawlLog, Snapshot
@@ -71,14 +74,20 @@ class CrawlActor:
         ------
         CorruptState
             If the log is damaged, naming file and offset, or the snapshot is not one of this version.
+        NotFound
+            If a policy the crawl was set up with is not registered any more: what it learned would be lost.
         """
         snapshot = self._log.snapshot() if with_snapshot else None
         if snapshot is not None:
             self.model.load_state(msgpack.unpackb(snapshot.state, strict_map_key=False))
             self._snapshot_seq = snapshot.seq
+            _find_policies(self.model.config)
         replayed = 0
         for seq, raw in self._log.read(self.model.seq):
-            self._apply(seq, decode(raw), None)
+            event = decode(raw)
+            if isinstance(event, ConfigChanged):
+                _find_policies(CrawlConfig.from_state(event.config))
+            self._apply(seq, event, None)
             replayed += 1
         self.model.jobs = []
         return replayed
@@ -209,7 +218,7 @@ class CrawlActor:
         task.add_done_callback(lambda _: self._learning.pop(key, None))
 
     async def _run(self, job: LearningJob) -> Exception | None:
-        """Learn and activate, or say why not. Failure is an event too: the site may then learn again."""
+        """Learn and activate; returns why that failed. Failure is an event too: the site may learn again."""
         started = time.perf_counter()
         try:
             learned, event = await _run_in(self._learner, _run_job, job)
@@ -257,6 +266,11 @@ class CrawlActor:
             _log.exception("snapshot of %s failed; a restart replays more of the log", self.model.config.name)
             return
         self._metrics.snapshot_seconds.observe(time.perf_counter() - started)
+
+
+def _find_policies(config: CrawlConfig) -> None:
+    for choice in (config.policy, *config.extra_policies):
+        policy_class(choice.name)
 
 
 def _run_in(executor: Executor, call: Callable[..., Any], *args: Any) -> Awaitable[Any]:

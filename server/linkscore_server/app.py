@@ -35,12 +35,13 @@ from linkscore_server.registry import CrawlRegistry
 from linkscore_server.services.crawls import CrawlService
 from linkscore_server.services.scoring import LinkScoringService
 from linkscore_server.services.sites import SiteModelService
-from linkscore_server.settings import Settings
+from linkscore_server.settings import Settings, first_line
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.memory import MemoryStore
 
 _log = logging.getLogger(__name__)
+_LAST_WORDS_S = 0.2
 _SERVICES = (
     link_scoring_service_pb2.DESCRIPTOR.services_by_name["LinkScoringService"].full_name,
     crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"].full_name,
@@ -94,13 +95,13 @@ class Application:
         """
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         port = _bind(self._server, self.settings)
-        if port:
+        if not self.settings.listen.startswith("unix:"):
             self.address = f"{self.settings.listen.rpartition(':')[0]}:{port}"
         if self.settings.metrics_listen:
             host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
             self.metrics.registry.register(Census(self.registry, self.settings))
             self._metrics_server, _ = start_http_server(
-                int(metrics_port), host, registry=self.metrics.registry
+                int(metrics_port), host.strip("[]"), registry=self.metrics.registry
             )
             self.metrics_port = self._metrics_server.server_port
         await self._server.start()
@@ -118,7 +119,13 @@ class Application:
     async def stop(self) -> None:
         """Say NOT_SERVING, let calls in flight finish, write snapshots, release the store."""
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
-        await self._server.stop(self.settings.drain_s)
+        draining = asyncio.create_task(self._server.stop(self.settings.drain_s))
+        self._scoring.drain()
+        idle = asyncio.create_task(self._guard.idle())
+        await asyncio.wait([draining, idle], return_when=asyncio.FIRST_COMPLETED)
+        idle.cancel()
+        await self._server.stop(_LAST_WORDS_S)  # watchers of health would stay for ever
+        await draining
         self._ready = False
         await self.registry.close()
         if self._metrics_server is not None:
@@ -129,14 +136,15 @@ class Application:
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s = self.settings
-        token = Path(s.token_file).read_text().splitlines()[0].strip() if s.token_file else ""
-        guard = CallInterceptor(self.metrics, token=token, is_ready=lambda: self._ready)
-        server = grpc.aio.server(interceptors=[guard], options=_options(s))
+        token = first_line(Path(s.token_file)) if s.token_file else ""
+        self._guard = CallInterceptor(self.metrics, token=token, is_ready=lambda: self._ready)
+        server = grpc.aio.server(interceptors=[self._guard], options=_options(s))
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
-        scoring = LinkScoringService(self.registry, Front(limits, clock), s, self.metrics, clock)
-        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(scoring, server)
+        front = Front(limits, clock)
+        self._scoring = LinkScoringService(self.registry, front, s, self.metrics, clock)
+        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self._scoring, server)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
         site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
             SiteModelService(self.registry), server

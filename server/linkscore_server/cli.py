@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, load
 
 _Command = Callable[..., None]
@@ -42,10 +42,15 @@ def _settings_options(command: _Command) -> _Command:
 def serve(config: Path | None, **flags: Any) -> None:
     """Run the server."""
     settings = _load(config, flags)
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its C core would write plain lines between the JSON
     from linkscore_server import app, logs  # grpc and numpy only when a server is wanted
 
     logs.set_up(settings.log_level)
-    asyncio.run(app.run(settings))
+    try:
+        asyncio.run(app.run(settings))
+    except (LinkscoreError, OSError, RuntimeError, ValueError) as exc:
+        logs.log_failed_start(exc)
+        sys.exit(1)
 
 
 @main.command("check-config")

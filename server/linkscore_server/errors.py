@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Sequence
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
@@ -11,15 +12,21 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from linkscore_scoring.errors import (
     CorruptState,
+    FieldProblem,
     InvalidInput,
     LimitExceeded,
     LinkscoreError,
     NotFound,
     NotLearned,
 )
+from linkscore_server.actor import Closed
 from linkscore_server.registry import CrawlExists, CrawlNotFound
 
 DOMAIN = "linkscore"
+# An error travels in trailers, of which gRPC takes 8 KB: the message twice, the details in base64.
+_MESSAGE_CHARS = 300
+_FIELD_CHARS = 200
+_VIOLATION_BYTES = 2_000
 _log = logging.getLogger(__name__)
 
 
@@ -41,6 +48,7 @@ _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
+    (Closed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
 )
@@ -52,25 +60,46 @@ def status_of(error: Exception) -> status_pb2.Status:
     for kind, code, reason in _TABLE:
         if isinstance(error, kind):
             return _status(code, str(error), getattr(error, "reason", reason), error)
+    return _status(code_pb2.INTERNAL, logged(error), "INTERNAL", error)
+
+
+def logged(error: Exception) -> str:
+    """Log an exception nobody expected; return what the client is told: a request id."""
     request_id = secrets.token_hex(8)
     _log.error("request %s failed", request_id, exc_info=error)
-    return _status(code_pb2.INTERNAL, f"internal error, request id {request_id}", "INTERNAL", error)
+    return f"internal error, request id {request_id}"
 
 
 def _status(code: int, message: str, reason: str, error: Exception) -> status_pb2.Status:
-    status = status_pb2.Status(code=code, message=message)
+    status = status_pb2.Status(code=code, message=_cut(message, _MESSAGE_CHARS))
     status.details.append(_packed(error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)))
     if isinstance(error, InvalidInput):
-        violations = [
-            error_details_pb2.BadRequest.FieldViolation(field=p.field, description=p.rule, reason=p.reason)
-            for p in error.problems
-        ]
-        status.details.append(_packed(error_details_pb2.BadRequest(field_violations=violations)))
+        status.details.append(_packed(_bad_request(error.problems)))
     if code in _RETRY_S:
-        status.details.append(
-            _packed(error_details_pb2.RetryInfo(retry_delay=Duration(seconds=_RETRY_S[code])))
-        )
+        retry = error_details_pb2.RetryInfo(retry_delay=Duration(seconds=_RETRY_S[code]))
+        status.details.append(_packed(retry))
     return status
+
+
+def _bad_request(problems: Sequence[FieldProblem]) -> error_details_pb2.BadRequest:
+    """Return the fields that are wrong, as many as fit."""
+    request, room = error_details_pb2.BadRequest(), _VIOLATION_BYTES
+    for left, problem in zip(range(len(problems), 0, -1), problems, strict=True):
+        violation = error_details_pb2.BadRequest.FieldViolation(
+            field=_cut(problem.field, _FIELD_CHARS),
+            description=_cut(problem.rule, _MESSAGE_CHARS),
+            reason=problem.reason,
+        )
+        room -= violation.ByteSize()
+        if room < 0:
+            request.field_violations.add(description=f"and {left} more", reason=problem.reason)
+            break
+        request.field_violations.append(violation)
+    return request
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[:chars]}..."
 
 
 def _packed(message: object) -> AnyMessage:

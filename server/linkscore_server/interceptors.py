@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import grpc
@@ -36,6 +38,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._metrics = metrics
         self._expected = f"Bearer {token}" if token else ""
         self._is_ready = is_ready
+        self._in_flight = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def idle(self) -> None:
+        """Wait until no call of linkscore's own services is in flight."""
+        await self._idle.wait()
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[_Handler]], details: Any
@@ -48,9 +57,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         allowed = not self._expected or hmac.compare_digest(str(given).encode(), self._expected.encode())
         method = details.method.removeprefix(_OURS)
         if handler.response_streaming:
-            stream = self._stream(handler.stream_stream, method, allowed)
+            streamed = self._stream(handler.stream_stream, method, allowed)
             return grpc.stream_stream_rpc_method_handler(
-                stream, handler.request_deserializer, handler.response_serializer
+                streamed, handler.request_deserializer, handler.response_serializer
             )
         unary = self._unary(handler.unary_unary, method, allowed)
         return grpc.unary_unary_rpc_method_handler(
@@ -61,7 +70,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self, call: Callable[..., Awaitable[Any]], method: str, allowed: bool
     ) -> Callable[..., Awaitable[Any]]:
         async def answer(request: Any, context: Any) -> Any:
-            started = time.perf_counter()
+            started = self._begin()
             code = grpc.StatusCode.CANCELLED
             try:
                 self._check(allowed)
@@ -71,25 +80,26 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             except Exception as exc:
                 code = await self._abort(context, exc)
             finally:
-                self._observe(method, code, started)
+                self._end(method, code, started)
 
         return answer
 
     def _stream(
-        self, call: Callable[..., AsyncIterator[Any]], method: str, allowed: bool
+        self, call: Callable[..., AsyncGenerator[Any, None]], method: str, allowed: bool
     ) -> Callable[..., AsyncIterator[Any]]:
         async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
-            started = time.perf_counter()
+            started = self._begin()
             code = grpc.StatusCode.CANCELLED
             try:
                 self._check(allowed)
-                async for response in call(requests, context):
-                    yield response
+                async with aclosing(call(requests, context)) as responses:
+                    async for response in responses:
+                        yield response
                 code = grpc.StatusCode.OK
             except Exception as exc:
                 code = await self._abort(context, exc)
             finally:
-                self._observe(method, code, started)
+                self._end(method, code, started)
 
         return answer
 
@@ -110,5 +120,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         code: grpc.StatusCode = status.code
         return code
 
-    def _observe(self, method: str, code: grpc.StatusCode, started: float) -> None:
+    def _begin(self) -> float:
+        self._in_flight += 1
+        self._idle.clear()
+        return time.perf_counter()
+
+    def _end(self, method: str, code: grpc.StatusCode, started: float) -> None:
+        self._in_flight -= 1
+        if not self._in_flight:
+            self._idle.set()
         self._metrics.rpc_seconds.labels(method, code.name).observe(time.perf_counter() - started)

@@ -30,3 +30,8 @@ def set_up(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+
+
+def log_failed_start(error: Exception) -> None:
+    """Say why the server does not start or went down, in one record."""
+    logging.getLogger(__name__).critical("the server stops: %s", error, exc_info=error)

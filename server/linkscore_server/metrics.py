@@ -26,7 +26,7 @@ class Metrics:
         )
         self.pages = Counter(
             "linkscore_pages",
-            "Pages taken in, by outcome: ok, failed, duplicate, invalid",
+            "Pages taken in, by outcome: ok, failed, duplicate, invalid, fault",
             ["outcome"],
             registry=r,
         )

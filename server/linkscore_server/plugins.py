@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from importlib.metadata import entry_points
 
@@ -20,8 +21,8 @@ def external_policies() -> list[type[Policy]]:
         except Exception:
             _log.exception("policy %s of %s cannot be loaded", entry.name, entry.dist and entry.dist.name)
             continue
-        if isinstance(policy, type) and issubclass(policy, Policy):
+        if isinstance(policy, type) and issubclass(policy, Policy) and not inspect.isabstract(policy):
             found.append(policy)
         else:
-            _log.error("entry point %s: %r is not a Policy class", entry.name, policy)
+            _log.error("entry point %s: %r is not a Policy class that can be used", entry.name, policy)
     return found

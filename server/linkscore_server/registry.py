@@ -73,7 +73,8 @@ class CrawlRegistry:
                 actor = await self._off_loop(self._recovered, name)
             except Exception as exc:
                 self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError | OSError) else repr(exc)
-                _log.exception("crawl %s is damaged and stays closed: %s", name, exc)
+                unexpected = None if isinstance(exc, LinkscoreError) else exc
+                _log.error("crawl %s is damaged and stays closed: %s", name, exc, exc_info=unexpected)
                 continue
             if actor is None:
                 continue
@@ -215,7 +216,6 @@ class CrawlRegistry:
             actor.release()
             self._store.delete(name)
             return None
-        _check_policies(actor.model.config)
         _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
         return actor
 

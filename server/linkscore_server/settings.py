@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -41,6 +42,9 @@ class Settings:
     max_buckets_per_call: int = _setting(100_000, "buckets in one RankBuckets call")
     max_feedback_per_call: int = _setting(5_000, "events in one ReportFeedback call")
     max_crawls: int = _setting(100, "crawls of one server")
+    max_items_in_work: int = _setting(
+        20_000, "pages and feedback events of all calls waiting for an answer; more are told to come back"
+    )
     site_links: int = _setting(200_000, "links remembered per site")
     site_blocks: int = _setting(500_000, "text block hashes remembered per site")
     site_apaths: int = _setting(20_000, "distinct tag paths remembered per site")
@@ -60,9 +64,9 @@ class Settings:
     def problems(self) -> list[FieldProblem]:
         """Return one problem for each field that cannot work."""
         found = [
-            FieldProblem(f.name, f"must be > 0, got {value}")
+            FieldProblem(f.name, f"must be > 0 and finite, got {value}")
             for f in fields(self)
-            if f.type in ("int", "float") and (value := getattr(self, f.name)) <= 0
+            if f.type in ("int", "float") and not 0 < (value := getattr(self, f.name)) < math.inf
         ]
         if bool(self.tls_cert) != bool(self.tls_key):
             found.append(FieldProblem("tls_cert", "tls_cert and tls_key must be set together"))
@@ -76,11 +80,10 @@ class Settings:
             found.append(
                 FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}")
             )
-        found += [
-            FieldProblem(name, problem)
-            for name in ("listen", "metrics_listen")
-            if (problem := _address_problem(getattr(self, name))) is not None
-        ]
+        if self.token_file and Path(self.token_file).is_file() and not first_line(Path(self.token_file)):
+            found.append(FieldProblem("token_file", f"has no token in its first line: {self.token_file}"))
+        found += _address_problems("listen", self.listen, unix=True)
+        found += _address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)
         return found
 
 
@@ -140,10 +143,16 @@ def _typed(raw: Mapping[str, Any], problems: list[FieldProblem]) -> dict[str, An
     return values
 
 
-def _address_problem(address: str) -> str | None:
-    if not address or address.startswith("unix:"):
-        return None
+def first_line(file: Path) -> str:
+    """Return the first line of a file without white space around it; empty for an empty file."""
+    return file.read_text().partition("\n")[0].strip()
+
+
+def _address_problems(name: str, address: str, *, unix: bool) -> list[FieldProblem]:
+    if unix and address.startswith("unix:") and address != "unix:":
+        return []
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65_535:
-        return f"must be host:port or unix:PATH, got {address!r}"
-    return None
+    if host and port.isdecimal() and int(port) <= 65_535:
+        return []
+    forms = "host:port or unix:PATH" if unix else "host:port"
+    return [FieldProblem(name, f"must be {forms}, got {address!r}")]

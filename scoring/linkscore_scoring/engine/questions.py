@@ -251,7 +251,7 @@ class CrawlQuestions:
             links.urls,
             fetch.link_keys,
             [ids[i] for i in links.apaths],
-            [model.pattern_of(h, key) for h, key in zip(fetch.link_keys, links.keys, strict=True)],
+            model.patterns_of(fetch.link_keys, links.keys),
             links.anchors,
             source=cluster,
             depth=depth + 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -105,6 +106,11 @@ class SiteModel:
         """Return the URL pattern of a URL: the one it had when it was first seen, else the one it has now."""
         known = self.memory.pattern(hash_)
         return self.patterns.levels(key)[-1] if known is None else known
+
+    def patterns_of(self, hashes: Sequence[int], keys: Sequence[str]) -> list[int]:
+        """Return the URL patterns of URLs by identity hash and identity, same length; see `pattern_of`."""
+        known = self.memory.patterns(hashes)
+        return [self.patterns.levels(key)[-1] if p is None else p for p, key in zip(known, keys, strict=True)]
 
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
         """Return the learning that is due now, if any and none is running; marks it as running."""

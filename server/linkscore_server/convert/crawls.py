@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from linkscore.v1 import crawl_service_pb2
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.site.config import MAX_SAMPLE, LearningConfig
 from linkscore_server.convert.names import crawl_name, parse_crawl
 from linkscore_server.convert.policies import choice_of, spec_of
@@ -38,23 +39,28 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
     InvalidInput
         With the path of every bad field.
     """
-    if len(crawl.extra_policies) > MAX_EXTRA_POLICIES:
-        rule = f"must have at most {MAX_EXTRA_POLICIES} entries, got {len(crawl.extra_policies)}"
-        raise InvalidInput(rule, field="crawl.extra_policies", reason="TOO_MANY_ITEMS")
-    return CrawlConfig(
-        name=parse_crawl(crawl.name, "crawl.name"),
-        policy=choice_of(crawl.policy, "crawl.policy") or PolicyChoice(),
-        extra_policies=extra_policies(crawl),
-        scope=_known(_SCOPES, crawl.scope, "crawl.scope"),
-        learning=_learning(crawl.learning),
-        observe_only=crawl.observe_only,
-        seed=crawl.seed,
-        create_time_s=now_s,
-    )
+    fields: dict[str, Callable[[], Any]] = {
+        "name": lambda: parse_crawl(crawl.name, "crawl.name"),
+        "policy": lambda: choice_of(crawl.policy, "crawl.policy") or PolicyChoice(),
+        "extra_policies": lambda: extra_policies(crawl),
+        "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
+        "learning": lambda: _learning(crawl.learning),
+    }
+    values = _all_of(fields)
+    return CrawlConfig(observe_only=crawl.observe_only, seed=crawl.seed, create_time_s=now_s, **values)
 
 
 def extra_policies(crawl: crawl_service_pb2.Crawl) -> tuple[PolicyChoice, ...]:
-    """Return the policies kept learning beside the served one."""
+    """Return the policies kept learning beside the served one.
+
+    Raises
+    ------
+    InvalidInput
+        If there are too many, or one is empty or has bad parameters.
+    """
+    if len(crawl.extra_policies) > MAX_EXTRA_POLICIES:
+        rule = f"must have at most {MAX_EXTRA_POLICIES} entries, got {len(crawl.extra_policies)}"
+        raise InvalidInput(rule, field="crawl.extra_policies", reason="TOO_MANY_ITEMS")
     chosen = [choice_of(spec, f"crawl.extra_policies[{i}]") for i, spec in enumerate(crawl.extra_policies)]
     for i, choice in enumerate(chosen):
         if choice is None:
@@ -89,12 +95,28 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
 
 def _learning(message: crawl_service_pb2.LearningConfig) -> LearningConfig:
     sample = message.sample_pages if message.HasField("sample_pages") else 200
-    return LearningConfig(
+    learning = LearningConfig(
         clusterer=_known(_CLUSTERERS, message.clusterer, "crawl.learning.clusterer"),
         sample_pages=sample,
         max_sample_pages=message.max_sample_pages if message.HasField("max_sample_pages") else MAX_SAMPLE,
         paper=message.paper,
     )
+    if problems := learning.problems("crawl.learning"):
+        raise InvalidInput(problems)
+    return learning
+
+
+def _all_of(fields: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Return the value of each field, or raise one error that has the problems of all."""
+    values, problems = {}, list[FieldProblem]()
+    for name, value in fields.items():
+        try:
+            values[name] = value()
+        except InvalidInput as exc:
+            problems += exc.problems
+    if problems:
+        raise InvalidInput(problems)
+    return values
 
 
 def _known(table: dict[int, _T], number: int, field: str) -> _T:

@@ -44,6 +44,8 @@ class Front:
         """
         requested = validate_url(page.url, "url", limits=self.limits, error=InvalidPage)
         final = page.final_url or page.url
+        if page.final_url:
+            validate_url(final, "final_url", limits=self.limits, error=InvalidPage)
         _check_sizes(page)
         features = self._features(page, final) if _usable(page) else None
         return PageFetched(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +44,8 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
     async def UpdateCrawl(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
         """Change a crawl."""
         crawl = request.crawl
-        actor = self._registry.get(parse_crawl(crawl.name, "crawl.name"))
+        name = parse_crawl(crawl.name, "crawl.name")
+        actor = self._registry.get(name)
         changes: dict[str, Any] = {}
         for path in _paths(request):
             if path == "policy":
@@ -58,7 +58,7 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
             else:
                 changes["observe_only"] = crawl.observe_only
         if changes:
-            actor = await self._registry.change(dataclasses.replace(actor.model.config, **changes))
+            actor = await self._registry.change(name, **changes)
         return pb.UpdateCrawlResponse(crawl=crawl_message(actor.model))
 
     async def DeleteCrawl(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
@@ -20,10 +20,14 @@ from linkscore_server.convert import results
 from linkscore_server.convert.names import parse_crawl, site_name
 from linkscore_server.convert.pages import MAX_EVENT_ID_BYTES, Front, seconds_of
 from linkscore_server.convert.policies import choice_of
+from linkscore_server.errors import NotServing, logged
 from linkscore_server.metrics import Metrics
 from linkscore_server.registry import CrawlRegistry
+from linkscore_server.services.work import Work
 from linkscore_server.settings import Settings
 
+_T = TypeVar("_T")
+_Answers = asyncio.Queue[tuple[int, str, asyncio.Task[pb.PageResult]] | None]
 _MAX_EXPLAINED = 100
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
@@ -48,32 +52,45 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._settings = settings
         self._metrics = metrics
         self._clock = clock
+        self._work = Work(settings.max_items_in_work)
+        self._streams: set[asyncio.Task[None]] = set()
+
+    def drain(self) -> None:
+        """End open streams once the pages they sent so far are answered."""
+        for feeding in list(self._streams):
+            feeding.cancel()
 
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
         actor, choice, encode = self._asked(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
-        waiting = []
-        for page in request.pages:
-            waiting.append(asyncio.ensure_future(self._ingest(actor, page, choice, encode)))
-            await asyncio.sleep(0)
-        found = await asyncio.gather(*waiting)
+        with self._work.admitted(len(request.pages)):
+            waiting = []
+            for page in request.pages:
+                waiting.append(_watched(asyncio.create_task(self._ingest(actor, page, choice, encode))))
+                await asyncio.sleep(0)
+            found = await asyncio.gather(*waiting)
         return pb.IngestPagesResponse(results=found, policy=_policy_name(actor, choice))
 
     async def StreamPages(
         self, requests: AsyncIterator[pb.StreamPagesRequest], context: Any
     ) -> AsyncIterator[pb.StreamPagesResponse]:
         """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
-        window: asyncio.Queue[tuple[int, str, asyncio.Future[pb.PageResult]] | None] = asyncio.Queue(
-            self._settings.stream_window
-        )
-        feeding = asyncio.create_task(self._feed(requests, window))
+        answers: _Answers = asyncio.Queue()
+        room = asyncio.Semaphore(self._settings.stream_window)
+        feeding = _watched(asyncio.create_task(self._feed(requests, answers, room)))
+        self._streams.add(feeding)
         try:
-            while (item := await window.get()) is not None:
+            while (item := await answers.get()) is not None:
                 request_id, policy, result = item
                 yield pb.StreamPagesResponse(request_id=request_id, result=await result, policy=policy)
-            await feeding
+                room.release()
+            await asyncio.wait([feeding])
+            if feeding.cancelled():
+                raise NotServing("the server drains, open the stream again")
+            feeding.result()
         finally:
+            self._streams.discard(feeding)
             feeding.cancel()
 
     async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
@@ -100,7 +117,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             results.link_scores(scored) if not bad else results.spread(scored, rows, len(request.links), bad)
         )
         return pb.ScoreLinksResponse(
-            links=links, policy=policy, stage=results.wire_stage(scored.stage), event_seq=actor.model.seq
+            links=links,
+            policy=policy,
+            stage=results.wire_stage(scored.stage if rows else 0),
+            event_seq=actor.model.seq,
         )
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
@@ -121,8 +141,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Take in what extraction found."""
         actor = self._actor(request.crawl)
         _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
-        waiting = [asyncio.ensure_future(self._feedback(actor, item)) for item in request.feedback]
-        return pb.ReportFeedbackResponse(statuses=await asyncio.gather(*waiting))
+        with self._work.admitted(len(request.feedback)):
+            waiting = [_watched(asyncio.create_task(self._feedback(actor, f))) for f in request.feedback]
+            return pb.ReportFeedbackResponse(statuses=await asyncio.gather(*waiting))
 
     async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
         """Say why links have their scores."""
@@ -158,6 +179,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         except InvalidInput as exc:
             self._metrics.pages.labels("invalid").inc()
             return pb.PageResult(status=results.invalid(exc))
+        except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
+            self._metrics.pages.labels("fault").inc()
+            return pb.PageResult(status=results.invalid(InvalidInput(logged(exc), reason="INTERNAL")))
         outcome: PageOutcome = await actor.submit(event)
         if choice is not None:
             outcome.policy, outcome.links = choice.name, actor.model.score_page(event, choice)
@@ -174,17 +198,21 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._metrics.links_scored.labels(outcome.policy).inc(len(outcome.links.scores))
         self._metrics.novel_chars.inc(seen.novel_chars if seen else 0)
 
-    async def _feed(self, requests: AsyncIterator[pb.StreamPagesRequest], window: asyncio.Queue[Any]) -> None:
+    async def _feed(
+        self, requests: AsyncIterator[pb.StreamPagesRequest], answers: _Answers, room: asyncio.Semaphore
+    ) -> None:
+        """Start a page for every message there is room for; None ends the answers."""
         first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
         try:
             async for request in requests:
                 first = first or self._asked(request)
                 if request.crawl and self._actor(request.crawl) is not first[0]:
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
-                result = asyncio.ensure_future(self._ingest(first[0], request.page, *first[1:]))
-                await window.put((request.request_id, _policy_name(first[0], first[1]), result))
+                await room.acquire()
+                result = _watched(asyncio.create_task(self._ingest(first[0], request.page, *first[1:])))
+                answers.put_nowait((request.request_id, _policy_name(first[0], first[1]), result))
         finally:
-            await window.put(None)
+            answers.put_nowait(None)
 
     def _classify(self, actor: CrawlActor, page: common_pb2.Page) -> pb.PageClassification:
         try:
@@ -230,6 +258,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         return FeedbackGiven(
             item.event_id, site or actor.model.site_of(item.url), key, ticket, _reward(item), now_s
         )
+
+
+def _watched(task: asyncio.Task[_T]) -> asyncio.Task[_T]:
+    """Return the task, whose failure is nobody's concern once the call it belongs to is gone."""
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
 
 
 def _result(actor: CrawlActor, event: PageFetched, outcome: PageOutcome) -> pb.PageResult:

@@ -8,7 +8,6 @@ import numpy as np
 
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2_grpc as pb_grpc
-from linkscore_scoring.engine.events import LearningRequested
 from linkscore_scoring.errors import InvalidInput, NotLearned
 from linkscore_scoring.site.hits import hits
 from linkscore_scoring.site.model import SiteModel
@@ -67,9 +66,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         actor, site = self._found(request.name)
         if not site.sample:
             raise NotLearned(f"site {site.name!r}: no page to learn from yet")
-        revision = site.revision
-        await actor.submit(LearningRequested(site.name))
-        await actor.learned(site.name, revision + 1)
+        await actor.learn(site.name)
         return pb.LearnSiteResponse(site=_site(actor, site))
 
     async def GetSamplePlan(self, request: pb.GetSamplePlanRequest, context: Any) -> pb.GetSamplePlanResponse:

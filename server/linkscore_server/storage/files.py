@@ -139,11 +139,15 @@ class FileLog(CrawlLog):
     def _start_segment(self) -> None:
         self.close()
         path = self._folder / f"{self.last_seq + 1:020d}.log"
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        _write_all(self._fd, SEGMENT_HEADER)
-        os.fdatasync(self._fd)
-        _sync_folder(self._folder)
-        self._size = len(SEGMENT_HEADER)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            _write_all(fd, SEGMENT_HEADER)
+            os.fdatasync(fd)
+            _sync_folder(self._folder)
+        except OSError:
+            os.close(fd)  # the next append begins the segment anew
+            raise
+        self._fd, self._size = fd, len(SEGMENT_HEADER)
 
     def _take_back(self) -> None:
         """Cut the segment to what is known to be sound and go on writing there."""

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from linkscore.v1 import (
+    crawl_service_pb2 as crawl_pb,
+)
+from linkscore.v1 import (
+    link_scoring_service_pb2 as pb,
+)
+from linkscore.v1 import (
+    site_model_service_pb2 as site_pb,
+)
+from server_process import Stubs, serving, stubs
+from small_site import HOST, page
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    given = request.config.getoption("--target")
+    if given:
+        yield given
+        return
+    with serving(tmp_path_factory.mktemp("contract"), "--max-crawls", "1000") as server:
+        yield server.target
+
+
+@pytest.fixture(scope="session")
+def server(target: str) -> Iterator[Stubs]:
+    with stubs(target) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def new_crawl(server: Stubs) -> Iterator[Callable[..., str]]:
+    """Make crawls and delete them when all tests are through."""
+    made: list[str] = []
+
+    def make(**config: Any) -> str:
+        name = f"crawls/contract-{next(_numbers)}"
+        server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name=name, **config)))
+        made.append(name)
+        return name
+
+    yield make
+    for name in made:
+        server.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name=name))
+
+
+@pytest.fixture
+def crawl(new_crawl: Callable[..., str]) -> str:
+    return new_crawl()
+
+
+@pytest.fixture(scope="session")
+def learned(server: Stubs, new_crawl: Callable[..., str]) -> str:
+    """A crawl whose only site is learned; tests that use it change nothing."""
+    name = new_crawl(learning=crawl_pb.LearningConfig(sample_pages=2_000))
+    server.links.IngestPages(pb.IngestPagesRequest(crawl=name, pages=[page(n) for n in range(60)]))
+    server.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{name}/sites/{HOST}"))
+    return name

@@ -1,0 +1,170 @@
+"""A real server in a process of its own, for black-box tests."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from linkscore.v1 import (
+    crawl_service_pb2_grpc,
+    link_scoring_service_pb2_grpc,
+    site_model_service_pb2_grpc,
+)
+
+PATIENCE_S = 60.0
+
+
+class ServerProcess:
+    """`linkscore serve` on a free port; output goes to `folder`."""
+
+    def __init__(
+        self, folder: Path, *flags: str, before_exec: Callable[[], None] | None = None, **environment: str
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.log = folder / "server.log"
+        command = [sys.executable, "-m", "linkscore_server", "serve", "--listen", "127.0.0.1:0"]
+        command += ["--data-dir", str(folder / "data"), "--metrics-listen", "", *flags]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=clean | environment,
+                preexec_fn=before_exec,
+            )
+        self.target = self._address()
+
+    def _address(self) -> str:
+        """Wait for the line that says where the server listens."""
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+        said, until = b"", time.monotonic() + PATIENCE_S
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while time.monotonic() < until:
+                selector.select(timeout=1.0)
+                piece = self.process.stdout.read()
+                said += piece or b""
+                found = re.search(rb"linkscore serving on (\S+)\n", said)
+                if found:
+                    return found[1].decode()
+                if piece == b"":
+                    break
+        self.kill()
+        raise AssertionError(f"the server did not start: {self.log.read_text()[-3000:]}")
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the log, one record a line."""
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def terminate(self) -> int:
+        """Send SIGTERM and return the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self._ended()
+
+    def kill(self) -> int:
+        """Send SIGKILL and return the exit code."""
+        self.process.kill()
+        return self._ended()
+
+    def stop(self) -> None:
+        """End the process if it still runs."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self._ended()
+
+    def _ended(self) -> int:
+        code = self.process.wait(PATIENCE_S)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *flags: str, **options: Any) -> Iterator[ServerProcess]:
+    """Run a server for as long as the context lasts."""
+    server = ServerProcess(folder, *flags, **options)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+class Stubs:
+    """Stubs of all services on one channel."""
+
+    def __init__(self, channel: grpc.Channel) -> None:
+        self.channel = channel
+        self.crawls = crawl_service_pb2_grpc.CrawlServiceStub(channel)
+        self.links = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)
+        self.sites = site_model_service_pb2_grpc.SiteModelServiceStub(channel)
+
+
+@contextlib.contextmanager
+def stubs(target: str, **options: int) -> Iterator[Stubs]:
+    """Connect; `options` are gRPC channel options without their prefix `grpc.`."""
+    sizes = {"max_receive_message_length": -1, "max_send_message_length": -1}
+    named = [(f"grpc.{name}", value) for name, value in (sizes | options).items()]
+    with grpc.insecure_channel(target, named) as channel:
+        yield Stubs(channel)
+
+
+class Refusal:
+    """What a failed call told the client."""
+
+    def __init__(self, error: grpc.RpcError) -> None:
+        self.code: grpc.StatusCode = error.code()
+        self.message: str = error.details()
+        self.reason = self.domain = ""
+        self.violations: dict[str, error_details_pb2.BadRequest.FieldViolation] = {}
+        self.retry_s: float | None = None
+        status = rpc_status.from_call(error)
+        for detail in status.details if status else ():
+            self._take(detail)
+
+    def _take(self, detail: Any) -> None:
+        info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+        retry = error_details_pb2.RetryInfo()
+        if detail.Unpack(info):
+            self.reason, self.domain = info.reason, info.domain
+        elif detail.Unpack(bad):
+            self.violations = {v.field: v for v in bad.field_violations}
+        elif detail.Unpack(retry):
+            self.retry_s = retry.retry_delay.ToTimedelta().total_seconds()
+
+
+def refusal(call: Callable[[], Any]) -> Refusal:
+    """Make a call that must fail and return what it told."""
+    try:
+        got = call()
+    except grpc.RpcError as error:
+        return Refusal(error)
+    raise AssertionError(f"the call did not fail but answered {got}")
+
+
+def scrape(address: str) -> str:
+    """Return what a Prometheus port says."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE_S) as answer:
+        text: str = answer.read().decode()
+    return text
