@@ -169,9 +169,9 @@ def _typed(value: Any, kind: type) -> Any:
     """
     if kind not in _KINDS or (type(value) is kind and kind in (bool, str)):
         return value
-    if kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isfinite(value) and (kind is float or value == int(value)):
-            return kind(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if kind in (int, float) and is_number and (kind is float or value == int(value)):
+        return kind(value)
     raise ValueError(f"must be {_KINDS[kind]}, got {value!r:.100}")
 
 
