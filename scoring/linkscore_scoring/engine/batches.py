@@ -30,7 +30,7 @@ def batch_of(
         [apath for apath, _, _ in known],
         [source for _, source, _ in known],
         [depth for _, _, depth in known],
-        [model.pattern_of(key, keys[row]) for row, key in zip(rows, hashes, strict=True)],
+        model.patterns_of(hashes, [keys[row] for row in rows]),
         [anchors[row] for row in rows],
     )
 

@@ -246,12 +246,12 @@ class CrawlQuestions:
         if features is None or not features.links.urls:
             return ScoredLinks(np.zeros(0))
         links = features.links
-        ids = [model.apaths.intern(raw).id for raw in links.apath_table]
+        ids = [model.apaths.find(raw).id for raw in links.apath_table]
         batch = links_of_page(
             links.urls,
             fetch.link_keys,
             [ids[i] for i in links.apaths],
-            [model.pattern_of(h, key) for h, key in zip(fetch.link_keys, links.keys, strict=True)],
+            model.patterns_of(fetch.link_keys, links.keys),
             links.anchors,
             source=cluster,
             depth=depth + 1,

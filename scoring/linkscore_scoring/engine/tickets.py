@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER
 
@@ -14,8 +14,7 @@ _MAC_BYTES = 8
 TICKET_BYTES = _BODY.size + _MAC_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
+class Ticket(NamedTuple):
     """Where a link was found.
 
     Attributes
@@ -58,7 +57,8 @@ class TicketBook:
     """
 
     def __init__(self, key: bytes, crawl: str) -> None:
-        self._key = blake2b(crawl.encode(), key=key, digest_size=32).digest()
+        own_key = blake2b(crawl.encode(), key=key, digest_size=32).digest()
+        self._keyed = blake2b(key=own_key, digest_size=_MAC_BYTES)
 
     def write(self, ticket: Ticket) -> bytes:
         """Return the ticket as `TICKET_BYTES` (at most 64) bytes ending in a MAC of 8 bytes."""
@@ -81,4 +81,6 @@ class TicketBook:
         return Ticket(*_BODY.unpack(body)[1:]) if self._mac(body) == raw[_BODY.size :] else None
 
     def _mac(self, body: bytes) -> bytes:
-        return blake2b(body, key=self._key, digest_size=_MAC_BYTES).digest()
+        mac = self._keyed.copy()
+        mac.update(body)
+        return mac.digest()

@@ -74,11 +74,11 @@ class HierarchicalArms:
 
     def reward(self, pattern: int, apath: int) -> float:
         """Return the shrunk mean reward of an arm."""
-        return self._mean(_REWARD, pattern, apath)
+        return self.means(pattern, apath)[0]
 
     def hub(self, pattern: int, apath: int) -> float:
         """Return the shrunk mean hub yield of an arm."""
-        return self._mean(_HUB, pattern, apath)
+        return self.means(pattern, apath)[1]
 
     def bonus(self, pattern: int, apath: int) -> float:
         """Return the bonus sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents."""
@@ -86,13 +86,17 @@ class HierarchicalArms:
         n = 1.0 + max(self.pulls((pattern, apath)), self.pooled * around)
         return sqrt(2.0 * log(self.pulls_total + 1.0) / n)
 
-    def _mean(self, what: int, pattern: int, apath: int) -> float:
-        mean, weight = self.prior, self.weight
+    def means(self, pattern: int, apath: int) -> tuple[float, float]:
+        """Return the shrunk mean reward and the shrunk mean hub yield of an arm."""
+        reward = hub = self.prior
+        weight, nodes = self.weight, self._nodes
         for node in nodes_of(pattern, apath):
-            counts = self._nodes.get(node)
+            counts = nodes.get(node)
             if counts is not None:
-                mean = (counts[what] + weight * mean) / (counts[_N] + weight)
-        return mean
+                n = counts[_N] + weight
+                reward = (counts[_REWARD] + weight * reward) / n
+                hub = (counts[_HUB] + weight * hub) / n
+        return reward, hub
 
     def _evict(self) -> None:
         by_use = sorted(self._nodes, key=lambda node: self._nodes[node][_N])

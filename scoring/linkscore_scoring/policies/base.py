@@ -138,51 +138,41 @@ def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     InvalidParams
         Naming every unknown field and every field out of range.
     """
-    known = {f.name: f.default for f in fields(policy.Params)}
+    kinds = {f.name: type(f.default) for f in fields(policy.Params)}
     given, problems = {}, list[FieldProblem]()
     for name, value in values.items():
         try:
-            given[name] = _like(known[name], value)
+            given[name] = _typed(value, kinds[name])
         except KeyError:
-            has = ", ".join(sorted(known)) or "none"
+            has = ", ".join(sorted(kinds)) or "none"
             problems.append(FieldProblem(name, f"{policy.name} has no such parameter (it has: {has})"))
         except ValueError as exc:
             problems.append(FieldProblem(name, str(exc)))
     params = policy.Params(**given)
-    broken = _broken_rules(params)
+    broken = list(params.problems())
     problems += [problem for problem in broken if problem.field in given] if problems else broken
     if problems:
         raise InvalidParams(problems)
     return params
 
 
-def _broken_rules(params: Params) -> list[FieldProblem]:
-    try:
-        return list(params.problems())
-    except TypeError as exc:
-        return [FieldProblem("", f"a parameter has the wrong type: {exc}")]
+_KINDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
 
 
-def _like(default: Any, value: Any) -> Any:
-    """Return a value in the type of the parameter's default: numbers of a Struct are all floats."""
-    kind = type(default)
-    if (
-        default is None
-        or (kind is bool and isinstance(value, bool))
-        or (kind is str and isinstance(value, str))
-    ):
+def _typed(value: Any, kind: type) -> Any:
+    """Return a value as the kind of its field's default; numbers of a Struct are all floats.
+
+    Raises
+    ------
+    ValueError
+        If the value is of another kind.
+    """
+    if kind not in _KINDS or (type(value) is kind and kind in (bool, str)):
         return value
-    if kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
-        if not math.isfinite(value):
-            raise ValueError(f"must be a finite number, got {value!r}")
-        if kind is float:
-            return float(value)
-        if value == int(value):
-            return int(value)
-    words = {bool: "true or false", str: "text", int: "a whole number", float: "a number"}
-    if kind not in words:
-        return value
-    raise ValueError(f"must be {words[kind]}, got {value!r:.100}")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if kind in (int, float) and is_number and (kind is float or value == int(value)):
+        return kind(value)
+    raise ValueError(f"must be {_KINDS[kind]}, got {value!r:.100}")
 
 
 def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ _HUB_LINKS = 20.0
 _TRIES = 3
 _STAKES = 3.0
 _BETWEEN = 3
+_NODES_PER_ARM = 3
 
 Arm = tuple[int, int]
 
@@ -78,6 +81,7 @@ class Harvest(Policy):
         """Credit the ways that led to a page, and revise the pages whose text it took."""
         if page.refetch:
             return
+        self.arms.max_nodes = _NODES_PER_ARM * site.bounds.arms
         self._settle(page, site)
         worth = PageWorth(page.own_chars, self._nodes(page.pattern, page.contexts, site))
         if not page.failed:
@@ -98,7 +102,7 @@ class Harvest(Policy):
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
-        arms = [(p, site.apaths.get(a).folded) for p, a in zip(links.patterns, links.apaths, strict=True)]
+        arms = _arms_of(links, site)
         values = {arm: self._score(arm) for arm in set(arms)}
         names = {(p, a): f"h{p}.{a:x}" for p, a in values}
         return Scored(np.array([values[arm] for arm in arms], dtype=np.float64), [names[arm] for arm in arms])
@@ -109,8 +113,7 @@ class Harvest(Policy):
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the arm, what it earned, and what was added."""
-        arms = [(p, site.apaths.get(a).folded) for p, a in zip(links.patterns, links.apaths, strict=True)]
-        return [self._explanation(arm, site) for arm in arms]
+        return [self._explanation(arm, site) for arm in _arms_of(links, site)]
 
     def _score(self, arm: Arm) -> float:
         value = sum(self._parts(arm))
@@ -118,9 +121,10 @@ class Harvest(Policy):
 
     def _parts(self, arm: Arm) -> tuple[float, float, float, float]:
         p = self.params
+        reward, hub = self.arms.means(*arm)
         return (
-            max(0.0, self.arms.reward(*arm)),
-            p.hub_weight * self.arms.hub(*arm),
+            max(0.0, reward),
+            p.hub_weight * hub,
             p.exploration * self.arms.bonus(*arm),
             p.curiosity * self._curiosity(arm[1]),
         )
@@ -157,22 +161,15 @@ class Harvest(Policy):
 
     def _pending(self, page: PageObservation, site: SiteModel) -> dict[int, int]:
         """Count, by Apath, the links to unfetched pages that are known from this page first."""
-        pending: dict[int, int] = {}
-        for row, is_first in enumerate(page.first_here):
-            if is_first:
-                apath = site.apaths.get(page.links.apaths[row]).folded
-                pending[apath] = pending.get(apath, 0) + 1
-        return pending
+        folded = _folded(page.links.apaths, site)
+        return dict(Counter(folded[apath] for apath in compress(page.links.apaths, page.first_here)))
 
     def _hub_yield(self, page: PageObservation, site: SiteModel) -> float:
         """Return min(1, expected reward of unfetched pages linked here / 20), each page by its best arm."""
-        means: dict[Arm, float] = {}
+        arms = _arms_of(page.links, site)
+        means = {arm: self.arms.reward(*arm) for arm in dict.fromkeys(arms)}
         best: dict[int, float] = {}
-        links = page.links
-        for key, pattern, apath in zip(links.keys, links.patterns, links.apaths, strict=True):
-            arm = (pattern, apath)
-            if arm not in means:
-                means[arm] = self.arms.reward(pattern, site.apaths.get(apath).folded)
+        for key, arm in zip(page.links.keys, arms, strict=True):
             if means[arm] > best.get(key, 0.0):
                 best[key] = means[arm]
         open_ = sum(mean for key, mean in best.items() if not site.memory.is_fetched(key))
@@ -207,17 +204,28 @@ class Harvest(Policy):
             raise CorruptState(f"harvest: missing or malformed field {exc}") from exc
 
 
+def _folded(apaths: Sequence[int], site: SiteModel) -> dict[int, int]:
+    """Return the id each Apath is counted under."""
+    return {apath: site.apaths.get(apath).folded for apath in dict.fromkeys(apaths)}
+
+
+def _arms_of(links: LinkBatch, site: SiteModel) -> list[Arm]:
+    """Return the arm of each link."""
+    folded = _folded(links.apaths, site)
+    return [(pattern, folded[apath]) for pattern, apath in zip(links.patterns, links.apaths, strict=True)]
+
+
 def _between(page: PageObservation, site: SiteModel) -> list[int]:
     """Return the Apaths of which 3 or more links to unfetched pages each follow another new block of text."""
     gaps: dict[int, int] = {}
     last: dict[int, int] = {}
     seen: set[int] = set()
-    links = page.links
+    links, folded = page.links, _folded(page.links.apaths, site)
     for key, raw, blocks in zip(links.keys, links.apaths, page.blocks_before, strict=True):
         if key in seen or site.memory.is_fetched(key):
             continue
         seen.add(key)
-        apath = site.apaths.get(raw).folded
+        apath = folded[raw]
         if blocks > last.get(apath, -1):
             gaps[apath] = gaps.get(apath, 0) + 1
             last[apath] = blocks

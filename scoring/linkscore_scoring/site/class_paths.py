@@ -46,11 +46,13 @@ class ClassPathFilter:
     token_pages: Mapping[str, int]
     numbered: frozenset[str]
     paths: frozenset[str]
-    _settled: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _rarity: dict[str, int] = field(init=False, repr=False, compare=False)
     _nodes: PathNodes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        rarest_first = sorted(self.token_pages, key=lambda token: (self.token_pages[token], token))
         nodes = PathNodes(self._element, self._settle, separator=_ELEMENT, max_nodes=_REMEMBERED)
+        object.__setattr__(self, "_rarity", {token: rank for rank, token in enumerate(rarest_first)})
         object.__setattr__(self, "_nodes", nodes)
 
     def bag(self, trie: PathTrie) -> dict[str, int]:
@@ -61,14 +63,16 @@ class ClassPathFilter:
         return _element(tag, _folded(classes, self.numbered), self.token_pages)
 
     def _settle(self, path: str) -> str:
-        settled = self._settled.get(path)
-        if settled is None:
-            shorter = None if path in self.paths else drop_rarest(path, self.token_pages)
-            settled = path if shorter is None else self._settle(shorter)
-            if len(self._settled) >= _REMEMBERED:
-                self._settled.clear()
-            self._settled[path] = settled
-        return settled
+        """Return the path without its rarest tokens, as many as it takes to be a known path or to be bare."""
+        if path in self.paths or _TOKEN not in path:
+            return path
+        elements = path.split(_ELEMENT)
+        for token in sorted(_held(elements), key=self._rarity.__getitem__):
+            elements = [_without(element, token) if token in element else element for element in elements]
+            path = _ELEMENT.join(elements)
+            if path in self.paths:
+                break
+        return path
 
     def to_state(self) -> State:
         """Return the filter as plain values."""
@@ -116,15 +120,7 @@ def fit_class_paths(
     kept = {token: n for token, n in tokens.items() if n >= threshold and token not in dropped}
     raw = [raw_bag(trie, kept, numbered) for trie in tries]
     learned = ClassPathFilter(kept, numbered, _frequent_paths(raw, kept, threshold))
-    return learned, [_refold(bag, learned) for bag in raw]
-
-
-def _refold(bag: Mapping[str, int], learned: ClassPathFilter) -> dict[str, int]:
-    folded: dict[str, int] = {}
-    for path, leaves in bag.items():
-        known = learned._settle(path)
-        folded[known] = folded.get(known, 0) + leaves
-    return folded
+    return learned, [learned.bag(trie) for trie in tries]
 
 
 def _frequent_paths(
@@ -181,9 +177,12 @@ def drop_rarest(path: str, tokens: Mapping[str, int]) -> str | None:
     if _TOKEN not in path:
         return None
     elements = path.split(_ELEMENT)
-    held = {token for element in elements if _TOKEN in element for token in element.split(_TOKEN)[1:]}
-    rarest = min(held, key=lambda token: (tokens.get(token, 0), token))
+    rarest = min(_held(elements), key=lambda token: (tokens.get(token, 0), token))
     return _ELEMENT.join(_without(element, rarest) if rarest in element else element for element in elements)
+
+
+def _held(elements: Sequence[str]) -> set[str]:
+    return {token for element in elements if _TOKEN in element for token in element.split(_TOKEN)[1:]}
 
 
 def _without(element: str, token: str) -> str:

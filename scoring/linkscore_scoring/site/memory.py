@@ -136,6 +136,11 @@ class LinkMemory:
         known = self._links.get(key)
         return None if known is None else known[_PATTERN]
 
+    def patterns(self, keys: Sequence[int]) -> list[int | None]:
+        """Return the `pattern` of each URL."""
+        records = map(self._links.get, keys)
+        return [None if known is None else known[_PATTERN] for known in records]
+
     def relabel(self, clusters: Iterable[tuple[int, int]]) -> None:
         """Give fetched URLs the clusters of a new model: pairs (identity hash, cluster)."""
         for key, cluster in clusters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -32,6 +33,7 @@ from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
 
 # Few literal values per slot: arms pool early (measured: docs/policies.md).
 _PATTERNS = UrlPatternParams(max_values=4)
+_PLAN_URLS = 60_000
 
 
 class Stage(IntEnum):
@@ -105,6 +107,11 @@ class SiteModel:
         """Return the URL pattern of a URL: the one it had when it was first seen, else the one it has now."""
         known = self.memory.pattern(hash_)
         return self.patterns.levels(key)[-1] if known is None else known
+
+    def patterns_of(self, hashes: Sequence[int], keys: Sequence[str]) -> list[int]:
+        """Return the URL patterns of URLs by identity hash and identity, same length; see `pattern_of`."""
+        known = self.memory.patterns(hashes)
+        return [self.patterns.levels(key)[-1] if p is None else p for p, key in zip(known, keys, strict=True)]
 
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
         """Return the learning that is due now, if any and none is running; marks it as running."""
@@ -236,6 +243,8 @@ class SiteModel:
             links[apath].append(key)
             self.plan_urls.setdefault(key, url)
         self.plan.add_page(fetch.key, links, np.random.default_rng([fetch.seed, fetch.seq]))
+        if len(self.plan_urls) > _PLAN_URLS:
+            self.plan_urls = {key: self.plan_urls[key] for key in self.plan.held()}
 
     def to_state(self) -> dict[str, Any]:
         """Return the model as plain values."""

@@ -15,12 +15,15 @@ come; the wildcard's id and all it counted stay as they were.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from linkscore_scoring.site.states import State
 from linkscore_scoring.site.url_pattern_nodes import ROOT, Node, NodeStore
 from linkscore_scoring.site.url_tokens import ANY_QUERY, is_fixed, url_tokens, wildcard_of
 
 _CANDIDATES = 32
+# A URL that is new is asked for twice, one out of the crawl's scope again and again.
+_tokens = lru_cache(maxsize=8_192)(url_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class UrlPatterns:
         """Count a URL key and return the id of its finest pattern; insert each URL once."""
         at = ROOT
         self._nodes[ROOT].count += 1
-        for token in url_tokens(key):
+        for token in _tokens(key):
             below = self._enter(at, token)
             if below is None:
                 break
@@ -78,7 +81,7 @@ class UrlPatterns:
     def levels(self, key: str) -> list[int]:
         """Return the ids of the patterns a URL matches, from the root (0) to the finest; counts nothing."""
         at, path = ROOT, [ROOT]
-        for token in url_tokens(key):
+        for token in _tokens(key):
             children = self._nodes[at].children
             below = children.get(token, children.get(wildcard_of(token)))
             if below is None:
