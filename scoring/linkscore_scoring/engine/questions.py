@@ -246,7 +246,7 @@ class CrawlQuestions:
         if features is None or not features.links.urls:
             return ScoredLinks(np.zeros(0))
         links = features.links
-        ids = [model.apaths.intern(raw).id for raw in links.apath_table]
+        ids = [model.apaths.find(raw).id for raw in links.apath_table]
         batch = links_of_page(
             links.urls,
             fetch.link_keys,

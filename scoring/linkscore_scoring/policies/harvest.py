@@ -21,6 +21,7 @@ _HUB_LINKS = 20.0
 _TRIES = 3
 _STAKES = 3.0
 _BETWEEN = 3
+_NODES_PER_ARM = 3
 
 Arm = tuple[int, int]
 
@@ -80,6 +81,7 @@ class Harvest(Policy):
         """Credit the ways that led to a page, and revise the pages whose text it took."""
         if page.refetch:
             return
+        self.arms.max_nodes = _NODES_PER_ARM * site.bounds.arms
         self._settle(page, site)
         worth = PageWorth(page.own_chars, self._nodes(page.pattern, page.contexts, site))
         if not page.failed:

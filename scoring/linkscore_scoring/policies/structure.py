@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
 from linkscore_scoring.site.cluster_terms import link_scores
 from linkscore_scoring.site.links import LinkBatch, PageObservation
@@ -86,8 +87,14 @@ class StructuralPolicy(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the clusters' worth."""
-        self._clusters, self._worth = list(state["clusters"]), list(state["worth"])
-        self._age = int(state["age"])
+        try:
+            clusters, worth = list(map(int, state["clusters"])), list(map(float, state["worth"]))
+            self._age = int(state["age"])
+        except (KeyError, TypeError, ValueError) as exc:
+            raise CorruptState(f"{self.name}: missing or malformed field {exc}") from exc
+        if len(clusters) != len(worth):
+            raise CorruptState(f"{self.name}: {len(clusters)} clusters, but {len(worth)} values")
+        self._clusters, self._worth = clusters, worth
 
     def _refresh(self, site: SiteModel) -> None:
         self._age = 0
