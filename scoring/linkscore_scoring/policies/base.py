@@ -172,11 +172,7 @@ def _typed(value: Any, kind: type) -> Any:
     if kind not in _KINDS or (type(value) is kind and kind in (bool, str)):
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-<<<<<<< HEAD
     if is_number and (kind is float or (kind is int and value == int(value))):
-=======
-    if kind in (int, float) and is_number and (kind is float or value == int(value)):
->>>>>>> main
         return kind(value)
     raise ValueError(f"must be {_KINDS[kind]}, got {value!r:.100}")
 

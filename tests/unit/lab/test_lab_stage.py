@@ -43,16 +43,6 @@ def test_types_the_site_has_not_are_refused(types: list[str]) -> None:
         STAGE.wanted(types)
 
 
-<<<<<<< HEAD
-def test_a_target_task_has_as_many_fetches_as_targets_and_gives_one_of_them(warc: Path) -> None:
-    bodies = {"https://s.test/new": "astray", "https://s.test/island": "nobody links here"}
-    pages = {url: PageFacts((), (), url) for url in bodies}
-    stage = Stage("s", Target("https://s.test/"), Survey(pages, dict.fromkeys(bodies, "profile")))
-    task = target_task(stage, "profile", warc, seed=1)
-    (example,) = bodies.keys() - task.wanted
-    assert task.budget == 2
-    assert bodies[example] in task.example
-=======
 def test_a_target_task_has_as_many_fetches_as_targets() -> None:
     assert target_task(STAGE, "thread", lambda url: f"<p>{url}", seed=1).budget == 2
 
@@ -62,7 +52,6 @@ def test_the_example_of_a_target_task_is_free_and_does_not_count() -> None:
     example = task.example.removeprefix("<p>")
     assert example in {"u1", "u2"}
     assert task.wanted == {"u1", "u2"} - {example}
->>>>>>> main
 
 
 def test_a_user_content_task_has_a_share_of_the_site() -> None:
