@@ -196,7 +196,8 @@ class CrawlActor:
                 _fail(done, outcome)
             elif not done.cancelled():
                 done.set_result(outcome)
-            await asyncio.sleep(0)
+            if len(group) > 1:
+                await asyncio.sleep(0)
 
     def _apply(self, seq: int, event: Event, learned: LearnedSite | None) -> Any:
         """Apply an event, or return why that is not possible: the same now and at every replay."""

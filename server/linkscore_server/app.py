@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import time
@@ -41,6 +42,7 @@ from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.memory import MemoryStore
 
 _log = logging.getLogger(__name__)
+_GC_OBJECTS = 20_000
 _LAST_WORDS_S = 0.2
 _SERVICES = (
     link_scoring_service_pb2.DESCRIPTOR.services_by_name["LinkScoringService"].full_name,
@@ -104,6 +106,7 @@ class Application:
                 int(metrics_port), host.strip("[]"), registry=self.metrics.registry
             )
             self.metrics_port = self._metrics_server.server_port
+            _log.info("metrics on %s:%d", host, self.metrics_port)
         await self._server.start()
         started = time.perf_counter()
         await self.registry.recover()
@@ -168,10 +171,18 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     await app.start()
+    _spare_the_collector()
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for
     await stopping.wait()
     _log.info("draining for at most %g s", settings.drain_s)
     await app.stop()
+
+
+def _spare_the_collector() -> None:
+    """Collect cycles rarely: features and models have none, and looking for them took 9 % of a page's CPU."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_GC_OBJECTS, 20, 50)
 
 
 def _store(settings: Settings) -> Store:

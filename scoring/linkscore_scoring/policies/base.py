@@ -7,6 +7,7 @@ the log.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -139,28 +140,21 @@ def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     InvalidParams
         Naming every unknown field and every field out of range.
     """
-    known = {f.name for f in fields(policy.Params)}
-    unknown = [
-        FieldProblem(
-            name, f"{policy.name} has no such parameter (it has: {', '.join(sorted(known)) or 'none'})"
-        )
-        for name in values
-        if name not in known
-    ]
-    if unknown:
-        raise InvalidParams(unknown)
     kinds = {f.name: type(f.default) for f in fields(policy.Params)}
-    typed = {name: _typed(value, kinds[name]) for name, value in values.items()}
-    problems = [
-        FieldProblem(name, f"must be {_KINDS[kinds[name]]}, got {values[name]!r}")
-        for name, value in typed.items()
-        if value is None
-    ]
+    given, problems = {}, list[FieldProblem]()
+    for name, value in values.items():
+        try:
+            given[name] = _typed(value, kinds[name])
+        except KeyError:
+            has = ", ".join(sorted(kinds)) or "none"
+            problems.append(FieldProblem(name, f"{policy.name} has no such parameter (it has: {has})"))
+        except ValueError as exc:
+            problems.append(FieldProblem(name, str(exc)))
+    params = policy.Params(**given)
+    broken = list(params.problems())
+    problems += [problem for problem in broken if problem.field in given] if problems else broken
     if problems:
         raise InvalidParams(problems)
-    params = policy.Params(**typed)
-    if found := list(params.problems()):
-        raise InvalidParams(found)
     return params
 
 
@@ -168,16 +162,19 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a finite number"
 
 
 def _typed(value: Any, kind: type) -> Any:
-    """Return a value as the kind of its field's default, None if it is of another; 3.0 is a whole number."""
-    if kind not in _KINDS:
+    """Return a value as the kind of its field's default; numbers of a Struct are all floats.
+
+    Raises
+    ------
+    ValueError
+        If the value is of another kind.
+    """
+    if kind not in _KINDS or (type(value) is kind and kind in (bool, str)):
         return value
-    if isinstance(value, bool) or kind in (bool, str):
-        return value if type(value) is kind else None
-    if not isinstance(value, int | float) or not np.isfinite(value):
-        return None
-    if kind is int and value != int(value):
-        return None
-    return kind(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if is_number and (kind is float or (kind is int and value == int(value))):
+        return kind(value)
+    raise ValueError(f"must be {_KINDS[kind]}, got {value!r:.100}")
 
 
 def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:

@@ -65,11 +65,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor, choice, encode = self._asked(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         with self._work.admitted(len(request.pages)):
-            waiting = []
-            for page in request.pages:
-                waiting.append(_watched(asyncio.create_task(self._ingest(actor, page, choice, encode))))
-                await asyncio.sleep(0)
-            found = await asyncio.gather(*waiting)
+            if len(request.pages) == 1:
+                found = [await self._ingest(actor, request.pages[0], choice, encode)]
+            else:
+                found = await self._ingest_all(actor, request.pages, choice, encode)
         return pb.IngestPagesResponse(results=found, policy=_policy_name(actor, choice))
 
     async def StreamPages(
@@ -170,6 +169,16 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             raise InvalidInput(f"is not a known value, got {number}", field="encoding")
         wanted = number and not actor.model.config.observe_only
         return actor, choice, _ENCODINGS[number] if wanted else ""
+
+    async def _ingest_all(
+        self, actor: CrawlActor, pages: Sequence[common_pb2.Page], choice: PolicyChoice | None, encode: str
+    ) -> list[pb.PageResult]:
+        """Parse pages in turn, other calls between them, while those before are made durable."""
+        waiting = []
+        for page in pages:
+            waiting.append(_watched(asyncio.create_task(self._ingest(actor, page, choice, encode))))
+            await asyncio.sleep(0)
+        return await asyncio.gather(*waiting)
 
     async def _ingest(
         self, actor: CrawlActor, page: common_pb2.Page, choice: PolicyChoice | None, encode: str
