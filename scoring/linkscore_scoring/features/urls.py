@@ -17,6 +17,8 @@ from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.features.types import Limits
 
 SCHEMES = ("http", "https")
+_LIMITS = Limits()
+
 
 _DEFAULT_PORT = {"http": ":80", "https": ":443"}
 # What both safe_url_string and canonicalize_url leave as it is. "/." may begin a dot segment, ";" path
@@ -38,16 +40,29 @@ def identity(url: str) -> str:
     ValueError
         The port or the IPv6 host cannot be read.
     """
+    plain = plain_identity(url)
+    return _canonical(url) if plain is None else plain
+
+
+def plain_identity(url: str) -> str | None:
+    """Return the identity of an absolute http(s) URL that needs no repair and no rules, None of any other."""
     plain = _PLAIN.fullmatch(url)
     if plain is None:
-        return _canonical(url)
+        return None
     query = plain[1]
     if query is None:
         return url
+    if "&" not in query:
+        key, _, value = query.partition("=")
+        return f"{url[: plain.start(1)]}{key}={value.translate(_QUOTED)}"
     pairs = sorted(pair.split("=", 1) for pair in query.split("&"))
     if len({key for key, _ in pairs}) < len(pairs):
         return _canonical(url)
     return url[: plain.start(1)] + "&".join([f"{key}={value.translate(_QUOTED)}" for key, value in pairs])
+
+
+# A crawler that scores its frontier again sends the same links again.
+_remembered = lru_cache(maxsize=32_768)(plain_identity)
 
 
 def is_plain(url: str) -> bool:
@@ -83,7 +98,11 @@ def validate_url(
         As the type `error`, with `field`, the rule and the value got; reason ``REQUIRED``, ``INVALID_VALUE``
         (too long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or ``MALFORMED_URL``.
     """
-    rule, reason = _broken_rule(url, (limits or Limits()).url_chars)
+    most = (limits or _LIMITS).url_chars
+    plain = _remembered(url) if len(url) <= most else None
+    if plain is not None:
+        return plain
+    rule, reason = _broken_rule(url, most)
     if not rule:
         try:
             return identity(url)

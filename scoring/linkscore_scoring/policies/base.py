@@ -74,7 +74,8 @@ class Policy(ABC):
     """A link scoring policy for one site of one crawl.
 
     Class attributes: `name` (file name, oneof field of the contract), `Params`, `needs_learning` (scores come
-    from a fallback until the site is learned), `baseline` (may lose against random in the conformance suite).
+    from a fallback until the site is learned), `baseline` (may lose against random in the conformance suite),
+    `residual` (most that the score of a link differs from the value of its bucket).
 
     Parameters
     ----------
@@ -88,6 +89,7 @@ class Policy(ABC):
     Params: ClassVar[type[Params]] = Params
     needs_learning: ClassVar[bool] = False
     baseline: ClassVar[bool] = False
+    residual: ClassVar[float] = 0.0
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         self.params = params
@@ -170,7 +172,7 @@ def _typed(value: Any, kind: type) -> Any:
     if kind not in _KINDS or (type(value) is kind and kind in (bool, str)):
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if kind in (int, float) and is_number and (kind is float or value == int(value)):
+    if is_number and (kind is float or (kind is int and value == int(value))):
         return kind(value)
     raise ValueError(f"must be {_KINDS[kind]}, got {value!r:.100}")
 

@@ -41,6 +41,7 @@ class UniformRandom(Policy):
     name = "uniform_random"
     Params = UniformRandomParams
     baseline = True
+    residual = 1.0 / _BUCKETS
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Draw by hashing; the same URL always draws the same number."""

@@ -45,7 +45,7 @@ class SampledPage:
             "seq": self.seq,
             "key": self.key,
             "hash": self.hash,
-            "paths": asdict(self.paths),
+            "paths": {name: getattr(self.paths, name) for name in PathTrie.__slots__},
             "links": self.links,
         }
 
