@@ -193,7 +193,7 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_send_message_length", settings.max_message_bytes),
-        ("grpc.http2.min_recv_ping_interval_without_data_ms", settings.min_ping_interval_ms),
+        ("grpc.http2.min_ping_interval_without_data_ms", settings.min_ping_interval_ms),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.so_reuseport", 0),
     ]
