@@ -6,7 +6,7 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -52,19 +52,28 @@ def user_content_task(stage: Stage, types: Sequence[str], budget: str) -> Task:
     return Task("user_content", stage.wanted(types), stage.budget(budget))
 
 
-def target_task(stage: Stage, target: str, warc: Path, seed: int) -> Task:
+def target_task(stage: Stage, target: str, read_html: Callable[[str], str], seed: int) -> Task:
     """Return the task to find pages of one type with as many fetches as there are such pages.
 
     The example is drawn by `seed` from the pages of the type; it is free and does not count when fetched.
+    `read_html` gives the HTML of a page by its identity.
     """
     wanted = stage.wanted([target])
     example = random.Random(seed).choice(sorted(wanted))
-    site = WarcSite(warc)
-    try:
-        html = site.respond(example).body.decode(errors="replace")
-    finally:
-        site.close()
-    return Task(target, wanted - {example}, len(wanted), html)
+    return Task(target, wanted - {example}, len(wanted), read_html(example))
+
+
+def stored_html(warc: Path) -> Callable[[str], str]:
+    """Return a reader of the pages of a stored site."""
+
+    def read(url: str) -> str:
+        site = WarcSite(warc)
+        try:
+            return site.respond(url).body.decode(errors="replace")
+        finally:
+            site.close()
+
+    return read
 
 
 def measure_site(
@@ -119,7 +128,7 @@ def _tasks(stage: Stage, options: Any, warc: Path) -> list[Task]:
             for kind in types
             if kind.target and ("all" in options.target or kind.name in options.target)
         ]
-        return [target_task(stage, name, warc, options.seed) for name in targets]
+        return [target_task(stage, name, stored_html(warc), options.seed) for name in targets]
     present = set(stage.survey.types.values())
     user_content = [kind.name for kind in types if kind.user_content and kind.name in present]
     return [user_content_task(stage, user_content, options.budget)]

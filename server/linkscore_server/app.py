@@ -106,6 +106,7 @@ class Application:
                 int(metrics_port), host.strip("[]"), registry=self.metrics.registry
             )
             self.metrics_port = self._metrics_server.server_port
+            _log.info("metrics on %s:%d", host, self.metrics_port)
         await self._server.start()
         started = time.perf_counter()
         await self.registry.recover()

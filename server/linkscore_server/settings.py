@@ -13,8 +13,8 @@ from typing import Any
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
-# Set by Kubernetes for a service named linkscore.
-_KUBERNETES = re.compile(r"(SERVICE_(HOST|PORT)|PORT)(_.*)?")
+# Set by Kubernetes for services named linkscore, linkscore-metrics, ...
+_KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")
 
 
 def _setting(default: Any, doc: str) -> Any:
@@ -137,10 +137,20 @@ def _typed(raw: Mapping[str, Any], problems: list[FieldProblem]) -> dict[str, An
             problems.append(FieldProblem(name, "unknown setting"))
             continue
         try:
-            values[name] = kinds[name](value)
-        except (TypeError, ValueError):
+            values[name] = _read(kinds[name], value)
+        except (TypeError, ValueError, OverflowError):
             problems.append(FieldProblem(name, f"must be a {kinds[name].__name__}, got {value!r}"))
     return values
+
+
+def _read(kind: type, value: Any) -> Any:
+    """Return a value as its setting's kind: texts are parsed, nothing else is converted at a loss."""
+    if isinstance(value, bool) or (kind is str and not isinstance(value, str)):
+        raise TypeError
+    read = kind(value)
+    if not isinstance(value, str) and read != value and value == value:
+        raise ValueError
+    return read
 
 
 def first_line(file: Path) -> str:

@@ -77,3 +77,20 @@ def test_a_part_imports_only_what_its_extras_declare(part: str, extras: list[str
 @pytest.mark.parametrize("part", PARTS)
 def test_every_declared_dependency_is_imported(part: str) -> None:
     assert declared()[part] - set(imported(PARTS[part])) == set()
+
+
+@pytest.mark.parametrize("lock", ["build", "dev", "gen", "server"])
+def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: str) -> None:
+    text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    pin = re.compile(r"[a-z0-9.-]+==\S+( ; .+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
+    assert [line for line in lines if not pin.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize(
+    ("lock", "extras"), [("server", ["base", "server"]), ("dev", ["base", *PARTS, "dev"])]
+)
+def test_every_declared_dependency_is_locked(lock: str, extras: list[str]) -> None:
+    text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
+    locked = set(re.findall(r"^([a-z0-9.-]+)==", text, re.MULTILINE))
+    assert set().union(*(declared()[extra] for extra in extras)) - locked == set()

@@ -20,7 +20,7 @@ class PriorityScale:
     As long as a site has shown at most 32 distinct scores every one has its own level, counted from the top,
     so a policy of few values (a depth, a URL type) is kept exactly. With more, the cuts are the quantiles of
     the last 1,024 scores, drawn anew each time the number of scores seen has doubled: rarely, because a level
-    once given stays in the crawler's queue.
+    once given stays in the crawler's queue. A scale that has seen no scores cuts [0, 1] into equal parts.
     """
 
     def __init__(self) -> None:
@@ -42,6 +42,8 @@ class PriorityScale:
 
     def levels(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the level of each score, (n,) float64 whole numbers in 0..31, higher is better."""
+        if not self._cuts:
+            return np.clip(np.floor(scores * LEVELS), 0.0, LEVELS - 1.0)
         cuts = np.array(self._cuts)
         above = len(cuts) - np.searchsorted(cuts, np.round(scores, _ROUND), side="right")
         return np.asarray(LEVELS - 1 - above, dtype=np.float64)

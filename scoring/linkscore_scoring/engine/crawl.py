@@ -100,7 +100,7 @@ class CrawlModel(CrawlQuestions):
         if job is not None:
             self.jobs.append(job)
         links = self._score_page(shard, shard.served, event, fetch, observation.depth, observation.cluster)
-        shard.scale_of(shard.served.name).update(set(links.scores.tolist()))
+        shard.handed_out(dict.fromkeys(links.scores.tolist()))
         return self._outcome(seq, event, shard, links, observation)
 
     def _outcome(
@@ -133,8 +133,8 @@ class CrawlModel(CrawlQuestions):
         ticket = self._book.read(event.ticket)
         if ticket is not None and ticket.apath not in (UNKNOWN_APATH, *(apath for _, apath in contexts)):
             contexts.append((ticket.source, ticket.apath))
-        pattern = shard.model.pattern_of(key, event.key)
-        shard.feedback(FeedbackObservation(seq, key, event.key, pattern, contexts, event.reward))
+        pattern, page = shard.model.pattern_of(key, event.key), shard.model.aliases.get(key, key)
+        shard.feedback(FeedbackObservation(seq, page, event.key, pattern, contexts, event.reward))
         return True
 
     def _request_learning(self, seq: int, site: str) -> int:

@@ -65,7 +65,7 @@ class ModelActivated:
 
 @dataclass(frozen=True, slots=True)
 class LearningFailed:
-    """The learning of a site that started at event `built_from_seq` came to nothing: the next one may start."""
+    """The learning of a site that started at event `built_from_seq` came to nothing; the next may start."""
 
     site: str
     built_from_seq: int
@@ -116,7 +116,7 @@ def decode(raw: bytes) -> Event:
         if kind is PageFetched and values[-1] is not None:
             values[-1] = _features(values[-1])
         return kind(*values)
-    except (ValueError, KeyError, TypeError, msgpack.UnpackException) as exc:
+    except (ValueError, LookupError, TypeError, AttributeError, msgpack.UnpackException) as exc:
         raise CorruptState(f"event: {exc}") from exc
 
 

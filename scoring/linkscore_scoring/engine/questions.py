@@ -72,7 +72,7 @@ class CrawlQuestions:
 
     def classify(self, event: PageFetched) -> tuple[int, float, int, int]:
         """Return cluster, distance to the nearest one, stage and model revision of a page. Only reads."""
-        shard = self.sites.get(event.site) or self._stranger(event.site)
+        shard = self.sites.get(event.site) or self.stranger(event.site)
         model = shard.model
         if model.templates is None or event.features is None or not event.features.paths.parents:
             return UNKNOWN_CLUSTER, 0.0, model.stage, model.revision
@@ -199,10 +199,11 @@ class CrawlQuestions:
                 batch_of(shard.model, of_site, urls, keys, [read[t] for t in tickets], anchors),
             )
             for site, of_site in rows.items()
-            for shard in [self.sites.get(site) or self._stranger(site)]
+            for shard in [self.sites.get(site) or self.stranger(site)]
         ]
 
-    def _stranger(self, site: str) -> SiteShard:
+    def stranger(self, site: str) -> SiteShard:
+        """Return a site as it would be before its first page, without keeping it."""
         return SiteShard(SiteModel(site, self.config.learning, self.config.bounds), self.config)
 
     def _fetch(self, seq: int, event: PageFetched) -> Fetch:
@@ -246,7 +247,7 @@ class CrawlQuestions:
         if features is None or not features.links.urls:
             return ScoredLinks(np.zeros(0))
         links = features.links
-        ids = [model.apaths.intern(raw).id for raw in links.apath_table]
+        ids = [model.apaths.find(raw).id for raw in links.apath_table]
         batch = links_of_page(
             links.urls,
             fetch.link_keys,

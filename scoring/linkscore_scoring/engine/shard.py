@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from linkscore_scoring.encodings.scale import PriorityScale
@@ -45,8 +46,12 @@ class SiteShard:
         return by_name[0] if by_name and not choice.params else self._make(choice)
 
     def scale_of(self, policy: str) -> PriorityScale:
-        """Return the scale of the scores of a policy, by name, on this site."""
-        return self._scales.setdefault(policy, PriorityScale())
+        """Return the scale of the scores of a policy, by name; an empty one if it never served here."""
+        return self._scales.get(policy) or PriorityScale()
+
+    def handed_out(self, scores: Iterable[float]) -> None:
+        """Let the scale of the served policy take in scores that were answered."""
+        self._scales.setdefault(self.served.name, PriorityScale()).update(scores)
 
     def observe(self, fetch: Fetch) -> PageObservation:
         """Let the model, then every policy, learn from a fetch."""

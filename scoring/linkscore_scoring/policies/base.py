@@ -7,6 +7,7 @@ the log.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -73,7 +74,8 @@ class Policy(ABC):
     """A link scoring policy for one site of one crawl.
 
     Class attributes: `name` (file name, oneof field of the contract), `Params`, `needs_learning` (scores come
-    from a fallback until the site is learned), `baseline` (may lose against random in the conformance suite).
+    from a fallback until the site is learned), `baseline` (may lose against random in the conformance suite),
+    `residual` (most that the score of a link differs from the value of its bucket).
 
     Parameters
     ----------
@@ -87,6 +89,7 @@ class Policy(ABC):
     Params: ClassVar[type[Params]] = Params
     needs_learning: ClassVar[bool] = False
     baseline: ClassVar[bool] = False
+    residual: ClassVar[float] = 0.0
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         self.params = params
@@ -137,36 +140,41 @@ def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     InvalidParams
         Naming every unknown field and every field out of range.
     """
-    known = {f.name for f in fields(policy.Params)}
-    unknown = [
-        FieldProblem(
-            name, f"{policy.name} has no such parameter (it has: {', '.join(sorted(known)) or 'none'})"
-        )
-        for name in values
-        if name not in known
-    ]
-    if unknown:
-        raise InvalidParams(unknown)
-    params = policy.Params(**values)
-    problems = [*_type_problems(params), *_range_problems(params)]
+    kinds = {f.name: type(f.default) for f in fields(policy.Params)}
+    given, problems = {}, list[FieldProblem]()
+    for name, value in values.items():
+        try:
+            given[name] = _typed(value, kinds[name])
+        except KeyError:
+            has = ", ".join(sorted(kinds)) or "none"
+            problems.append(FieldProblem(name, f"{policy.name} has no such parameter (it has: {has})"))
+        except ValueError as exc:
+            problems.append(FieldProblem(name, str(exc)))
+    params = policy.Params(**given)
+    broken = list(params.problems())
+    problems += [problem for problem in broken if problem.field in given] if problems else broken
     if problems:
         raise InvalidParams(problems)
     return params
 
 
-def _type_problems(params: Params) -> list[FieldProblem]:
-    return [
-        FieldProblem(f.name, f"must be a finite number, got {value!r}")
-        for f in fields(params)
-        if isinstance(value := getattr(params, f.name), float) and not np.isfinite(value)
-    ]
+_KINDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
 
 
-def _range_problems(params: Params) -> list[FieldProblem]:
-    try:
-        return list(params.problems())
-    except TypeError as exc:
-        return [FieldProblem("", f"a parameter has the wrong type: {exc}")]
+def _typed(value: Any, kind: type) -> Any:
+    """Return a value as the kind of its field's default; numbers of a Struct are all floats.
+
+    Raises
+    ------
+    ValueError
+        If the value is of another kind.
+    """
+    if kind not in _KINDS or (type(value) is kind and kind in (bool, str)):
+        return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if is_number and (kind is float or (kind is int and value == int(value))):
+        return kind(value)
+    raise ValueError(f"must be {_KINDS[kind]}, got {value!r:.100}")
 
 
 def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:

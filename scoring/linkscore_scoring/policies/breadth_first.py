@@ -43,4 +43,5 @@ class BreadthFirst(Policy):
 
 def depth_of(bucket: str, *, unknown: int = 100) -> int:
     """Return the depth a bucket name such as ``d3`` stands for."""
-    return int(bucket[1:]) if bucket[:1] == "d" and bucket[1:].isdecimal() else unknown
+    digits = bucket[1:]
+    return int(digits) if bucket[:1] == "d" and digits.isdecimal() and len(digits) <= 9 else unknown

@@ -14,6 +14,7 @@ from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners.arms import SITE, HierarchicalArms, Node, nodes_of
 from linkscore_scoring.learners.teasers import PageWorth, TeaserLedger
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
+from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -21,6 +22,8 @@ _HUB_LINKS = 20.0
 _TRIES = 3
 _STAKES = 3.0
 _BETWEEN = 3
+_NODES_PER_ARM = 3
+_LEDGER_PAGES = 5_000
 
 Arm = tuple[int, int]
 
@@ -80,6 +83,7 @@ class Harvest(Policy):
         """Credit the ways that led to a page, and revise the pages whose text it took."""
         if page.refetch:
             return
+        self._take_bounds(site.bounds)
         self._settle(page, site)
         worth = PageWorth(page.own_chars, self._nodes(page.pattern, page.contexts, site))
         if not page.failed:
@@ -112,6 +116,11 @@ class Harvest(Policy):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the arm, what it earned, and what was added."""
         return [self._explanation(arm, site) for arm in _arms_of(links, site)]
+
+    def _take_bounds(self, bounds: SiteBounds) -> None:
+        self.arms.max_nodes = _NODES_PER_ARM * bounds.arms
+        self.ledger.max_apaths = bounds.apaths
+        self.ledger.max_pages = min(_LEDGER_PAGES, bounds.links)
 
     def _score(self, arm: Arm) -> float:
         value = sum(self._parts(arm))

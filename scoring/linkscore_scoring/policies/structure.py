@@ -9,24 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
 from linkscore_scoring.site.cluster_terms import link_scores
-from linkscore_scoring.site.links import LinkBatch, PageObservation
+from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
 _REFRESH_PAGES = 64
 _PLANNED = 0.9
 _UNPLANNED = 0.5
+_LATE = 100
 
 
 class StructuralPolicy(Policy):
     """A value per cluster, and links scored by the clusters their (source cluster, Apath) leads to.
 
     Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others
-    in breadth-first order (0.5 / (1 + depth), bucket ``s<Apath>``). Afterwards score = sum of P(C | source,
-    Apath) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and does not change
-    the order; bucket = ``c<source>.<Apath>``. Links found while sampling are valued by their Apath whatever
-    the source.
+    in breadth-first order (0.5 / (1 + depth), bucket ``s<depth>.<Apath>``). Afterwards score = sum of P(C |
+    source, Apath) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and does not
+    change the order; bucket = ``c<source>.<Apath>``. Links found while sampling are valued by their Apath
+    whatever the source.
 
     Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
     """
@@ -68,7 +70,7 @@ class StructuralPolicy(Policy):
         """Return the score of the links of each bucket."""
         pairs = [_pair(bucket) for bucket in buckets]
         if not self._worth:
-            return np.array([_PLANNED if bucket == "plan" else _UNPLANNED / 2 for bucket in buckets])
+            return np.array([_sampling_value(bucket) for bucket in buckets], dtype=np.float64)
         return self._pairs([source for source, _ in pairs], [apath for _, apath in pairs], site)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
@@ -86,8 +88,14 @@ class StructuralPolicy(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the clusters' worth."""
-        self._clusters, self._worth = list(state["clusters"]), list(state["worth"])
-        self._age = int(state["age"])
+        try:
+            clusters, worth = list(map(int, state["clusters"])), list(map(float, state["worth"]))
+            self._age = int(state["age"])
+        except (KeyError, TypeError, ValueError) as exc:
+            raise CorruptState(f"{self.name}: missing or malformed field {exc}") from exc
+        if len(clusters) != len(worth):
+            raise CorruptState(f"{self.name}: {len(clusters)} clusters, but {len(worth)} values")
+        self._clusters, self._worth = clusters, worth
 
     def _refresh(self, site: SiteModel) -> None:
         self._age = 0
@@ -98,8 +106,8 @@ class StructuralPolicy(Policy):
     def _by_plan(self, links: LinkBatch, site: SiteModel) -> Scored:
         planned = np.array([site.plan.is_drawn(key) for key in links.keys], dtype=bool)
         scores = np.where(planned, _PLANNED, _UNPLANNED / (1.0 + np.asarray(links.depths, dtype=np.float64)))
-        buckets = ["plan" if p else f"s{apath:x}" for p, apath in zip(planned, links.apaths, strict=True)]
-        return Scored(scores, buckets)
+        rows = zip(planned, links.depths, links.apaths, strict=True)
+        return Scored(scores, ["plan" if p else f"s{depth}.{apath:x}" for p, depth, apath in rows])
 
     def _pairs(self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel) -> Scores:
         values = self.cluster_values(site)
@@ -138,6 +146,13 @@ def _pair(bucket: str) -> tuple[int, int]:
         if kind == "c":
             source, _, apath = rest.partition(".")
             return int(source), int(apath, 16)
-        return -2, int(rest, 16) if kind == "s" else 0
+        return UNKNOWN_CLUSTER, int(rest.partition(".")[2], 16) if kind == "s" else UNKNOWN_APATH
     except ValueError:
-        return -2, 0
+        return UNKNOWN_CLUSTER, UNKNOWN_APATH
+
+
+def _sampling_value(bucket: str) -> float:
+    """Return the score of the links of a bucket while the site is sampled; unknown ones come late."""
+    depth = bucket[1:].partition(".")[0]
+    known = bucket[:1] == "s" and depth.isdecimal() and len(depth) <= 9
+    return _PLANNED if bucket == "plan" else _UNPLANNED / (1.0 + (int(depth) if known else _LATE))

@@ -14,6 +14,7 @@ from linkscore_scoring.site.model import SiteModel
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _BUCKETS = 256
+_STEPS = {f"u{step}": step / _BUCKETS for step in range(_BUCKETS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class UniformRandom(Policy):
     name = "uniform_random"
     Params = UniformRandomParams
     baseline = True
+    residual = 1.0 / _BUCKETS
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Draw by hashing; the same URL always draws the same number."""
@@ -48,10 +50,7 @@ class UniformRandom(Policy):
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the lower edge of the bucket's step; a bucket of another policy gets 0.5."""
-        return np.array(
-            [int(b[1:]) / _BUCKETS if b[:1] == "u" and b[1:].isdecimal() else 0.5 for b in buckets],
-            dtype=np.float64,
-        )
+        return np.array([_STEPS.get(bucket, 0.5) for bucket in buckets], dtype=np.float64)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the draw."""

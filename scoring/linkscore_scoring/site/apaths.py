@@ -46,12 +46,19 @@ class ApathTable:
     def intern(self, raw: str) -> Apath:
         """Return the Apath of a text, remembering it while there is room; empty text is the unknown Apath."""
         found = self._by_raw.get(raw)
+        if found is None:
+            found = self.find(raw)
+            if raw and len(self._by_raw) < self.max_apaths:
+                self._by_raw[raw] = self._by_id[found.id] = found
+        return found
+
+    def find(self, raw: str) -> Apath:
+        """Return the Apath of a text without remembering it."""
+        found = self._by_raw.get(raw)
         if found is None and raw:
             found = Apath(
                 raw, apath_id(raw), apath_id(normalise_apath(raw)), apath_id(apath_without_class(raw))
             )
-            if len(self._by_raw) < self.max_apaths:
-                self._by_raw[raw] = self._by_id[found.id] = found
         return found or _UNKNOWN
 
     def get(self, id_: int) -> Apath:

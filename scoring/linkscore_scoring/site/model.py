@@ -33,6 +33,7 @@ from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
 
 # Few literal values per slot: arms pool early (measured: docs/policies.md).
 _PATTERNS = UrlPatternParams(max_values=4)
+_PLAN_URLS = 60_000
 
 
 class Stage(IntEnum):
@@ -242,6 +243,8 @@ class SiteModel:
             links[apath].append(key)
             self.plan_urls.setdefault(key, url)
         self.plan.add_page(fetch.key, links, np.random.default_rng([fetch.seed, fetch.seq]))
+        if len(self.plan_urls) > _PLAN_URLS:
+            self.plan_urls = {key: self.plan_urls[key] for key in self.plan.held()}
 
     def to_state(self) -> dict[str, Any]:
         """Return the model as plain values."""

@@ -117,6 +117,15 @@ class SamplingPlan:
         """Return the next `n` URLs to fetch, best first; asking does not change the plan."""
         return list(islice(self._listing(), n))
 
+    def held(self) -> list[int]:
+        """Return every URL the plan may still name, at most 2 `max_urls`."""
+        waiting = (url for _, urls in self._waiting for url in urls)
+        return [
+            url
+            for url in dict.fromkeys([*(url for url, _ in self._queue), *waiting])
+            if url not in self._fetched
+        ]
+
     def _listing(self) -> Iterator[Planned]:
         listed: set[int] = set()
         for url, apath in self._queue:

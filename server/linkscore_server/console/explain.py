@@ -22,7 +22,7 @@ def explain_url(url: str, *, crawl: str, target: str, policy: str, console: Cons
     )
     try:
         with grpc.insecure_channel(target) as channel:
-            answer = pb_grpc.LinkScoringServiceStub(channel).ExplainLinks(request, timeout=_TIMEOUT_S)  # type: ignore[no-untyped-call]
+            answer = pb_grpc.LinkScoringServiceStub(channel).ExplainLinks(request, timeout=_TIMEOUT_S)
     except grpc.RpcError as error:
         console.print(f"[red]{error.code().name}[/red]: {error.details()}")
         return 1

@@ -5,9 +5,10 @@
     DATA_DIR/ticket.key
     DATA_DIR/LOCK
     DATA_DIR/crawls/NAME/00000000000000000001.log     named by the first event number, at most 64 MiB each
-    DATA_DIR/crawls/NAME/snapshot                     crc32, sequence number, zstd
+    DATA_DIR/crawls/NAME/snapshot                     crc32 of what follows, sequence number, zstd
 
-The log is the only truth; a snapshot that is missing or damaged only makes the start slower.
+The log is the only truth; a snapshot that is missing or damaged only makes the start slower. A sound one that
+knows more events than the log says that the end of the log is missing.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from linkscore_server.storage.frames import SEGMENT_HEADER, Frame, frames, pack,
 
 SEGMENT_BYTES = 64 << 20
 _SNAPSHOT = struct.Struct(">8sIQ")
-_SNAPSHOT_MAGIC = b"LSSNAP\x00\x01"
+_SNAPSHOT_MAGIC = b"LSSNAP\x00\x02"
 _log = logging.getLogger(__name__)
 
 
@@ -46,7 +47,7 @@ class FileLog(CrawlLog):
         self._recover()
 
     def append(self, events: Sequence[bytes]) -> None:
-        """See `CrawlLog.append`. After a failed sync the log takes nothing more until it is opened again."""
+        """See `CrawlLog.append`; after a failed sync or repair it takes nothing more until it is reopened."""
         if self._broken:
             raise OSError(self._broken)
         if self._fd < 0 or self._size >= self._segment_bytes:
@@ -54,13 +55,16 @@ class FileLog(CrawlLog):
         frame = pack(self.last_seq + 1, events)
         try:
             _write_all(self._fd, frame)
-        except OSError:
-            self._take_back()
-            raise
+        except OSError as failure:
+            try:
+                self._take_back()
+            except OSError as exc:
+                self._break("repair", exc)
+            raise failure
         try:
             os.fdatasync(self._fd)
         except OSError as exc:
-            self._broken = f"log of {self._folder.name}: sync failed ({exc}), restart to recover"
+            self._break("sync", exc)
             raise
         self._size += len(frame)
         self.last_seq += len(events)
@@ -80,9 +84,10 @@ class FileLog(CrawlLog):
     def save(self, snapshot: Snapshot) -> None:
         """See `CrawlLog.save`; the file is replaced atomically."""
         body = zstandard.ZstdCompressor(level=3).compress(snapshot.state)
+        crc = _snapshot_crc(snapshot.seq, body)
         target, draft = self._folder / "snapshot", self._folder / "snapshot.tmp"
         with draft.open("wb") as out:
-            out.write(_SNAPSHOT.pack(_SNAPSHOT_MAGIC, zlib.crc32(body), snapshot.seq) + body)
+            out.write(_SNAPSHOT.pack(_SNAPSHOT_MAGIC, crc, snapshot.seq) + body)
             out.flush()
             os.fsync(out.fileno())
         draft.replace(target)
@@ -90,6 +95,11 @@ class FileLog(CrawlLog):
 
     def snapshot(self) -> Snapshot | None:
         """See `CrawlLog.snapshot`; a damaged one is logged and passed over, the log has it all."""
+        found = self._stored_snapshot()
+        return Snapshot(found[0], zstandard.ZstdDecompressor().decompress(found[1])) if found else None
+
+    def _stored_snapshot(self) -> tuple[int, bytes] | None:
+        """Return number and compressed state of the snapshot, None if there is none that is whole."""
         path = self._folder / "snapshot"
         try:
             raw = path.read_bytes()
@@ -98,8 +108,8 @@ class FileLog(CrawlLog):
         if len(raw) >= _SNAPSHOT.size:
             magic, crc, seq = _SNAPSHOT.unpack(raw[: _SNAPSHOT.size])
             body = raw[_SNAPSHOT.size :]
-            if magic == _SNAPSHOT_MAGIC and zlib.crc32(body) == crc and seq <= self.last_seq:
-                return Snapshot(seq, zstandard.ZstdDecompressor().decompress(body))
+            if magic == _SNAPSHOT_MAGIC and _snapshot_crc(seq, body) == crc:
+                return seq, body
         _log.warning("snapshot %s is damaged or of another format: replaying the whole log", path)
         return None
 
@@ -128,6 +138,12 @@ class FileLog(CrawlLog):
                 expected = _next_seq(path, frame, expected)
                 end = frame.end
         self.last_seq = expected - 1
+        stored = self._stored_snapshot()
+        if stored is not None and stored[0] > self.last_seq:
+            where = f"{segments[-1]} at offset {end}" if segments else f"{self._folder}"
+            raise CorruptState(
+                f"{where}: the log ends with event {self.last_seq}, the snapshot knows {stored[0]}"
+            )
         if segments:
             self._fd = os.open(segments[-1], os.O_WRONLY)
             self._size = end
@@ -148,6 +164,9 @@ class FileLog(CrawlLog):
             os.close(fd)  # the next append begins the segment anew
             raise
         self._fd, self._size = fd, len(SEGMENT_HEADER)
+
+    def _break(self, what: str, error: OSError) -> None:
+        self._broken = f"log of {self._folder.name}: {what} failed ({error}), restart to recover"
 
     def _take_back(self) -> None:
         """Cut the segment to what is known to be sound and go on writing there."""
@@ -213,6 +232,10 @@ class FileStore(Store):
     def close(self) -> None:
         """Let another process have the folder."""
         self._lock.close()
+
+
+def _snapshot_crc(seq: int, body: bytes) -> int:
+    return zlib.crc32(body, zlib.crc32(seq.to_bytes(8, "big")))
 
 
 def _next_seq(path: Path, frame: Frame, expected: int) -> int:

@@ -27,6 +27,8 @@ _HEADER = struct.Struct(">IIIQI")
 _CRC = struct.Struct(">I")
 HEADER_BYTES = _HEADER.size + _CRC.size
 _LEVEL = 1
+_SECTOR = 512
+_FEW = 8  # shorter rests of a sector may be zeros by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ def unpack(data: memoryview, frame: Frame) -> list[bytes]:
 def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[Frame]:
     """Yield the frames of a segment.
 
-    A last segment may end in a torn frame, which was never acknowledged: it is left out.
+    A last segment may end in a torn frame, which was never acknowledged: it is left out. Torn is a frame
+    that the file does not hold in full length, or of which a disk sector was never written (it reads as
+    zeros); one that is all there and does not fit its checksum was acknowledged once, and is damaged.
 
     Raises
     ------
@@ -74,7 +78,7 @@ def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[Frame]:
     while at < len(data):
         frame = _frame_at(data, at)
         if frame is None:
-            if is_last and not _any_frame_after(data, at + 1):
+            if is_last and _is_torn(data, at) and not _any_frame_after(data, at + 1):
                 return
             raise CorruptState(f"{name} at offset {at}: damaged frame (checksum or length does not fit)")
         yield frame
@@ -99,6 +103,16 @@ def _header_at(data: memoryview, at: int) -> tuple[int, int, int, int] | None:
         return None
     magic, length, count, first_seq, crc = _HEADER.unpack(raw[: _HEADER.size])
     return (length, count, first_seq, crc) if magic == _MAGIC else None
+
+
+def _is_torn(data: memoryview, at: int) -> bool:
+    """Say whether the frame that starts here was only written in part."""
+    header = _header_at(data, at)
+    if len(data) - at < HEADER_BYTES or (header is not None and at + HEADER_BYTES + header[0] > len(data)):
+        return True
+    starts = [at, *range((at // _SECTOR + 1) * _SECTOR, len(data), _SECTOR)]
+    parts = (bytes(data[start:end]) for start, end in zip(starts, [*starts[1:], len(data)], strict=True))
+    return any(len(part) >= _FEW and not any(part) for part in parts)
 
 
 def _any_frame_after(data: memoryview, at: int) -> bool:

@@ -44,7 +44,14 @@ def test_types_the_site_has_not_are_refused(types: list[str]) -> None:
 
 
 def test_a_target_task_has_as_many_fetches_as_targets() -> None:
-    assert target_task(STAGE, "thread").budget == 2
+    assert target_task(STAGE, "thread", lambda url: f"<p>{url}", seed=1).budget == 2
+
+
+def test_the_example_of_a_target_task_is_free_and_does_not_count() -> None:
+    task = target_task(STAGE, "thread", lambda url: f"<p>{url}", seed=1)
+    example = task.example.removeprefix("<p>")
+    assert example in {"u1", "u2"}
+    assert task.wanted == {"u1", "u2"} - {example}
 
 
 def test_a_user_content_task_has_a_share_of_the_site() -> None:

@@ -1,0 +1,100 @@
+"""A crawl of a generated site as a crawler would do it: one queue per bucket, re-ordered as it goes."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ModelActivated, PageFetched
+from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.learning import run
+from linkscore_scoring.testing.site import GeneratedSite
+
+_KEY = b"conformance"
+
+
+def crawl_model(
+    choice: PolicyChoice, *, seed: int = 0, sample_pages: int = 24, bounds: SiteBounds | None = None
+) -> CrawlModel:
+    """Return a new crawl that learns its sites from small samples."""
+    learning = LearningConfig(sample_pages=sample_pages)
+    config = CrawlConfig("check", choice, learning=learning, bounds=bounds or SiteBounds(), seed=seed)
+    return CrawlModel(config, ticket_key=_KEY)
+
+
+class SimulatedCrawl:
+    """Fetches pages of a site in the order a policy asks for; learning happens at once.
+
+    Attributes
+    ----------
+    model
+        The crawl.
+    fetched
+        URLs fetched, in order.
+    """
+
+    def __init__(self, model: CrawlModel, site: GeneratedSite, *, seeds: list[str] | None = None) -> None:
+        self.model = model
+        self.site = site
+        self.fetched: list[str] = []
+        self._queues: dict[str, deque[tuple[str, bytes]]] = {}
+        self._known: set[str] = set()
+        for url in seeds or [site.home, site.example]:
+            self._put("", url, b"")
+
+    def fetch(self, pages: int) -> SimulatedCrawl:
+        """Fetch up to `pages` more pages."""
+        for _ in range(pages):
+            queue = self._best_queue()
+            if queue is None:
+                break
+            self._take(*queue.popleft())
+        return self
+
+    def frontier(self) -> list[tuple[str, bytes]]:
+        """Return the URLs found and not fetched, with their tickets."""
+        return [entry for queue in self._queues.values() for entry in queue]
+
+    def wanted_share(self) -> float:
+        """Return the share of wanted pages among those fetched."""
+        return sum(map(self.site.is_wanted, self.fetched)) / max(1, len(self.fetched))
+
+    def _take(self, url: str, ticket: bytes) -> None:
+        self.fetched.append(url)
+        outcome = visit(self.model, url, self.site.page(url), ticket)
+        names, tickets = outcome.links.bucket_names, outcome.links.ticket_values
+        for row, (found, apath) in enumerate(_links(self.site.page(url))):
+            self._put(names[outcome.links.buckets[row]], found, tickets[apath])
+
+    def _put(self, bucket: str, url: str, ticket: bytes) -> None:
+        if url not in self._known:
+            self._known.add(url)
+            self._queues.setdefault(bucket, deque()).append((url, ticket))
+
+    def _best_queue(self) -> deque[tuple[str, bytes]] | None:
+        names = [name for name, queue in self._queues.items() if queue]
+        if not names or "" in names:
+            return self._queues[""] if names else None
+        order, _ = self.model.rank_buckets(names)
+        return self._queues[names[order[0]]]
+
+
+def visit(
+    model: CrawlModel, url: str, features: PageFeatures | None, ticket: bytes = b"", *, event_id: str = ""
+) -> PageOutcome:
+    """Let a crawl take in a fetch, and learn whatever is due."""
+    status, error = (200, "") if features is not None else (0, "timeout")
+    event = PageFetched(event_id, model.site_of(url), url, url, status, error, ticket, 0.0, features)
+    outcome: PageOutcome = model.apply(model.seq + 1, event)
+    for job in model.take_jobs():
+        learned = run(job)
+        digest, state = learned.digest(), learned.to_state()
+        model.apply(model.seq + 1, ModelActivated(job.site, job.built_from_seq, digest, state))
+    return outcome
+
+
+def _links(features: PageFeatures | None) -> list[tuple[str, int]]:
+    return list(zip(features.links.urls, features.links.apaths, strict=True)) if features else []

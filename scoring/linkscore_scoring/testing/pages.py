@@ -1,0 +1,74 @@
+"""Pages made of columns: features without HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.features.types import Links, PageFeatures, PathTrie
+
+Link = tuple[str, str]
+
+
+def trie_of(leaves: Iterable[str]) -> PathTrie:
+    """Return the trie of leaf paths such as ``html/body[home]/text()``; a path given twice counts twice."""
+    trie = PathTrie()
+    nodes: dict[tuple[int, str], int] = {}
+    for leaf in leaves:
+        at = -1
+        for step in leaf.split("/"):
+            if (at, step) not in nodes:
+                nodes[at, step] = len(trie.parents)
+                tag, _, classes = step.rstrip("]").partition("[")
+                trie.parents.append(at)
+                trie.tags.append(tag)
+                trie.classes.append(" ".join(sorted(classes.split())))
+                trie.leaves.append(0)
+            at = nodes[at, step]
+        trie.leaves[at] += 1
+    return trie
+
+
+def page_of(
+    url: str,
+    leaves: Iterable[str] = (),
+    *,
+    links: Sequence[Link] = (),
+    texts: Sequence[tuple[str, int]] = (),
+    canonical: str = "",
+) -> PageFeatures:
+    """Return the features of a page.
+
+    Parameters
+    ----------
+    url, canonical
+        Absolute URL, which is its own identity, and that of the canonical form.
+    leaves
+        Paths of displayed leaves besides those of the links.
+    links
+        (URL, Apath) in document order; the Apath is a leaf path too.
+    texts
+        (name, characters) of long text blocks; one name is one text. All stand before the links.
+    """
+    table = list(dict.fromkeys(apath for _, apath in links))
+    places = {apath: i for i, apath in enumerate(table)}
+    urls = [target for target, _ in links]
+    columns = Links(
+        urls=urls,
+        keys=list(urls),
+        anchors=[""] * len(urls),
+        apaths=[places[apath] for _, apath in links],
+        rels=[""] * len(urls),
+        blocks_before=[len(texts)] * len(urls),
+        apath_table=table,
+    )
+    return PageFeatures(
+        url,
+        url,
+        paths=trie_of([*leaves, *(apath for _, apath in links)]),
+        block_hashes=[hash64(name) for name, _ in texts],
+        block_chars=[chars for _, chars in texts],
+        links=columns,
+        canonical_key=canonical,
+        text_chars=sum(chars for _, chars in texts),
+    )

@@ -1,0 +1,95 @@
+"""A policy under test, and crawls it has gone through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.engine.batches import batch_of
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.tickets import NO_TICKET
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.registry import register
+from linkscore_scoring.site.links import LinkBatch
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
+from linkscore_scoring.testing.site import GeneratedSite
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A crawl that has gone some way, ready to be asked."""
+
+    crawl: SimulatedCrawl
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that learned in this crawl."""
+        return self._shard().served
+
+    @property
+    def site(self) -> SiteModel:
+        """The model of its site."""
+        return self._shard().model
+
+    def links(self, n: int, rows: Sequence[int] | None = None) -> LinkBatch:
+        """Return up to `n` URLs of the site, found or never seen, or only some rows of these."""
+        urls = [url for url, _ in self.crawl.frontier()][: n // 2]
+        urls += [f"{self.crawl.site.home}never/seen-{i}?page={i % 7}" for i in range(n - len(urls))]
+        chosen = range(n) if rows is None else rows
+        return batch_of(self.site, chosen, urls, urls, [NO_TICKET] * n, [""] * n)
+
+    def scores(self, n: int) -> NDArray[np.float64]:
+        """Return the scores of `links(n)`."""
+        return self.policy.score(self.links(n), self.site).scores
+
+    def _shard(self) -> SiteShard:
+        model, site = self.crawl.model, self.crawl.model.site_of(self.crawl.site.home)
+        return model.sites.get(site) or model.stranger(site)
+
+
+class Subject:
+    """A policy class with the parameters it is tested with."""
+
+    def __init__(self, policy: type[Policy], params: Mapping[str, Any]) -> None:
+        self.policy = policy
+        self.params = dict(params)
+        self.name = policy.name
+        self.choice = PolicyChoice(policy.name, self.params)
+        register(policy)
+
+    def crawl(self, seed: int = 0) -> SimulatedCrawl:
+        """Return a crawl that has not begun."""
+        return SimulatedCrawl(crawl_model(self.choice, seed=seed), GeneratedSite(seed))
+
+    def new(self) -> Asked:
+        """Return a crawl without pages."""
+        return Asked(self.crawl())
+
+    def after(self, pages: int) -> Asked:
+        """Return a crawl of so many pages; the site is learned after 24."""
+        return Asked(self.crawl().fetch(pages))
+
+    def restored(self, model: CrawlModel) -> CrawlModel:
+        """Return a crawl restored from the bytes of another's state."""
+        other = crawl_model(self.choice)
+        other.load_state(unpacked(packed(model.to_state())))
+        return other
+
+
+def packed(state: Any) -> bytes:
+    """Return a state as bytes; a state is made of plain values, so this works."""
+    raw: bytes = msgpack.packb(state)
+    return raw
+
+
+def unpacked(raw: bytes) -> Any:
+    """Return the state of some bytes."""
+    return msgpack.unpackb(raw, strict_map_key=False)

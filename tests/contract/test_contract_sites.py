@@ -1,0 +1,230 @@
+"""SiteModelService, health and reflection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from linkscore.v1 import (
+    common_pb2 as common,
+)
+from linkscore.v1 import (
+    crawl_service_pb2 as crawl_pb,
+)
+from linkscore.v1 import (
+    link_scoring_service_pb2 as links_pb,
+)
+from linkscore.v1 import (
+    site_model_service_pb2 as pb,
+)
+from server_process import Stubs, refusal
+from small_site import HOST, page
+
+SERVICES = (
+    "linkscore.v1.CrawlService",
+    "linkscore.v1.LinkScoringService",
+    "linkscore.v1.SiteModelService",
+)
+
+
+def ingest(server: Stubs, crawl: str, *pages: common.Page) -> None:
+    server.links.IngestPages(links_pb.IngestPagesRequest(crawl=crawl, pages=pages))
+
+
+def get(server: Stubs, name: str) -> pb.Site:
+    return server.sites.GetSite(pb.GetSiteRequest(name=name)).site
+
+
+def learn(server: Stubs, name: str) -> pb.Site:
+    return server.sites.LearnSite(pb.LearnSiteRequest(name=name), timeout=60).site
+
+
+def test_sites_are_listed_by_name_in_pages_and_their_names_are_escaped(server: Stubs, crawl: str) -> None:
+    hosts = ["b.test", "a.test:8080", "c.test", "[::1]:81"]
+    ingest(server, crawl, *(common.Page(url=f"http://{host}/", status_code=404) for host in hosts))
+    found, token = list[pb.Site](), ""
+    while True:
+        got = server.sites.ListSites(pb.ListSitesRequest(crawl=crawl, page_size=3, page_token=token))
+        found += got.sites
+        token = got.next_page_token
+        if not token:
+            break
+    assert [site.host for site in found] == sorted(hosts)
+    assert f"{crawl}/sites/a.test%3A8080" in {site.name for site in found}
+    assert all(get(server, site.name) == site for site in found)
+
+
+def test_a_site_counts_its_pages_failures_and_links(server: Stubs, crawl: str) -> None:
+    failed = common.Page(url=f"http://{HOST}/gone", status_code=404)
+    ingest(server, crawl, page(0), page(1), failed)
+    site = get(server, f"{crawl}/sites/{HOST}")
+    assert (site.page_count, site.failed_count, site.sample_count) == (3, 1, 2)
+    assert (site.stage, site.model_revision, site.next_learning_at) == (common.SITE_STAGE_SAMPLING, 0, 200)
+    assert site.link_count > 12
+    assert site.tag_path_count == 3
+    assert site.text_chars > 0
+
+
+@pytest.mark.parametrize(
+    "method", ["GetSite", "GetSitemap", "ListNavigationEntries", "LearnSite", "GetSamplePlan"]
+)
+def test_a_name_that_is_no_site_is_refused(server: Stubs, crawl: str, method: str) -> None:
+    ask, kind = getattr(server.sites, method), getattr(pb, f"{method}Request")
+    for bad in ("", crawl, f"{crawl}/sites/", f"{crawl}/pages/x", f"{crawl}/sites/a/b"):
+        told = refusal(lambda bad=bad: ask(kind(name=bad)))
+        assert (told.code, set(told.violations)) == (grpc.StatusCode.INVALID_ARGUMENT, {"name"})
+    told = refusal(lambda: ask(kind(name=f"{crawl}/sites/no-such.test")))
+    assert (told.code, told.reason) == (grpc.StatusCode.NOT_FOUND, "SITE_NOT_FOUND")
+    told = refusal(lambda: ask(kind(name="crawls/no-such/sites/a.test")))
+    assert (told.code, told.reason) == (grpc.StatusCode.NOT_FOUND, "CRAWL_NOT_FOUND")
+
+
+def test_a_learned_site_has_its_templates_and_where_their_links_lead(server: Stubs, learned: str) -> None:
+    name = f"{learned}/sites/{HOST}"
+    site = get(server, name)
+    assert (site.stage, site.model_revision, site.cluster_count) == (common.SITE_STAGE_READY, 1, 3)
+    assert sum(site.cluster_pages.values()) == 60
+    sitemap = server.sites.GetSitemap(pb.GetSitemapRequest(name=name))
+    assert [cluster.sample_pages for cluster in sitemap.clusters] == [36, 12, 12]
+    names = {cluster.name for cluster in sitemap.clusters}
+    assert names == set(site.cluster_pages)
+    assert all(cluster.example_url.startswith(f"http://{HOST}/") for cluster in sitemap.clusters)
+    assert {edge.source for edge in sitemap.edges} | {edge.destination for edge in sitemap.edges} <= names
+    weights = [edge.weight for edge in sitemap.edges]
+    assert weights == sorted(weights, reverse=True) != []
+
+
+def test_an_unlearned_site_has_an_empty_map(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(0))
+    got = server.sites.GetSitemap(pb.GetSitemapRequest(name=f"{crawl}/sites/{HOST}"))
+    assert (list(got.clusters), list(got.edges), got.stage) == ([], [], common.SITE_STAGE_SAMPLING)
+
+
+def test_navigation_is_listed_in_pages_without_gaps(server: Stubs, learned: str) -> None:
+    name = f"{learned}/sites/{HOST}"
+    every = server.sites.ListNavigationEntries(pb.ListNavigationEntriesRequest(name=name)).entries
+    found, token = list[pb.NavigationEntry](), ""
+    while True:
+        asked = pb.ListNavigationEntriesRequest(name=name, page_size=1, page_token=token)
+        got = server.sites.ListNavigationEntries(asked)
+        found += got.entries
+        token = got.next_page_token
+        if not token:
+            break
+    assert found == list(every) != []
+    for entry in every:
+        assert entry.link_count > 0
+        assert sum(entry.destination_probs.values()) <= 1.0 + 1e-9
+
+
+def test_page_sizes_over_the_limit_are_refused(server: Stubs, learned: str) -> None:
+    name = f"{learned}/sites/{HOST}"
+    calls = {
+        "page_size": [
+            lambda: server.sites.ListSites(pb.ListSitesRequest(crawl=learned, page_size=1_001)),
+            lambda: server.sites.ListNavigationEntries(
+                pb.ListNavigationEntriesRequest(name=name, page_size=1_001)
+            ),
+        ],
+        "max_results": [
+            lambda: server.sites.GetSamplePlan(pb.GetSamplePlanRequest(name=name, max_results=1_001))
+        ],
+    }
+    for field, asked in calls.items():
+        for call in asked:
+            assert set(refusal(call).violations) == {field}
+
+
+def test_a_site_without_pages_cannot_be_learned(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, common.Page(url=f"http://{HOST}/", status_code=404))
+    told = refusal(lambda: learn(server, f"{crawl}/sites/{HOST}"))
+    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SITE_NOT_LEARNED")
+
+
+@pytest.mark.parametrize("clusterer", [crawl_pb.CLUSTERER_COSINE_LINKAGE, crawl_pb.CLUSTERER_DBSCAN])
+@pytest.mark.parametrize("paper", [False, True])
+@pytest.mark.parametrize("n_pages", [1, 2, 30])
+def test_a_site_of_any_size_learns_on_demand(
+    server: Stubs, new_crawl: Callable[..., str], n_pages: int, clusterer: int, paper: bool
+) -> None:
+    crawl = new_crawl(learning=crawl_pb.LearningConfig(clusterer=clusterer, paper=paper))
+    ingest(server, crawl, *(page(n) for n in range(n_pages)))
+    site = learn(server, f"{crawl}/sites/{HOST}")
+    assert (site.stage, site.model_revision) == (common.SITE_STAGE_READY, 1)
+
+
+def test_requests_to_learn_at_the_same_time_are_all_answered(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, *(page(n) for n in range(20)))
+    name = f"{crawl}/sites/{HOST}"
+    with ThreadPoolExecutor(4) as pool:
+        sites = list(pool.map(lambda _: learn(server, name), range(4)))
+    assert all(site.stage == common.SITE_STAGE_READY for site in sites)
+
+
+def test_cluster_names_survive_relearning(server: Stubs, crawl: str) -> None:
+    name = f"{crawl}/sites/{HOST}"
+    ingest(server, crawl, *(page(n) for n in range(40)))
+    learn(server, name)
+    before = {c.name for c in server.sites.GetSitemap(pb.GetSitemapRequest(name=name)).clusters}
+    ingest(server, crawl, *(page(n) for n in range(40, 80)))
+    assert learn(server, name).model_revision == 2
+    assert {c.name for c in server.sites.GetSitemap(pb.GetSitemapRequest(name=name)).clusters} == before
+
+
+def test_the_sample_plan_names_one_link_per_tag_path(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(0))
+    asked = pb.GetSamplePlanRequest(name=f"{crawl}/sites/{HOST}")
+    got = server.sites.GetSamplePlan(asked).suggestions
+    assert len(got) >= 2
+    assert all(entry.url.startswith(f"http://{HOST}/") and entry.reason for entry in got)
+    urgencies = [entry.urgency for entry in got]
+    assert urgencies == sorted(urgencies, reverse=True)
+    asked.max_results = 1
+    assert len(server.sites.GetSamplePlan(asked).suggestions) == 1
+
+
+def test_every_service_is_healthy(server: Stubs) -> None:
+    health = health_pb2_grpc.HealthStub(server.channel)
+    for service in ("", *SERVICES):
+        got = health.Check(health_pb2.HealthCheckRequest(service=service))
+        assert got.status == health_pb2.HealthCheckResponse.SERVING
+    told = refusal(lambda: health.Check(health_pb2.HealthCheckRequest(service="no.such")))
+    assert told.code == grpc.StatusCode.NOT_FOUND
+
+
+def test_reflection_lists_the_services_and_gives_the_contract(server: Stubs) -> None:
+    ask = reflection_pb2_grpc.ServerReflectionStub(server.channel).ServerReflectionInfo
+    asked = [
+        reflection_pb2.ServerReflectionRequest(list_services=""),
+        reflection_pb2.ServerReflectionRequest(file_containing_symbol=SERVICES[0]),
+    ]
+    listed, described = ask(iter(asked))
+    names = {service.name for service in listed.list_services_response.service}
+    assert {*SERVICES, "grpc.health.v1.Health"} <= names
+    assert described.file_descriptor_response.file_descriptor_proto
+
+
+def test_an_unknown_method_is_unimplemented(server: Stubs) -> None:
+    call = server.channel.unary_unary("/linkscore.v1.CrawlService/NoSuch")
+    assert refusal(lambda: call(b"")).code == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_a_message_that_is_none_is_refused_without_a_traceback(server: Stubs) -> None:
+    call = server.channel.unary_unary("/linkscore.v1.CrawlService/GetCrawl")
+    told = refusal(lambda: call(b"\xff\xff\xff"))
+    assert told.code in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
+    assert "Traceback" not in told.message
+
+
+def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl: str) -> None:
+    request = links_pb.IngestPagesRequest(crawl=crawl, pages=[page(n) for n in range(300)])
+    told = refusal(lambda: server.links.IngestPages(request, timeout=0.005))
+    assert told.code == grpc.StatusCode.DEADLINE_EXCEEDED
+    again = server.links.IngestPages(request)
+    assert all(r.status.code in (common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE) for r in again.results)
+    assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count == 300

@@ -1,0 +1,297 @@
+"""kill -9, damage and a full disk: what was acknowledged is there afterwards."""
+
+from __future__ import annotations
+
+import random
+import resource
+import shutil
+import threading
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import grpc
+import pytest
+
+from linkscore.v1 import (
+    common_pb2 as common,
+)
+from linkscore.v1 import (
+    crawl_service_pb2 as crawl_pb,
+)
+from linkscore.v1 import (
+    link_scoring_service_pb2 as pb,
+)
+from linkscore.v1 import (
+    policy_pb2,
+)
+from linkscore.v1 import (
+    site_model_service_pb2 as site_pb,
+)
+from server_process import ServerProcess, Stubs, refusal, serving, stubs
+from small_site import HOST, page, url_of
+
+CRAWL = "crawls/crash"
+OK, DUPLICATE = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE
+LINKS = [pb.CandidateLink(url=url_of(n)) for n in range(200)]
+N_STEPS = 90
+POLICIES = ("harvest", "source_ucc", "breadth_first")
+
+
+def spec(name: str) -> policy_pb2.PolicySpec:
+    made = policy_pb2.PolicySpec()
+    getattr(made, name).SetInParent()
+    return made
+
+
+def create(server: Stubs, name: str = CRAWL, sample_pages: int = 40) -> None:
+    config = crawl_pb.Crawl(
+        name=name,
+        extra_policies=[spec("source_ucc")],
+        learning=crawl_pb.LearningConfig(sample_pages=sample_pages, max_sample_pages=2_000),
+    )
+    server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=config))
+
+
+def ingest(server: Stubs, numbers: list[int], name: str = CRAWL) -> list[pb.PageResult]:
+    request = pb.IngestPagesRequest(crawl=name, pages=[page(n) for n in numbers])
+    return list(server.links.IngestPages(request, timeout=60).results)
+
+
+def feedback(server: Stubs, n: int) -> int:
+    given = pb.Feedback(event_id=f"worth-{n}", url=url_of(n), reward=float(n % 3 == 0))
+    answer = server.links.ReportFeedback(pb.ReportFeedbackRequest(crawl=CRAWL, feedback=[given]))
+    return answer.statuses[0].code
+
+
+def crawl_of(server: Stubs, name: str = CRAWL) -> crawl_pb.Crawl:
+    return server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=name)).crawl
+
+
+class Crawler(threading.Thread):
+    """Sends its pages in batches until the server is gone; remembers what was acknowledged."""
+
+    def __init__(self, target: str, numbers: list[int], batch: int, wake: threading.Event) -> None:
+        super().__init__()
+        self.acked: list[int] = []
+        self._numbers, self._batch, self._target, self._wake = numbers, batch, target, wake
+
+    def run(self) -> None:
+        with stubs(self._target) as server:
+            for at in range(0, len(self._numbers), self._batch):
+                some = self._numbers[at : at + self._batch]
+                try:
+                    ingest(server, some)
+                except grpc.RpcError:
+                    return
+                self.acked += some
+                if len(self.acked) >= 10:
+                    self._wake.set()
+
+
+@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
+def test_every_acknowledged_page_counts_after_kill_9_amid_several_clients(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    with serving(tmp_path) as first:
+        with stubs(first.target) as server:
+            create(server)
+        wake = threading.Event()
+        pages = list(range(10_000))
+        crawlers = [Crawler(first.target, pages[i::4], batch, wake) for i, batch in enumerate((1, 2, 7, 25))]
+        for crawler in crawlers:
+            crawler.start()
+        assert wake.wait(60)
+        threading.Event().wait(rng.uniform(0.0, 0.4))  # the random moment
+        first.kill()
+        for crawler in crawlers:
+            crawler.join(60)
+    acked = sorted(n for crawler in crawlers for n in crawler.acked)
+    with serving(tmp_path) as second, stubs(second.target) as server:
+        assert crawl_of(server).page_count >= len(acked) > 0
+        for at in range(0, len(acked), 500):
+            again = ingest(server, acked[at : at + 500])
+            assert {result.status.code for result in again} == {DUPLICATE}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[list[float]]:
+    with serving(tmp_path_factory.mktemp("whole")) as server, stubs(server.target) as connected:
+        create(connected)
+        for n in range(N_STEPS):
+            step(connected, n)
+        return scores(connected)
+
+
+def step(server: Stubs, n: int) -> None:
+    """Take in page `n`, its feedback, and wait for a learning that it made due."""
+    ingest(server, [n])
+    feedback(server, n)
+    site = site_pb.GetSiteRequest(name=f"{CRAWL}/sites/{HOST}")
+    if n + 1 in (40, 80):
+        while server.sites.GetSite(site).site.model_revision < (n + 1) // 40:
+            pass
+
+
+def scores(server: Stubs) -> list[list[float]]:
+    asked = [pb.ScoreLinksRequest(crawl=CRAWL, links=LINKS, policy=spec(name)) for name in POLICIES]
+    return [list(server.links.ScoreLinks(request).links.scores) for request in asked]
+
+
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
+)
+def test_scores_after_kill_9_equal_those_of_an_uninterrupted_run(
+    tmp_path: Path, uninterrupted: list[list[float]], seed: int
+) -> None:
+    kills = sorted(random.Random(seed).sample(range(1, N_STEPS), 2))
+    for start, end in pairwise([0, *kills, N_STEPS]):
+        with serving(tmp_path, "--snapshot-events", "50") as process, stubs(process.target) as server:
+            if start:
+                step(server, start - 1)  # the client that missed the answer sends again
+            else:
+                create(server)
+            for n in range(start, end):
+                step(server, n)
+            if end < N_STEPS:
+                server.links.IngestPages.future(pb.IngestPagesRequest(crawl=CRAWL, pages=[page(end)]))
+                process.kill()
+            else:
+                assert scores(server) == uninterrupted
+                assert crawl_of(server).page_count == crawl_of(server).feedback_count == N_STEPS
+
+
+def test_a_learning_cut_short_by_kill_9_gives_the_same_model(
+    tmp_path: Path, uninterrupted: list[list[float]]
+) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        for n in range(39):
+            step(server, n)
+        ingest(server, [39])  # learning starts
+        process.kill()
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        for n in range(39, N_STEPS):
+            step(server, n)
+        assert scores(server) == uninterrupted
+
+
+def test_a_restart_after_a_clean_stop_replays_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        ingest(server, list(range(100)))
+        before = scores(server)
+        assert process.terminate() == 0
+    assert (tmp_path / "data" / "crawls" / "crash" / "snapshot").is_file()
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert any(
+            "crawl crash: " in r["message"] and ", 0 replayed" in r["message"] for r in process.records()
+        )
+        assert scores(server) == before
+
+
+def test_without_its_snapshot_a_crawl_is_the_same(tmp_path: Path) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        for n in range(60):
+            step(server, n)
+        before, answer = scores(server), crawl_of(server)
+    snapshot = tmp_path / "data" / "crawls" / "crash" / "snapshot"
+    for damage in (lambda: snapshot.write_bytes(b"rubbish"), snapshot.unlink):
+        damage()
+        with serving(tmp_path) as process, stubs(process.target) as server:
+            assert scores(server) == before
+            assert crawl_of(server) == answer
+
+
+def test_a_torn_end_of_the_log_costs_nothing_acknowledged(tmp_path: Path) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        ingest(server, list(range(20)))
+        process.kill()
+    (log,) = (tmp_path / "data" / "crawls" / "crash").glob("*.log")
+    with log.open("ab") as out:
+        out.write(b"MFSL torn frame" * 3)
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert crawl_of(server).page_count == 20
+        ingest(server, [20])
+        process.kill()
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert crawl_of(server).page_count == 21
+
+
+def test_a_damaged_log_closes_its_crawl_naming_file_and_offset_and_the_others_serve(tmp_path: Path) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        for name in ("crawls/hurt", "crawls/sound"):
+            create(server, name)
+            for n in range(5):
+                ingest(server, [n], name)
+        process.kill()
+    (log,) = (tmp_path / "data" / "crawls" / "hurt").glob("*.log")
+    raw = bytearray(log.read_bytes())
+    raw[60] ^= 0xFF
+    log.write_bytes(raw)
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert crawl_of(server, "crawls/sound").page_count == 5
+        assert ingest(server, [5], "crawls/sound")[0].status.code == OK
+        told = refusal(lambda: ingest(server, [5], "crawls/hurt"))
+        assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "CORRUPT_STATE")
+        assert log.name in told.message
+        assert "offset" in told.message
+        assert refusal(lambda: create(server, "crawls/hurt")).reason == "CORRUPT_STATE"
+        assert log.read_bytes() == raw
+        server.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/hurt"))
+        create(server, "crawls/hurt")
+        assert crawl_of(server, "crawls/hurt").page_count == 0
+
+
+def test_a_data_folder_has_one_server_at_a_time(tmp_path: Path) -> None:
+    with serving(tmp_path), pytest.raises(AssertionError, match="in use by another linkscore server"):
+        ServerProcess(tmp_path)
+
+
+def _small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+
+
+@pytest.fixture
+def cramped(tmp_path: Path) -> Iterator[ServerProcess]:
+    """A server none of whose files may grow beyond 30,000 bytes."""
+    with serving(tmp_path, "--log-level", "error", before_exec=_small_files) as process:
+        yield process
+
+
+def test_a_full_disk_is_resource_exhausted_and_loses_nothing(tmp_path: Path, cramped: ServerProcess) -> None:
+    acked = []
+    with stubs(cramped.target) as server:
+        create(server, sample_pages=2_000)
+        for n in range(1_000):
+            try:
+                ingest(server, [n])
+            except grpc.RpcError:
+                told = refusal(lambda n=n: ingest(server, [n]))
+                break
+            acked.append(n)
+        assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED")
+        assert told.retry_s
+        assert crawl_of(server).page_count == len(acked) > 3
+        assert scores(server)
+        cramped.kill()
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert crawl_of(server).page_count == len(acked)
+        assert {r.status.code for r in ingest(server, acked)} == {DUPLICATE}
+        assert ingest(server, [n])[0].status.code == OK
+
+
+def test_a_crawl_of_a_newer_or_foreign_folder_does_not_stop_the_others(tmp_path: Path) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        ingest(server, [0])
+    folder = tmp_path / "data" / "crawls"
+    shutil.copytree(folder / "crash", folder / "newer")
+    (log,) = (folder / "newer").glob("*.log")
+    log.write_bytes(b"LSLOG\x00\x00\x02" + log.read_bytes()[8:])
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert crawl_of(server).page_count == 1
+        told = refusal(lambda: crawl_of(server, "crawls/newer"))
+        assert told.reason == "CORRUPT_STATE"
+        assert "format 1" in told.message

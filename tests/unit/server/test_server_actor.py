@@ -1,0 +1,247 @@
+"""The writer of a crawl when things go wrong: failing learnings, a failing log, a crawl that is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched
+from linkscore_scoring.errors import NotFound
+from linkscore_scoring.features.types import Limits
+from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.site.learning import LearningJob
+from linkscore_scoring.site.model import Stage
+from linkscore_server import actor as actors
+from linkscore_server.actor import Closed, CrawlActor
+from linkscore_server.convert.pages import Front
+from linkscore_server.metrics import Metrics
+from linkscore_server.storage.memory import MemoryLog
+from small_site import HOST, page
+
+CONFIG = CrawlConfig("c", learning=LearningConfig(sample_pages=8))
+
+
+def fetched(n: int) -> PageFetched:
+    return Front(Limits(), lambda: 1e9 + n).event(page(n), lambda _: HOST)
+
+
+class SlowLog(MemoryLog):
+    """Waits before every append until it is let go; fails while `error` is set."""
+
+    def __init__(self) -> None:
+        super().__init__(keep=True)
+        self.free = threading.Event()
+        self.free.set()
+        self.error: Exception | None = None
+
+    def append(self, events: Sequence[bytes]) -> None:
+        assert self.free.wait(30)
+        if self.error is not None:
+            raise self.error
+        super().append(events)
+
+
+@pytest.fixture
+def log() -> SlowLog:
+    return SlowLog()
+
+
+def actor_on(log: MemoryLog, **options: Any) -> CrawlActor:
+    model = CrawlModel(CONFIG, ticket_key=b"k" * 32)
+    pool = ThreadPoolExecutor(2)
+    return CrawlActor(model, log, executor=pool, learner=pool, metrics=Metrics(), **options)
+
+
+@pytest.fixture
+async def actor(log: SlowLog) -> AsyncIterator[CrawlActor]:
+    made = actor_on(log)
+    made.start()
+    await made.submit(ConfigChanged(CONFIG.to_state()))
+    yield made
+    log.free.set()
+    if not made._closed:
+        await made.close()
+
+
+def fail_learning(monkeypatch: pytest.MonkeyPatch, times: int = 10**9) -> list[LearningJob]:
+    real, jobs = actors._run_job, list[LearningJob]()
+
+    def job(asked: LearningJob) -> Any:
+        jobs.append(asked)
+        if len(jobs) <= times:
+            raise ArithmeticError("the clusterer gave up")
+        return real(asked)
+
+    monkeypatch.setattr(actors, "_run_job", job)
+    return jobs
+
+
+async def test_learning_that_fails_is_told_to_whoever_asked_for_it(
+    actor: CrawlActor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_learning(monkeypatch)
+    await actor.submit(fetched(0))
+    with pytest.raises(ArithmeticError, match="gave up"):
+        await asyncio.wait_for(actor.learn(HOST), 30)
+
+
+async def test_a_site_whose_learning_failed_can_learn_again(
+    actor: CrawlActor, log: SlowLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_learning(monkeypatch, times=1)
+    await actor.submit(fetched(0))
+    with pytest.raises(ArithmeticError):
+        await asyncio.wait_for(actor.learn(HOST), 30)
+    assert actor.model.shard(HOST).model.stage == Stage.SAMPLING
+    await asyncio.wait_for(actor.learn(HOST), 30)
+    assert actor.model.shard(HOST).model.stage == Stage.READY
+    again = actor_on(log)
+    again.recover()
+    assert again.model.to_state() == actor.model.to_state()
+
+
+async def test_who_asks_while_an_older_learning_runs_gets_one_with_all_pages(
+    actor: CrawlActor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going_on, real, sizes = threading.Event(), actors._run_job, list[int]()
+
+    def job(asked: LearningJob) -> Any:
+        sizes.append(len(asked.pages))
+        assert going_on.wait(30)
+        return real(asked)
+
+    monkeypatch.setattr(actors, "_run_job", job)
+    await actor.submit(fetched(0))
+    first = asyncio.create_task(actor.learn(HOST))
+    while not sizes:
+        await asyncio.sleep(0)
+    await actor.submit(fetched(1))
+    second = asyncio.create_task(actor.learn(HOST))
+    await actor.submit(fetched(2))
+    going_on.set()
+    await asyncio.wait_for(asyncio.gather(first, second), 30)
+    assert sizes == [1, 3]
+
+
+async def test_closing_a_crawl_answers_who_waits_for_its_learning(
+    actor: CrawlActor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going_on = threading.Event()
+    monkeypatch.setattr(actors, "_run_job", lambda _: going_on.wait(30))
+    await actor.submit(fetched(0))
+    waiting = asyncio.create_task(actor.learn(HOST))
+    while not actor._learning:
+        await asyncio.sleep(0)
+    await actor.discard()
+    with pytest.raises(Closed):
+        await asyncio.wait_for(waiting, 30)
+    going_on.set()
+
+
+async def test_a_closed_crawl_takes_nothing_more_and_never_hangs(actor: CrawlActor, log: SlowLog) -> None:
+    log.free.clear()
+    under_way = [asyncio.create_task(actor.submit(fetched(n))) for n in range(3)]
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(actor.close())
+    await asyncio.sleep(0)
+    with pytest.raises(Closed):
+        await actor.submit(fetched(3))
+    log.free.set()
+    await asyncio.wait_for(closing, 30)
+    assert [outcome.duplicate for outcome in await asyncio.gather(*under_way)] == [False] * 3
+
+
+async def test_what_the_log_refuses_is_not_applied_and_the_crawl_goes_on(
+    actor: CrawlActor, log: SlowLog
+) -> None:
+    log.error = OSError(28, "No space left on device")
+    with pytest.raises(OSError, match="No space"):
+        await actor.submit(fetched(0))
+    assert (actor.model.pages, log.last_seq) == (0, 1)
+    log.error = None
+    assert not (await actor.submit(fetched(0))).duplicate
+    assert (actor.model.pages, log.last_seq) == (1, 2)
+
+
+async def test_events_gather_while_the_log_is_slow_and_are_written_at_once(
+    actor: CrawlActor, log: SlowLog
+) -> None:
+    log.free.clear()
+    tasks = [asyncio.create_task(actor.submit(fetched(n))) for n in range(50)]
+    await asyncio.sleep(0)
+    log.free.set()
+    outcomes = await asyncio.gather(*tasks)
+    assert [outcome.seq for outcome in outcomes] == list(range(2, 52))
+    assert actor._metrics.commit_seconds._sum.get() > 0
+    commits = next(iter(actor._metrics.commit_seconds.collect())).samples
+    assert next(s.value for s in commits if s.name.endswith("_count")) <= 4
+
+
+async def test_who_gives_up_waiting_loses_nothing(actor: CrawlActor, log: SlowLog) -> None:
+    log.free.clear()
+    waiting = asyncio.create_task(actor.submit(fetched(0)))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    log.free.set()
+    assert (await actor.submit(fetched(0))).duplicate
+    assert actor.model.pages == 1
+
+
+async def test_a_snapshot_that_fails_does_not_stop_the_writer(
+    log: SlowLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = actor_on(log, snapshot_events=1)
+    made.start()
+    monkeypatch.setattr(made.model, "to_state", lambda: {"x": object()})
+    await made.submit(ConfigChanged(CONFIG.to_state()))
+    assert not (await asyncio.wait_for(made.submit(fetched(0)), 30)).duplicate
+    assert made._metrics.snapshot_failures._value.get() >= 1
+    await made.close()
+
+
+async def test_an_event_that_cannot_be_applied_fails_alone(actor: CrawlActor) -> None:
+    bad = FeedbackGiven("", HOST, "x", b"", "no number", 0.0)  # type: ignore[arg-type]
+    results = await asyncio.gather(
+        actor.submit(fetched(0)), actor.submit(bad), actor.submit(fetched(1)), return_exceptions=True
+    )
+    assert isinstance(results[1], Exception)
+    assert actor.model.pages == 2
+
+
+async def test_a_crawl_whose_policy_is_gone_is_not_recovered_without_it(log: SlowLog) -> None:
+    strange = CrawlConfig("c", policy=PolicyChoice("was_installed_once"))
+    first = actor_on(log)
+    first.start()
+    await first.submit(ConfigChanged(CONFIG.to_state()))
+    await first.submit(ConfigChanged(strange.to_state()))
+    await first.submit(ConfigChanged(CONFIG.to_state()))
+    await first.discard()
+    with pytest.raises(NotFound, match="was_installed_once"):
+        actor_on(log).recover()
+
+
+def test_a_log_whose_first_segment_could_not_be_begun_is_sound_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from linkscore_server.storage import files
+
+    made = files.FileLog(tmp_path)
+    monkeypatch.setattr(files, "_write_all", lambda fd, data: files.os.write(fd, data[:3]) and _full())
+    with pytest.raises(OSError, match="No space"):
+        made.append([b"one"])
+    monkeypatch.undo()
+    made.append([b"one"])
+    made.close()
+    assert list(files.FileLog(tmp_path).read()) == [(1, b"one")]
+
+
+def _full() -> None:
+    raise OSError(28, "No space left on device")
