@@ -26,9 +26,9 @@ class StructuralPolicy(Policy):
 
     Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others
     in breadth-first order (0.5 / (1 + depth), bucket ``s<depth>.<Apath>``). Afterwards score = sum of P(C |
-    source, Apath) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and does not change
-    the order; bucket = ``c<source>.<Apath>``. Links found while sampling are valued by their Apath whatever
-    the source.
+    source, Apath) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and does not
+    change the order; bucket = ``c<source>.<Apath>``. Links found while sampling are valued by their Apath
+    whatever the source.
 
     Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
     """
