@@ -209,8 +209,9 @@ def test_a_torn_end_of_the_log_costs_nothing_acknowledged(tmp_path: Path) -> Non
         ingest(server, list(range(20)))
         process.kill()
     (log,) = (tmp_path / "data" / "crawls" / "crash").glob("*.log")
+    first_frame = log.read_bytes()[8:]
     with log.open("ab") as out:
-        out.write(b"MFSL torn frame" * 3)
+        out.write(first_frame[:50])
     with serving(tmp_path) as process, stubs(process.target) as server:
         assert crawl_of(server).page_count == 20
         ingest(server, [20])

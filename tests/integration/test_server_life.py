@@ -194,21 +194,35 @@ def test_with_a_token_every_call_but_health_must_carry_it(tmp_path: Path) -> Non
 # Limits of the transport
 
 
-@pytest.mark.slow
-def test_pings_every_ten_seconds_are_tolerated_also_without_calls(tmp_path: Path) -> None:
-    pings = {
-        "keepalive_time_ms": 10_000,
-        "keepalive_permit_without_calls": 1,
-        "http2.max_pings_without_data": 0,
-    }
-    with serving(tmp_path) as process, stubs(process.target, **pings) as server:
+def watched(target: str, wait_s: float, keepalive_ms: int) -> list[grpc.ChannelConnectivity]:
+    """Hold an idle connection with pings; return its states from the first call on."""
+    pings = {"keepalive_permit_without_calls": 1, "http2.max_pings_without_data": 0}
+    with stubs(target, keepalive_time_ms=keepalive_ms, **pings) as server:
         create(server)
         states: list[grpc.ChannelConnectivity] = []
-        server.channel.subscribe(states.append)
-        threading.Event().wait(35)
+        lost = threading.Event()
+
+        def note(state: grpc.ChannelConnectivity) -> None:
+            states.append(state)
+            if grpc.ChannelConnectivity.READY in states and state != grpc.ChannelConnectivity.READY:
+                lost.set()
+
+        server.channel.subscribe(note)
+        lost.wait(wait_s)
         assert page_count(server) == 0
-        assert grpc.ChannelConnectivity.TRANSIENT_FAILURE not in states
-        assert grpc.ChannelConnectivity.IDLE not in states[1:]
+    return states[states.index(grpc.ChannelConnectivity.READY) :]
+
+
+@pytest.mark.slow
+def test_pings_every_ten_seconds_are_tolerated_also_without_calls(tmp_path: Path) -> None:
+    with serving(tmp_path) as process:
+        assert watched(process.target, 45, 10_000) == [grpc.ChannelConnectivity.READY]
+
+
+@pytest.mark.slow
+def test_pings_below_the_floor_are_refused_and_the_floor_is_a_setting(tmp_path: Path) -> None:
+    with serving(tmp_path, "--min-ping-interval-ms", "60000") as process:
+        assert len(watched(process.target, 60, 10_000)) > 1
 
 
 def test_a_message_over_the_limit_is_refused_and_the_limit_is_a_setting(tmp_path: Path) -> None:

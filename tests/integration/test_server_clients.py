@@ -1,0 +1,235 @@
+"""Clients, console and a policy from outside against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from linkscore import AsyncClient, Client, errors, page, rows
+from linkscore.v1 import (
+    common_pb2 as common,
+)
+from linkscore.v1 import (
+    crawl_service_pb2 as crawl_pb,
+)
+from linkscore.v1 import (
+    link_scoring_service_pb2 as pb,
+)
+from linkscore.v1 import (
+    policy_pb2,
+)
+from linkscore_scoring.policies import registry
+from linkscore_scoring.policies.breadth_first import BreadthFirst
+from linkscore_server.app import Application
+from linkscore_server.console.explain import explain_url
+from linkscore_server.console.top import rates_table, read_sums, watch
+from linkscore_server.settings import Settings
+from server_process import serving, stubs
+from small_site import HOST, body_of, url_of
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Addresses of a server: gRPC and metrics."""
+    with serving(tmp_path_factory.mktemp("clients"), "--metrics-listen", "127.0.0.1:0") as server:
+        (metrics,) = (r["message"].split()[-1] for r in server.records() if "metrics on" in r["message"])
+        yield server.target, metrics
+
+
+def sent(n: int) -> common.Page:
+    return page(url=url_of(n), body=body_of(n), content_type="text/html", event_id=f"page-{n}")
+
+
+async def coming(numbers: range) -> AsyncIterator[common.Page]:
+    for n in numbers:
+        yield sent(n)
+
+
+def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> None:
+    with Client(running[0]) as client:
+        made = client.create_crawl(crawl="blocking", policy="source_ucc", extra_policies=["harvest"], seed=3)
+        assert client.ensure_crawl(crawl="blocking").name == made.name == "crawls/blocking"
+        assert client.get_crawl(crawl="blocking") == made
+        assert made.name in {crawl.name for crawl in client.list_crawls(page_size=1)}
+        got = client.ingest_pages(crawl="blocking", pages=[sent(n) for n in range(30)], encoding=1)
+        links = list(rows(got.results[0].links))
+        assert len(links) == 13
+        assert all(row.usable and row.ticket and row.encoded_priority is not None for row in links)
+        streamed = list(client.stream_pages(crawl="blocking", pages=(sent(n) for n in range(30, 40))))
+        assert [answer.request_id for answer in streamed] == list(range(1, 11))
+        assert client.learn_site(crawl="blocking", site=HOST).model_revision == 1
+        assert client.classify_pages(crawl="blocking", pages=[sent(50)]).classifications[0].cluster
+        scored = client.score_links(crawl="blocking", links=[(links[1].url, links[1].ticket), url_of(3)])
+        assert scored.stage == common.SITE_STAGE_READY
+        ranked = client.rank_buckets(crawl="blocking", buckets=[row.bucket for row in links], max_results=2)
+        assert len(ranked.order) == 2
+        told = client.report_feedback(crawl="blocking", feedback=[pb.Feedback(url=url_of(0), reward=1.0)])
+        assert told.statuses[0].code == common.ITEM_CODE_OK
+        assert client.explain_links(crawl="blocking", links=[url_of(3)], policy="harvest").policy == "harvest"
+        assert [site.host for site in client.list_sites(crawl="blocking")] == [HOST]
+        assert client.get_site(crawl="blocking", site=HOST).page_count == 40
+        assert client.get_sitemap(crawl="blocking", site=HOST).clusters
+        assert list(client.list_navigation_entries(crawl="blocking", site=HOST, page_size=2))
+        assert client.get_sample_plan(crawl="blocking", site=HOST) == []
+        changed = client.update_crawl(
+            crawl="blocking", policy=("uniform_random", {"seed": 4}), observe_only=True
+        )
+        assert (changed.policy.uniform_random.seed, changed.observe_only) == (4, True)
+        client.delete_crawl(crawl="blocking")
+        with pytest.raises(errors.NotFound) as caught:
+            client.get_crawl(crawl="blocking")
+        assert caught.value.reason == "CRAWL_NOT_FOUND"
+
+
+async def test_the_asyncio_client_reaches_every_call(running: tuple[str, str]) -> None:
+    async with AsyncClient(running[0]) as client:
+        made = await client.create_crawl(crawl="asyncio")
+        assert await client.ensure_crawl(crawl="asyncio") == made == await client.get_crawl(crawl="asyncio")
+        assert made.name in [crawl.name async for crawl in client.list_crawls()]
+        got = await client.ingest_pages(crawl="asyncio", pages=[sent(n) for n in range(20)])
+        assert len(got.results) == 20
+        answers = client.stream_pages(crawl="asyncio", pages=coming(range(20, 30)))
+        assert [answer.request_id async for answer in answers] == list(range(1, 11))
+        assert (await client.learn_site(crawl="asyncio", site=HOST)).model_revision == 1
+        assert (await client.classify_pages(crawl="asyncio", pages=[sent(50)])).classifications[0].cluster
+        assert (await client.score_links(crawl="asyncio", links=[url_of(3)])).links.scores
+        assert list((await client.rank_buckets(crawl="asyncio", buckets=["x"])).order) == [0]
+        feedback = [pb.Feedback(url=url_of(0), relevant=True)]
+        assert (await client.report_feedback(crawl="asyncio", feedback=feedback)).statuses
+        assert (await client.explain_links(crawl="asyncio", links=[url_of(3)])).explanations
+        assert [site.host async for site in client.list_sites(crawl="asyncio")] == [HOST]
+        assert (await client.get_site(crawl="asyncio", site=HOST)).page_count == 30
+        assert (await client.get_sitemap(crawl="asyncio", site=HOST)).clusters
+        assert [entry async for entry in client.list_navigation_entries(crawl="asyncio", site=HOST)]
+        assert await client.get_sample_plan(crawl="asyncio", site=HOST) == []
+        assert (await client.update_crawl(crawl="asyncio", observe_only=True)).observe_only
+        with pytest.raises(errors.InvalidArgument) as caught:
+            await client.score_links(crawl="asyncio", links=[url_of(3)], policy=("source_ucc", {"alpha": 3}))
+        assert [v.field for v in caught.value.field_violations] == ["policy.source_ucc.alpha"]
+        await client.delete_crawl(crawl="asyncio")
+
+
+def screen() -> tuple[Console, io.StringIO]:
+    out = io.StringIO()
+    return Console(file=out, width=200), out
+
+
+def test_explain_prints_score_bucket_and_terms(running: tuple[str, str]) -> None:
+    with Client(running[0]) as client:
+        client.create_crawl(crawl="console")
+        client.ingest_pages(crawl="console", pages=[sent(n) for n in range(5)])
+    for policy in ("", "breadth_first"):
+        console, out = screen()
+        code = explain_url(url_of(7), crawl="console", target=running[0], policy=policy, console=console)
+        assert code == 0
+        assert url_of(7) in out.getvalue()
+        assert "score" in out.getvalue()
+        assert (policy or "harvest") in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("url", "crawl", "policy", "said"),
+    [
+        (url_of(0), "no-such", "", "NOT_FOUND"),
+        (url_of(0), "said", "no_such", "INVALID_ARGUMENT"),
+        ("/relative", "said", "", "must be an absolute"),
+    ],
+)
+def test_explain_says_what_is_wrong(
+    running: tuple[str, str], url: str, crawl: str, policy: str, said: str
+) -> None:
+    with Client(running[0]) as client:
+        client.ensure_crawl(crawl="said")
+    console, out = screen()
+    assert explain_url(url, crawl=crawl, target=running[0], policy=policy, console=console) == 1
+    assert said in out.getvalue()
+
+
+def test_top_shows_rates_between_two_looks(running: tuple[str, str]) -> None:
+    before = read_sums(running[1])
+    with Client(running[0]) as client:
+        client.ensure_crawl(crawl="top")
+        client.ingest_pages(crawl="top", pages=[sent(n) for n in range(10)])
+    now = read_sums(running[1])
+    console, out = screen()
+    console.print(rates_table(before, now, 2.0))
+    assert any("pages/s" in line and "5.0" in line for line in out.getvalue().splitlines())
+    assert "ms per call" in out.getvalue()
+    console, out = screen()
+    assert watch(running[1], every_s=0.01, rounds=2, console=console) == 0
+    assert "links scored/s" in out.getvalue()
+
+
+def test_top_without_a_server_says_so() -> None:
+    console, out = screen()
+    assert watch("127.0.0.1:1", every_s=0.01, rounds=1, console=console) == 1
+    assert "no metrics at 127.0.0.1:1" in out.getvalue()
+
+
+class Outside(BreadthFirst):
+    """A policy of somebody else."""
+
+    name = "outside"
+
+
+async def test_a_policy_from_outside_serves_is_stored_and_needed_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkscore_server.app.external_policies", lambda: [Outside])
+    monkeypatch.setattr(registry, "_external", {})
+    settings = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir=str(tmp_path))
+    spec = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="outside"))
+    app = Application(settings)
+    await app.start()
+    async with AsyncClient(app.address) as client:
+        made = await client.create_crawl(crawl="c", policy="outside")
+        assert made.policy == spec
+        got = await client.ingest_pages(crawl="c", pages=[sent(0)])
+        assert (got.policy, len(got.results[0].links.scores)) == ("outside", 13)
+        with pytest.raises(errors.InvalidArgument) as caught:
+            await client.score_links(crawl="c", links=[url_of(1)], policy=("outside", {"depth": 1}))
+        assert [v.field for v in caught.value.field_violations] == ["policy.external.params.depth"]
+    await app.stop()
+    monkeypatch.setattr("linkscore_server.app.external_policies", list)
+    monkeypatch.setattr(registry, "_external", {})
+    app = Application(settings)
+    await app.start()
+    async with AsyncClient(app.address) as client:
+        with pytest.raises(errors.FailedPrecondition) as refused:
+            await client.get_crawl(crawl="c")
+        assert "outside" in str(refused.value)
+    await app.stop()
+    assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    monkeypatch.setattr("linkscore_server.app.external_policies", lambda: [Outside])
+    app = Application(settings)
+    await app.start()
+    async with AsyncClient(app.address) as client:
+        assert (await client.get_crawl(crawl="c")).page_count == 1
+    await app.stop()
+
+
+async def test_streams_that_are_left_leave_no_tasks(tmp_path: Path) -> None:
+    app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory"))
+    await app.start()
+    async with AsyncClient(app.address) as client:
+        await client.create_crawl(crawl="c")
+        for _ in range(5):
+            answers = client.stream_pages(crawl="c", pages=coming(range(200)))
+            assert (await anext(answers)).request_id == 1
+            await answers.aclose()
+        await asyncio.wait_for(app._guard.idle(), 30)
+        assert not app._scoring._streams
+        crawl: crawl_pb.Crawl = await client.get_crawl(crawl="c")
+        assert crawl.page_count >= 1
+    await app.stop()
+
+
+def test_two_clients_may_share_a_target(running: tuple[str, str]) -> None:
+    with stubs(running[0]) as one, stubs(running[0]) as two:
+        asked = crawl_pb.ListCrawlsRequest(page_size=1)
+        assert one.crawls.ListCrawls(asked) == two.crawls.ListCrawls(asked)

@@ -1,0 +1,127 @@
+"""Exceptions to status: the table, its details, their size, and the reasons the contract knows."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from pathlib import Path
+
+import pytest
+from google.protobuf.message import Message
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+
+import linkscore_scoring
+import linkscore_server
+from linkscore.v1 import errors_pb2
+from linkscore_scoring import errors
+from linkscore_server.actor import Closed
+from linkscore_server.errors import _TABLE, BadToken, NotServing, status_of
+from linkscore_server.registry import CrawlExists, CrawlNotFound
+
+PREFIX = "ERROR_REASON_"
+REASONS = {name.removeprefix(PREFIX) for name, number in errors_pb2.ErrorReason.items() if number}
+SOURCES = [
+    path
+    for package in (linkscore_scoring, linkscore_server)
+    for path in sorted(Path(package.__path__[0]).rglob("*.py"))
+]
+
+
+def detail(status: status_pb2.Status, kind: type[Message]) -> Message | None:
+    for packed in status.details:
+        found = kind()
+        if packed.Unpack(found):
+            return found
+    return None
+
+
+def reasons_in(path: Path) -> set[str]:
+    """Return the reasons of a module: keyword `reason`, third of a FieldProblem, or in a table of them."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        values: list[ast.expr] = []
+        if isinstance(node, ast.Call):
+            values += [k.value for k in node.keywords if k.arg == "reason"]
+            if getattr(node.func, "id", "") == "FieldProblem":
+                values += node.args[2:3]
+        elif isinstance(node, ast.Tuple) and path.name in ("urls.py", "errors.py"):
+            values += node.elts
+        found |= {v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)}
+    return {word for word in found if word.replace("_", "").isalpha() and word.isupper()}
+
+
+def test_every_reason_of_the_code_is_in_the_contract_and_none_is_left_over() -> None:
+    used = {reason for path in SOURCES for reason in reasons_in(path)}
+    assert used == REASONS
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "reason", "retry"),
+    [
+        (errors.InvalidInput("must be x", field="f"), code_pb2.INVALID_ARGUMENT, "INVALID_VALUE", False),
+        (errors.InvalidPage("is required", field="f", reason="REQUIRED"), 3, "REQUIRED", False),
+        (CrawlNotFound("x"), code_pb2.NOT_FOUND, "CRAWL_NOT_FOUND", False),
+        (errors.NotFound("x"), code_pb2.NOT_FOUND, "SITE_NOT_FOUND", False),
+        (CrawlExists("x"), code_pb2.ALREADY_EXISTS, "CRAWL_EXISTS", False),
+        (errors.NotLearned("x"), code_pb2.FAILED_PRECONDITION, "SITE_NOT_LEARNED", False),
+        (errors.CorruptState("x"), code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE", False),
+        (errors.LimitExceeded("x"), code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", True),
+        (OSError(28, "No space left on device"), code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", True),
+        (NotServing("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
+        (Closed("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
+        (BadToken("x"), code_pb2.UNAUTHENTICATED, "BAD_TOKEN", False),
+        (ZeroDivisionError("x"), code_pb2.INTERNAL, "INTERNAL", False),
+    ],
+)
+def test_an_exception_has_its_code_reason_and_retry(
+    error: Exception, code: int, reason: str, retry: bool
+) -> None:
+    status = status_of(error)
+    info = detail(status, error_details_pb2.ErrorInfo)
+    assert (status.code, info.reason, info.domain) == (code, reason, "linkscore")
+    assert (detail(status, error_details_pb2.RetryInfo) is not None) == retry
+
+
+def test_every_error_of_linkscore_is_in_the_table() -> None:
+    known = tuple(kind for kind, _, _ in _TABLE)
+    kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.LinkscoreError)]
+    missing = [k.__name__ for k in kinds if not issubclass(k, known)]
+    assert missing == ["LinkscoreError", "AlreadyExists"]
+
+
+def test_an_unexpected_error_tells_a_request_id_and_the_log_has_the_rest(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        status = status_of(KeyError("secret detail"))
+    assert "secret" not in status.message
+    request_id = status.message.split()[-1]
+    (record,) = caplog.records
+    assert request_id in record.getMessage()
+    assert record.exc_info[1].args == ("secret detail",)
+
+
+def test_bad_fields_are_listed_with_path_rule_and_reason() -> None:
+    problems = [
+        errors.FieldProblem("pages[3].url", "must be absolute", "RELATIVE_URL"),
+        errors.FieldProblem("b", "r"),
+    ]
+    bad = detail(status_of(errors.InvalidInput(problems)), error_details_pb2.BadRequest)
+    assert [(v.field, v.description, v.reason) for v in bad.field_violations] == [
+        ("pages[3].url", "must be absolute", "RELATIVE_URL"),
+        ("b", "r", "INVALID_VALUE"),
+    ]
+
+
+def test_an_error_never_outgrows_the_trailers() -> None:
+    many = [errors.FieldProblem("f" * 5_000, "r" * 5_000) for _ in range(500)]
+    status = status_of(errors.InvalidInput(many))
+    assert status.ByteSize() < 4_000
+    bad = detail(status, error_details_pb2.BadRequest)
+    assert "more" in bad.field_violations[-1].description
+
+
+def test_an_error_put_under_a_path_keeps_its_type_rules_and_reasons() -> None:
+    moved = errors.InvalidPage("rule", field="url", reason="REQUIRED").under("pages[3]")
+    assert isinstance(moved, errors.InvalidPage)
+    assert moved.problems == (errors.FieldProblem("pages[3].url", "rule", "REQUIRED"),)
