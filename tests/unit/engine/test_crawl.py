@@ -1,0 +1,211 @@
+"""What a crawl makes of events: scope, duplicates, redirects, tickets, policies, bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from crawls import config, fetched, model, page, recorded, small, state
+
+from linkscore_scoring.engine import crawl as crawl_module
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, LearningFailed, LearningRequested
+from linkscore_scoring.errors import InvalidInput, NotFound, NotLearned
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.testing.pages import page_of
+
+A, B, C = "http://h/a", "http://h/b", "http://h/c"
+BREADTH = PolicyChoice("breadth_first")
+
+
+def test_a_repeated_event_id_is_answered_and_not_applied() -> None:
+    crawl = model()
+    first = crawl.apply(1, page(A, B, event_id="x"))
+    before = crawl.pages
+    second = crawl.apply(2, page(A, B, event_id="x"))
+    assert (first.duplicate, second.duplicate) == (False, True)
+    assert crawl.pages == before == crawl.sites["h"].model.pages
+    assert second.links.bucket_names == first.links.bucket_names
+
+
+def test_events_without_id_are_never_duplicates() -> None:
+    crawl = model()
+    outcomes = [crawl.apply(n, page(A, B)) for n in (1, 2)]
+    assert [outcome.duplicate for outcome in outcomes] == [False, False]
+    assert outcomes[1].observation.refetch
+
+
+def test_event_ids_are_forgotten_beyond_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crawl_module, "MAX_EVENT_IDS", 3)
+    crawl = model()
+    for n in range(5):
+        crawl.apply(n + 1, page(A, event_id=f"e{n}"))
+    assert [crawl.apply(9, page(A, event_id=f"e{n}")).duplicate for n in (0, 4)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("scope", "expected"),
+    [("host", [True, False, False]), ("domain", [True, True, False]), ("any", None)],
+)
+def test_links_out_of_scope_are_answered_and_marked(scope: str, expected: list[bool] | None) -> None:
+    crawl = CrawlModel(
+        config(scope=scope), ticket_key=b"key", domain_of=lambda host: ".".join(host.split(".")[-2:])
+    )
+    url, links = "http://a.x.org/", ["http://a.x.org/1", "http://b.x.org/2", "http://c.com/3"]
+    outcome = crawl.apply(1, page(url, *links, site=crawl.site_of(url)))
+    assert outcome.links.in_scope == expected
+    assert len(outcome.links.scores) == 3
+    assert crawl.site_of(url) == ("x.org" if scope == "domain" else "a.x.org")
+
+
+def test_a_redirected_url_counts_as_fetched_and_shares_its_page() -> None:
+    crawl = model()
+    crawl.apply(1, page(A, B))
+    crawl.apply(2, fetched(C, page_of(C, texts=[("t", 400)]), requested=B))
+    site = crawl.sites["h"].model
+    assert site.memory.is_fetched(hash64(B))
+    assert site.memory.is_fetched(hash64(C))
+    assert site.aliases == {hash64(B): hash64(C)}
+
+
+def test_feedback_on_a_redirected_url_replaces_the_reward_of_its_page() -> None:
+    crawl = model()
+    crawl.apply(1, fetched(C, page_of(C, texts=[("t", 400)]), requested=B))
+    crawl.apply(2, FeedbackGiven("", "h", B, b"", 1.0, 0.0))
+    policy = crawl.sites["h"].served
+    assert policy.ledger.page(hash64(C)).reward == 1.0
+    assert policy.arms.pulls_total == 1
+
+
+def test_feedback_for_an_unknown_page_or_site_is_taken() -> None:
+    crawl = model()
+    assert crawl.apply(1, FeedbackGiven("f", "new", "http://new/x", b"", 0.5, 0.0)) is True
+    assert crawl.apply(2, FeedbackGiven("f", "new", "http://new/x", b"", 0.5, 0.0)) is False
+    assert crawl.feedbacks == 1
+
+
+def test_a_ticket_gives_a_queued_link_the_score_it_had_on_its_page() -> None:
+    crawl = model()
+    outcome = crawl.apply(1, page(A, B, C))
+    ticket = outcome.links.ticket_values[0]
+    found = crawl.score_links([B], [B], [ticket], [""])
+    assert found.scores[0] == pytest.approx(outcome.links.scores[0])
+    assert found.bucket_names == outcome.links.bucket_names[:1]
+    assert crawl.site_of_ticket(ticket) == "h"
+
+
+@pytest.mark.parametrize("damage", ["", "cut", "flipped", "foreign"])
+def test_a_ticket_that_cannot_be_read_degrades_to_the_url(damage: str) -> None:
+    crawl, other = model(), CrawlModel(CrawlConfig("other"), ticket_key=b"key")
+    good = crawl.apply(1, page(A, B)).links.ticket_values[0]
+    foreign = other.apply(1, page(A, B)).links.ticket_values[0]
+    raw = {"": b"", "cut": good[:-1], "flipped": bytes([*good[:-1], good[-1] ^ 1]), "foreign": foreign}[
+        damage
+    ]
+    url = "http://h/unknown"
+    plain = crawl.score_links([url], [url], [b""], [""])
+    found = crawl.score_links([url], [url], [raw], [""])
+    assert found.scores.tolist() == plain.scores.tolist()
+    assert crawl.site_of_ticket(raw) == ""
+
+
+def test_every_policy_of_the_crawl_learns_and_any_other_may_be_asked() -> None:
+    crawl, _ = recorded(30)
+    url = "http://site.example/post/1"
+    for choice in (None, PolicyChoice("source_ucc"), BREADTH):
+        found = crawl.score_links([url], [url], [b""], [""], choice=choice)
+        assert np.isfinite(found.scores).all()
+    assert crawl.sites["site.example"].policy(PolicyChoice("source_ucc"))._worth
+
+
+def test_a_policy_that_stays_keeps_what_it_learned_when_another_serves() -> None:
+    crawl, log = recorded(30)
+    before = crawl.sites["site.example"].served.to_state()
+    changed = config(policy=PolicyChoice("source_ucc"), extra_policies=(PolicyChoice("harvest"),))
+    crawl.apply(len(log) + 1, ConfigChanged(changed.to_state()))
+    shard = crawl.sites["site.example"]
+    assert shard.served.name == "source_ucc"
+    assert shard.policy(PolicyChoice("harvest")).to_state() == before
+
+
+def test_a_policy_that_needs_learning_can_be_told_not_to_fall_back() -> None:
+    crawl = model()
+    crawl.apply(1, page(A, B))
+    with pytest.raises(NotLearned, match="SAMPLING"):
+        crawl.score_links([B], [B], [b""], [""], choice=PolicyChoice("source_ucc"), require_learned=True)
+    assert len(crawl.score_links([B], [B], [b""], [""], choice=BREADTH, require_learned=True).scores) == 1
+
+
+def test_sites_of_one_question_are_scored_each_by_its_own_model() -> None:
+    crawl = model()
+    crawl.apply(1, page(A, B))
+    crawl.apply(2, page("http://i/", "http://i/a", site="i"))
+    found = crawl.score_links(
+        [B, "http://i/a", "http://new/"], [B, "http://i/a", "http://new/"], [b""] * 3, [""] * 3
+    )
+    assert [found.bucket_names[i].partition("/")[0] for i in found.buckets] == ["h", "i", "new"]
+    assert list(crawl.sites) == ["h", "i"]
+
+
+def test_buckets_of_unknown_sites_come_last() -> None:
+    crawl = model()
+    bucket = crawl.apply(1, page(A, B)).links.bucket_names[0]
+    order, values = crawl.rank_buckets(["gone/d1", bucket])
+    assert order.tolist() == [1, 0]
+    assert values[0] == 0.0
+
+
+def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
+    crawl = model(bounds=small())
+    for n in range(100):
+        url = f"http://h/{n}"
+        links = [(f"{url}/{i}", f"html/a[c{n} x]") for i in range(5)]
+        features = page_of(url, links=links, texts=[(f"t{n}", 99)])
+        outcome = crawl.apply(n + 1, fetched(url, features))
+        assert len(outcome.links.scores) == 5
+    site = crawl.sites["h"].model
+    assert (len(site.memory), len(site.texts), len(site.apaths)) == (60, 60, 5)
+    assert site.memory.evicted > 0
+    assert len(crawl.sites["h"].served.arms) <= 3 * 20
+
+
+def test_the_site_used_longest_ago_is_dropped_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crawl_module, "MAX_SITES", 2)
+    crawl = model()
+    ticket = crawl.apply(1, page("http://a/", "http://a/x", site="a")).links.ticket_values[0]
+    for n, name in enumerate("bac", start=2):
+        crawl.apply(n, page(f"http://{name}/", site=name))
+    assert list(crawl.sites) == ["a", "c"]
+    assert crawl.site_of_ticket(ticket) == "a"
+    with pytest.raises(NotFound, match="'b'"):
+        crawl.shard("b")
+
+
+def test_learning_is_due_at_the_sample_size_and_when_asked_for() -> None:
+    crawl = model()
+    crawl.apply(1, page(A, B))
+    assert crawl.take_jobs() == []
+    started = crawl.apply(2, LearningRequested("h"))
+    assert [job.built_from_seq for job in crawl.take_jobs()] == [2] == [started]
+    assert crawl.apply(3, LearningRequested("h")) == 2
+    assert crawl.take_jobs() == []
+    crawl.apply(4, LearningFailed("h", 2))
+    assert crawl.apply(5, LearningRequested("h")) == 5
+    with pytest.raises(NotFound):
+        crawl.apply(6, LearningRequested("unknown"))
+
+
+def test_a_configuration_that_cannot_work_names_every_field() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        CrawlConfig("c", PolicyChoice("harvest", {"curiosity": -1.0}), (PolicyChoice("nothing"),)).check()
+    fields = [problem.field for problem in caught.value.problems]
+    assert fields == ["policy.harvest.curiosity", "extra_policies[0]"]
+
+
+def test_a_failed_fetch_is_learned_from() -> None:
+    crawl = model()
+    before = state(crawl)
+    outcome = crawl.apply(1, fetched(A))
+    assert outcome.observation.failed
+    assert crawl.sites["h"].model.failed == 1
+    assert state(crawl) != before

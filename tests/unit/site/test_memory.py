@@ -1,0 +1,71 @@
+"""What is remembered of a URL: where it was seen, how deep, what it was."""
+
+from __future__ import annotations
+
+from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
+
+PATTERNS = dict.fromkeys(range(100), 7)
+
+
+def test_a_link_is_remembered_with_source_apath_depth_and_pattern() -> None:
+    memory = LinkMemory()
+    seen = memory.see(1, 2, [10, 11, 10], [5, 5, 6], PATTERNS)
+    assert seen.fresh == [True, True, False]
+    assert seen.first_here == [True, True, False]
+    assert memory.contexts(10) == [(1, 5), (1, 6)]
+    assert (memory.depth(10), memory.pattern(10), memory.cluster(10)) == (2, 7, NOT_FETCHED)
+
+
+def test_the_latest_source_of_each_apath_stays_and_the_older_is_displaced() -> None:
+    memory = LinkMemory()
+    memory.see(1, 1, [10], [5], PATTERNS)
+    seen = memory.see(2, 1, [10], [5], PATTERNS)
+    assert seen.displaced == [(1, 5)]
+    assert memory.contexts(10) == [(2, 5)]
+
+
+def test_beyond_the_bound_of_ways_the_oldest_goes() -> None:
+    memory = LinkMemory(max_contexts=2)
+    for apath in (5, 6, 7):
+        memory.see(apath, 1, [10], [apath], PATTERNS)
+    assert memory.contexts(10) == [(6, 6), (7, 7)]
+
+
+def test_a_fetched_page_gets_no_more_ways() -> None:
+    memory = LinkMemory()
+    assert memory.fetched(10, depth=0, cluster=3, pattern=7) is False
+    seen = memory.see(1, 1, [10], [5], PATTERNS)
+    assert (seen.fresh, seen.first_here, memory.contexts(10)) == ([False], [False], [])
+    assert memory.fetched(10, depth=9, cluster=4, pattern=8) is True
+    assert (memory.depth(10), memory.cluster(10), memory.pattern(10)) == (0, 4, 7)
+
+
+def test_the_first_depth_stays() -> None:
+    memory = LinkMemory()
+    memory.see(1, 3, [10], [5], PATTERNS)
+    memory.see(2, 1, [10], [6], PATTERNS)
+    assert memory.depth(10) == 3
+
+
+def test_the_urls_seen_first_are_forgotten_beyond_the_bound() -> None:
+    memory = LinkMemory(max_links=10)
+    memory.see(1, 1, list(range(15)), [5] * 15, PATTERNS)
+    assert (len(memory), memory.evicted) == (10, 5)
+    assert memory.contexts(4) == []
+    assert memory.contexts(5) == [(1, 5)]
+    assert memory.unknown([4, 5, 4]) == {4: 0}
+
+
+def test_relabelling_touches_known_urls_only() -> None:
+    memory = LinkMemory()
+    memory.fetched(10, depth=0, cluster=1, pattern=7)
+    memory.relabel([(10, 4), (11, 4)])
+    assert (memory.cluster(10), memory.cluster(11)) == (4, NOT_FETCHED)
+
+
+def test_a_memory_restored_knows_the_same() -> None:
+    memory, again = LinkMemory(max_links=5), LinkMemory(max_links=5)
+    memory.see(1, 1, list(range(8)), [5] * 8, PATTERNS)
+    again.load_state(memory.to_state())
+    assert again.to_state() == memory.to_state()
+    assert again.contexts(7) == memory.contexts(7)

@@ -1,0 +1,59 @@
+"""When a site is learned: 200, 400, 800 and 1,600 pages, then on drift."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkscore_scoring.site.schedule import LearningSchedule
+
+
+def due_at(schedule: LearningSchedule, pages: int) -> list[int]:
+    found = []
+    for size in range(1, pages + 1):
+        if schedule.is_due(size):
+            found.append(size)
+            schedule.started()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sample", "most", "expected"),
+    [
+        (200, 2_000, [200, 400, 800, 1_600]),
+        (200, 500, [200, 400]),
+        (300, 300, [300]),
+        (8, 2_000, [8, 16, 32, 64]),
+    ],
+)
+def test_learning_is_due_at_doubling_sizes(sample: int, most: int, expected: list[int]) -> None:
+    assert due_at(LearningSchedule.starting_at(sample, most), 2_000) == expected
+
+
+def test_afterwards_a_third_of_outliers_makes_it_due_again() -> None:
+    schedule = LearningSchedule(0, 1_600)
+    for n in range(300):
+        schedule.classify(outlier=n % 10 < 4)
+    assert schedule.is_due(2_000)
+    schedule.started()
+    assert not schedule.is_due(2_000)
+
+
+def test_a_quarter_of_outliers_is_no_drift() -> None:
+    schedule = LearningSchedule(0, 1_600)
+    for n in range(2_000):
+        schedule.classify(outlier=n % 4 == 0)
+        assert not schedule.is_due(2_000)
+
+
+def test_few_pages_prove_no_drift() -> None:
+    schedule = LearningSchedule(0, 1_600)
+    for _ in range(100):
+        schedule.classify(outlier=True)
+    assert not schedule.is_due(2_000)
+
+
+def test_a_schedule_restored_is_the_same() -> None:
+    schedule = LearningSchedule.starting_at(200, 2_000)
+    schedule.started()
+    schedule.classify(outlier=True)
+    assert LearningSchedule.from_state(schedule.to_state()) == schedule

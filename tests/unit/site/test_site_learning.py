@@ -1,0 +1,148 @@
+"""A site learned from hand-made pages: eq. 5 by hand, ids that survive, pages that came meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
+from linkscore_scoring.features.bags import apath_id
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
+from linkscore_scoring.site.model import SiteModel, Stage
+from linkscore_scoring.testing.pages import page_of
+
+TITLE, NEXT = "html/body/ul/li/a[title]", "html/body/div/a[next]"
+
+
+class Site:
+    """Six lists, each linking to the next and to three posts, of which two are fetched."""
+
+    def __init__(self, *, paper: bool = False) -> None:
+        learning = LearningConfig(sample_pages=2_000, paper=paper)
+        self.crawl = CrawlModel(CrawlConfig("c", PolicyChoice(), learning=learning), ticket_key=b"k")
+        for n in range(6):
+            posts = [(f"http://h/post-{n}-{i}", TITLE) for i in range(3)]
+            self.fetch(f"list-{n}", [*posts, (f"http://h/list-{n + 1}", NEXT)])
+        for n in range(6):
+            self.post(f"post-{n}-0")
+            self.post(f"post-{n}-1")
+
+    @property
+    def model(self) -> SiteModel:
+        return self.crawl.sites["h"].model
+
+    def fetch(self, name: str, links: list[tuple[str, str]], leaves: tuple[str, ...] = ()) -> None:
+        url = f"http://h/{name}"
+        event = PageFetched("", "h", url, url, 200, "", b"", 0.0, page_of(url, leaves, links=links))
+        self.crawl.apply(self.crawl.seq + 1, event)
+
+    def post(self, name: str) -> None:
+        self.fetch(name, [], ("html/body/h1/text()", *["html/body/p/text()"] * 3))
+
+    def job(self) -> LearningJob:
+        self.crawl.apply(self.crawl.seq + 1, LearningRequested("h"))
+        [job] = self.crawl.take_jobs()
+        return job
+
+    def activate(self, learned: LearnedSite) -> None:
+        event = ModelActivated("h", learned.built_from_seq, learned.digest(), learned.to_state())
+        self.crawl.apply(self.crawl.seq + 1, event)
+
+    def learned(self) -> Site:
+        self.activate(run(self.job()))
+        return self
+
+    def cluster(self, name: str) -> int:
+        return self.model.cluster_of(hash64(f"http://h/{name}"))
+
+
+@pytest.mark.parametrize("paper", [False, True])
+def test_navigation_counts_are_those_of_eq_5(paper: bool) -> None:
+    """18 links under TITLE, 12 of them fetched, all posts; 6 under NEXT, 5 fetched, all lists."""
+    site = Site(paper=paper).learned()
+    lists, posts = site.cluster("list-0"), site.cluster("post-0-0")
+    assert lists != posts
+    rows = {entry.apath: entry for entry in site.model.navigation.entries() if entry.source == lists}
+    title, following = rows[apath_id(TITLE)], rows[apath_id(NEXT)]
+    assert (title.links, title.followed, title.destinations) == (18, 12.0, {posts: 1.0})
+    assert (following.links, following.followed, following.destinations) == (6, 5.0, {lists: 1.0})
+
+
+def test_stages_go_from_sampling_over_learning_to_ready() -> None:
+    site = Site()
+    assert site.model.stage is Stage.SAMPLING
+    job = site.job()
+    assert site.model.stage is Stage.LEARNING
+    site.activate(run(job))
+    assert (site.model.stage, site.model.revision, site.model.learning_since) == (Stage.READY, 1, 0)
+
+
+def test_crawled_pages_are_counted_by_cluster_sample_included() -> None:
+    site = Site().learned()
+    lists, posts = site.cluster("list-0"), site.cluster("post-0-0")
+    assert site.model.crawled == {lists: 6, posts: 12}
+    site.post("post-0-2")
+    assert site.model.crawled[posts] == 13
+
+
+def test_pages_that_came_while_learning_are_caught_up() -> None:
+    site = Site()
+    job = site.job()
+    site.post("post-0-2")
+    site.activate(run(job))
+    lists, posts = site.cluster("list-0"), site.cluster("post-0-0")
+    assert site.cluster("post-0-2") == posts
+    assert site.model.crawled[posts] == 13
+    [row] = [e for e in site.model.navigation.entries() if (e.source, e.apath) == (lists, apath_id(TITLE))]
+    assert row.followed == 13.0
+
+
+def test_relearning_keeps_the_ids_of_clusters() -> None:
+    site = Site().learned()
+    before = (site.cluster("list-0"), site.cluster("post-0-0"))
+    for n in range(8):
+        site.fetch(f"member-{n}", [], ("html/body/table/tr/td/text()", "html/body/img"))
+    site.learned()
+    assert (site.cluster("list-0"), site.cluster("post-0-0")) == before
+    assert site.cluster("member-0") not in before
+    assert site.model.revision == 2
+
+
+def test_the_paper_mode_learns_nothing_after_the_sample() -> None:
+    site = Site(paper=True).learned()
+    before = site.model.navigation.to_state()
+    site.post("post-0-2")
+    assert site.model.navigation.to_state() == before
+
+
+def test_a_learning_can_be_stored_and_restored() -> None:
+    learned = run(Site().job())
+    again = LearnedSite.from_state(learned.to_state(), LearningConfig())
+    assert again.digest() == learned.digest()
+
+
+def test_a_redirected_link_counts_for_the_page_it_led_to() -> None:
+    site = Site()
+    url = "http://h/post-0-2"
+    page = page_of("http://h/moved", ["html/body/h1/text()", *["html/body/p/text()"] * 3])
+    event = PageFetched("", "h", "http://h/moved", url, 200, "", b"", 0.0, page)
+    site.crawl.apply(site.crawl.seq + 1, event)
+    site.learned()
+    lists = site.cluster("list-0")
+    [row] = [e for e in site.model.navigation.entries() if (e.source, e.apath) == (lists, apath_id(TITLE))]
+    assert row.followed == 13.0
+
+
+def test_urls_of_the_sampling_plan_stay_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from linkscore_scoring.site import model as site_model
+
+    monkeypatch.setattr(site_model, "_PLAN_URLS", 50)
+    site = Site()
+    site.model.plan.max_urls = 20
+    for n in range(30):
+        site.fetch(f"big-{n}", [(f"http://h/x-{n}-{i}", TITLE) for i in range(10)])
+    assert len(site.model.plan_urls) <= 50
+    assert all(planned.url in site.model.plan_urls for planned in site.model.plan.plan(1_000))

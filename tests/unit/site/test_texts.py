@@ -1,0 +1,73 @@
+"""Whose text is it: lists, articles, copies, boilerplate."""
+
+from __future__ import annotations
+
+from linkscore_scoring.site.texts import TextOwners
+
+LIST, ARTICLE, COPY, OTHER = 1, 2, 3, 4
+
+
+def test_new_text_belongs_to_the_page_that_shows_it() -> None:
+    change = TextOwners().see(ARTICLE, ARTICLE, [10, 11, 10], [100, 50, 80])
+    assert (change.new_chars, change.own_chars, change.lost) == (150, 150, {})
+
+
+def test_the_article_takes_its_excerpt_from_the_list() -> None:
+    texts = TextOwners()
+    texts.see(LIST, LIST, [10, 20], [100, 100])
+    change = texts.see(ARTICLE, ARTICLE, [10, 11], [100, 300])
+    assert (change.new_chars, change.own_chars, change.lost) == (300, 400, {LIST: 100})
+
+
+def test_a_longer_version_counts_its_extra_text_as_new() -> None:
+    texts = TextOwners()
+    texts.see(LIST, LIST, [10], [100])
+    change = texts.see(ARTICLE, ARTICLE, [10], [500])
+    assert (change.new_chars, change.own_chars, change.lost) == (400, 500, {LIST: 100})
+
+
+def test_a_copy_with_little_new_text_takes_nothing() -> None:
+    texts = TextOwners()
+    texts.see(ARTICLE, ARTICLE, [10, 11], [300, 300])
+    change = texts.see(COPY, COPY, [10, 11, 12], [300, 300, 30])
+    assert (change.new_chars, change.own_chars, change.lost) == (30, 30, {})
+
+
+def test_the_canonical_page_takes_all_from_a_copy_that_names_it() -> None:
+    texts = TextOwners()
+    texts.see(COPY, ARTICLE, [10], [300])
+    change = texts.see(ARTICLE, ARTICLE, [10], [300])
+    assert (change.own_chars, change.lost) == (300, {COPY: 300})
+    assert texts.see(OTHER, ARTICLE, [10], [300]).lost == {}
+
+
+def test_on_the_third_page_text_is_boilerplate_and_belongs_to_nobody() -> None:
+    texts = TextOwners()
+    texts.see(1, 1, [10], [100])
+    texts.see(2, 2, [10], [100])
+    change = texts.see(3, 3, [10], [100])
+    assert (change.own_chars, change.lost) == (0, {1: 100})
+    assert texts.see(4, 4, [10], [100]).lost == {}
+
+
+def test_a_refetch_takes_nothing_from_itself() -> None:
+    texts = TextOwners()
+    texts.see(ARTICLE, ARTICLE, [10], [100])
+    change = texts.see(ARTICLE, ARTICLE, [10], [100])
+    assert (change.new_chars, change.own_chars, change.lost) == (0, 0, {})
+
+
+def test_the_oldest_blocks_are_forgotten_and_count_as_new_again() -> None:
+    texts = TextOwners(max_blocks=2)
+    texts.see(1, 1, [10, 11, 12], [100] * 3)
+    assert len(texts) == 2
+    assert texts.see(2, 2, [10], [100]).new_chars == 100
+
+
+def test_owners_restored_are_the_same() -> None:
+    texts, again = TextOwners(), TextOwners()
+    texts.see(LIST, LIST, [10, 20], [100, 100])
+    again.load_state(texts.to_state())
+    assert again.see(ARTICLE, ARTICLE, [10, 11], [100, 300]) == texts.see(
+        ARTICLE, ARTICLE, [10, 11], [100, 300]
+    )
