@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-import tldextract
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import start_http_server
@@ -29,6 +28,7 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import register
 from linkscore_server.census import Census
 from linkscore_server.convert.pages import Front
+from linkscore_server.domains import registrable_domain
 from linkscore_server.interceptors import CallInterceptor
 from linkscore_server.metrics import Metrics
 from linkscore_server.plugins import external_policies
@@ -75,14 +75,7 @@ class Application:
         for policy in external_policies():
             register(policy)
         self._store = store or _store(settings)
-        # The bundled suffix list: nothing is fetched, nothing is cached on disk.
-        domains = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-        self.registry = CrawlRegistry(
-            self._store,
-            settings,
-            self.metrics,
-            domain_of=lambda host: domains(host).top_domain_under_public_suffix or host,
-        )
+        self.registry = CrawlRegistry(self._store, settings, self.metrics, domain_of=registrable_domain)
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
         self._metrics_server: Any = None

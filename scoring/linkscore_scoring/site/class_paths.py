@@ -66,10 +66,8 @@ class ClassPathFilter:
         """Return the path without its rarest tokens, as many as it takes to be a known path or to be bare."""
         if path in self.paths or _TOKEN not in path:
             return path
-        elements = path.split(_ELEMENT)
-        for token in sorted(_held(elements), key=self._rarity.__getitem__):
-            elements = [_without(element, token) if token in element else element for element in elements]
-            path = _ELEMENT.join(elements)
+        for token in sorted(_held(path), key=self._rarity.__getitem__):
+            path = _without(path, token)
             if path in self.paths:
                 break
         return path
@@ -176,18 +174,18 @@ def drop_rarest(path: str, tokens: Mapping[str, int]) -> str | None:
     """Return the path without its rarest token (ties: the first in alphabet); None if it has no token."""
     if _TOKEN not in path:
         return None
-    elements = path.split(_ELEMENT)
-    rarest = min(_held(elements), key=lambda token: (tokens.get(token, 0), token))
-    return _ELEMENT.join(_without(element, rarest) if rarest in element else element for element in elements)
+    return _without(path, min(_held(path), key=lambda token: (tokens.get(token, 0), token)))
 
 
-def _held(elements: Sequence[str]) -> set[str]:
-    return {token for element in elements if _TOKEN in element for token in element.split(_TOKEN)[1:]}
+def _held(path: str) -> set[str]:
+    elements = (element.split(_TOKEN) for element in path.split(_ELEMENT) if _TOKEN in element)
+    return {token for element in elements for token in element[1:]}
 
 
-def _without(element: str, token: str) -> str:
-    tag, *classes = element.split(_TOKEN)
-    return _TOKEN.join([tag, *(held for held in classes if held != token)])
+def _without(path: str, token: str) -> str:
+    """Return a path without a token; an element has it once at most, and its name in front."""
+    inner, last = f"{_TOKEN}{token}{_TOKEN}", f"{_TOKEN}{token}{_ELEMENT}"
+    return (path + _ELEMENT).replace(inner, _TOKEN).replace(last, _ELEMENT).removesuffix(_ELEMENT)
 
 
 def readable(path: str) -> str:

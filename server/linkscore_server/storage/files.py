@@ -21,6 +21,7 @@ import shutil
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import zstandard
@@ -72,7 +73,7 @@ class FileLog(CrawlLog):
     def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """See `CrawlLog.read`."""
         segments = self._segments()
-        for path, following in zip(segments, [*segments[1:], None], strict=True):
+        for path, following in zip_longest(segments, segments[1:]):
             if following is not None and int(following.stem) <= after + 1:
                 continue
             data = memoryview(path.read_bytes())

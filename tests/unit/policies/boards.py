@@ -1,0 +1,68 @@
+"""A small crawl for the tests of policies: pages by hand, answers by bucket."""
+
+from __future__ import annotations
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.results import LinkExplained, PageOutcome
+from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.testing.crawl import visit
+from linkscore_scoring.testing.pages import Link, page_of
+
+ROOT = "http://h"
+
+
+class Board:
+    """A crawl of the site ``h`` under one policy."""
+
+    def __init__(
+        self, policy: str, *, sample_pages: int = 200, seed: int = 0, paper: bool = False, **params: object
+    ):
+        learning = LearningConfig(sample_pages=sample_pages, paper=paper)
+        config = CrawlConfig("c", PolicyChoice(policy, params), learning=learning, seed=seed)
+        self.model = CrawlModel(config, ticket_key=b"key")
+
+    @property
+    def shard(self) -> SiteShard:
+        """The site."""
+        return self.model.sites["h"]
+
+    def page(
+        self,
+        path: str,
+        links: list[Link] | None = None,
+        *,
+        texts: list[tuple[str, int]] | None = None,
+        leaves: list[str] | None = None,
+        ticket: bytes = b"",
+    ) -> PageOutcome:
+        """Fetch a page; links are (path, Apath)."""
+        found = [(ROOT + target, apath) for target, apath in links or []]
+        return visit(
+            self.model,
+            ROOT + path,
+            page_of(ROOT + path, leaves or [], links=found, texts=texts or []),
+            ticket,
+        )
+
+    def fail(self, path: str) -> PageOutcome:
+        """Fail to fetch a page."""
+        return visit(self.model, ROOT + path, None)
+
+    def feedback(self, path: str, reward: float) -> bool:
+        """Report what extraction found."""
+        event = FeedbackGiven("", "h", ROOT + path, b"", reward, 0.0)
+        new: bool = self.model.apply(self.model.seq + 1, event)
+        return new
+
+    def scores(self, *paths: str) -> list[float]:
+        """Score URLs without tickets."""
+        urls = [ROOT + path for path in paths]
+        return self.model.score_links(urls, urls, [b""] * len(urls), [""] * len(urls)).scores.tolist()
+
+    def explain(self, *paths: str) -> list[LinkExplained]:
+        """Explain the scores of URLs."""
+        urls = [ROOT + path for path in paths]
+        return self.model.explain(urls, urls, [b""] * len(urls), [""] * len(urls))

@@ -1,0 +1,157 @@
+"""Text of a page's own is the reward; arms, hubs, teasers and feedback."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import pytest
+from boards import Board
+
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.policies.harvest import Harvest
+
+LIST = "html/body/ul/li/a"
+NEXT = "html/body/div/a[next]"
+
+
+def harvest(board: Board) -> Harvest:
+    policy = board.shard.served
+    assert isinstance(policy, Harvest)
+    return policy
+
+
+def reward_of(board: Board, path: str) -> float:
+    page = harvest(board).ledger.page(hash64(f"http://h{path}"))
+    assert page is not None
+    return page.reward
+
+
+@pytest.mark.parametrize(("chars", "reward"), [(0, 0.0), (400, 0.5), (1_200, 0.75), (3_600, 0.9)])
+def test_the_reward_is_x_by_x_plus_400(chars: int, reward: float) -> None:
+    board = Board("harvest")
+    board.page("/", texts=[("text", chars)] if chars else [])
+    assert reward_of(board, "/") == pytest.approx(reward)
+
+
+def test_a_failed_page_earns_nothing() -> None:
+    board = Board("harvest")
+    board.fail("/")
+    assert reward_of(board, "/") == 0.0
+
+
+def test_a_copy_earns_nothing_and_its_original_keeps_its_text() -> None:
+    board = Board("harvest")
+    board.page("/a", texts=[("text", 1_200)])
+    board.page("/copy", texts=[("text", 1_200)])
+    assert (reward_of(board, "/a"), reward_of(board, "/copy")) == (0.75, 0.0)
+
+
+def test_a_list_of_excerpts_loses_what_its_articles_take() -> None:
+    """400 characters in two excerpts; an article takes 200: 200 are left, less 200 x 1/3 feared for."""
+    board = Board("harvest")
+    board.page("/", [("/a", LIST), ("/b", LIST)], texts=[("one", 200), ("two", 200)])
+    assert reward_of(board, "/") == pytest.approx(400 / 800)
+    board.page("/a", texts=[("one", 200), ("more", 800)])
+    x = 200 - 200 / 3
+    assert reward_of(board, "/") == pytest.approx(x / (x + 400))
+    board.page("/b", texts=[("two", 200), ("much", 800)])
+    assert reward_of(board, "/") == 0.0
+
+
+def test_a_page_leads_to_what_its_unfetched_links_are_expected_to_earn() -> None:
+    """Prior .3 for each of 4 links, of 20 that make a whole hub: 4 x .3 / 20."""
+    board = Board("harvest")
+    board.page("/", [(f"/{n}", LIST) for n in range(4)])
+    arms = harvest(board).arms
+    hub = arms._nodes[(-1, -1)][2]
+    assert hub == pytest.approx(4 * 0.3 / 20)
+
+
+def test_feedback_replaces_the_reward_for_good() -> None:
+    board = Board("harvest")
+    board.page("/", texts=[("text", 1_200)])
+    arms = harvest(board).arms
+    assert arms._nodes[(-1, -1)][1] == pytest.approx(0.75)
+    board.feedback("/", 0.1)
+    assert (reward_of(board, "/"), arms._nodes[(-1, -1)][1]) == (0.1, pytest.approx(0.1))
+    board.feedback("/", 1.0)
+    assert (reward_of(board, "/"), arms._nodes[(-1, -1)][1]) == (1.0, pytest.approx(1.0))
+    assert arms.pulls_total == 1
+
+
+def test_feedback_on_a_page_never_seen_counts_as_a_pull() -> None:
+    board = Board("harvest")
+    board.page("/")
+    board.feedback("/unknown", 1.0)
+    assert harvest(board).arms.pulls_total == 2
+
+
+def test_a_refetch_is_no_second_pull() -> None:
+    board = Board("harvest")
+    board.page("/", texts=[("text", 400)])
+    board.page("/", texts=[("text", 400)])
+    assert harvest(board).arms.pulls_total == 1
+
+
+def test_links_of_an_apath_that_led_to_text_come_first() -> None:
+    board = Board("harvest")
+    links = [(f"/post-{n}", LIST) for n in range(6)] + [(f"/sort-{n}", NEXT) for n in range(6)]
+    tickets = board.page("/", links).links.ticket_values
+    for n in range(4):
+        board.page(f"/post-{n}", texts=[(f"post {n}", 2_000)], ticket=tickets[0])
+        board.page(f"/sort-{n}", ticket=tickets[1])
+    post, sort = board.scores("/post-5", "/sort-5")
+    assert post > 2 * sort
+
+
+def test_the_value_before_any_fetch_is_the_prior_and_no_bonus() -> None:
+    """reward .3 + .25 x hub .3 + .02 x sqrt(2 ln 1) = .375, squashed to .375 / 1.375."""
+    board = Board("harvest")
+    board.fail("/")
+    fresh = Harvest(Harvest.Params(), seed=0)
+    assert fresh.value(["h9.9"], board.shard.model).tolist() == [pytest.approx(0.375 / 1.375)]
+
+
+def test_the_terms_of_the_reason_add_up_to_the_value() -> None:
+    board = Board("harvest")
+    board.page("/", [("/a", LIST), ("/b", NEXT)], texts=[("text", 500)])
+    board.page("/a", texts=[("more", 900)])
+    for why in board.explain("/b", "/c"):
+        terms = {term.name: term.value for term in why.explanation.terms}
+        value = sum(terms[name] for name in ("reward", "hub", "exploration", "curiosity"))
+        assert why.score == pytest.approx(value / (1.0 + value))
+
+
+def test_the_bonus_of_an_untried_arm_is_ucb1() -> None:
+    board = Board("harvest")
+    board.page("/")
+    board.page("/a")
+    terms = {term.name: term.value for term in board.explain("/x")[0].explanation.terms}
+    assert terms["exploration"] == pytest.approx(0.02 * sqrt(2 * log(3)))
+
+
+def test_links_keep_their_bucket_while_the_site_is_crawled() -> None:
+    board = Board("harvest")
+    links = [("/thread-1", LIST), ("/thread-2", LIST)]
+    before = board.page("/", links).links.bucket_names
+    for n in range(40):
+        board.page(f"/thread-{n + 10}", [(f"/thread-{n + 11}", LIST)], texts=[(f"t{n}", 300)])
+    names = [why.bucket for why in board.explain("/thread-1", "/thread-2")]
+    assert set(names) == set(before)
+
+
+def test_curiosity_is_for_links_between_texts_that_nobody_tried() -> None:
+    policy = Harvest(Harvest.Params())
+    policy.ledger._stakes = {7: 3}
+    assert policy._curiosity(7) == 1.0
+    for _ in range(3):
+        policy.ledger.followed(1, 7, 0)
+    assert policy._curiosity(7) == 0.0
+
+
+def test_what_is_kept_follows_the_bounds_of_the_site() -> None:
+    board = Board("harvest")
+    board.page("/")
+    policy, bounds = harvest(board), board.shard.model.bounds
+    assert policy.arms.max_nodes == 3 * bounds.arms
+    assert policy.ledger.max_apaths == bounds.apaths

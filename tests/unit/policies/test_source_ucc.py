@@ -1,0 +1,135 @@
+"""Links by the cluster they lead to: eqs. 7 to 12 on a site of two templates, recomputed by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from boards import Board
+
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.policies.source_ucc import SourceUcc
+
+POST = "html/body/ul/li/a"
+BACK = "html/body/div/p/a"
+
+
+def sampled(pages: int = 8, **params: object) -> Board:
+    """Crawl the list and `pages` - 1 posts of growing size, which link back; learned at 8 pages."""
+    board = Board("source_ucc", sample_pages=8, **params)
+    tickets = board.page("/list-0", [(f"/post-{n}", POST) for n in range(12)]).links.ticket_values
+    for n in range(1, 4):
+        board.page(f"/list-{n}", [(f"/post-{n}", POST)] * n, leaves=["html/body/ul/li/em/text()"] * n)
+    for n in range(pages - 4):
+        leaves = ["html/body/div/p/text()"] * (2 * n + 1) + ["html/body/div/h1/text()"]
+        links = [("/list-0", BACK), ("/list-9", BACK)]
+        board.page(f"/post-{n}", links, leaves=leaves, ticket=tickets[0])
+    return board
+
+
+def ucc(board: Board) -> SourceUcc:
+    policy = board.shard.served
+    assert isinstance(policy, SourceUcc)
+    return policy
+
+
+def test_while_sampling_the_planned_link_of_each_apath_comes_first_then_fewer_clicks() -> None:
+    board = Board("source_ucc")
+    outcome = board.page("/", [(f"/a{n}", POST) for n in range(5)] + [(f"/b{n}", BACK) for n in range(5)])
+    scores, buckets = outcome.links.scores, outcome.links.buckets
+    names = [outcome.links.bucket_names[i] for i in buckets]
+    planned = [row for row in range(10) if names[row] == "h/plan"]
+    assert len(planned) == 2
+    assert {row // 5 for row in planned} == {0, 1}
+    assert scores[planned].tolist() == [0.9, 0.9]
+    assert np.delete(scores, planned).tolist() == [0.25] * 8
+    assert all(name.startswith("h/s1.") for row, name in enumerate(names) if row not in planned)
+
+
+def test_buckets_of_a_sampled_site_rank_plan_first_then_breadth_first() -> None:
+    board = Board("source_ucc")
+    board.page("/")
+    order, values = board.model.rank_buckets(["h/s3.ff", "h/s1.ff", "h/plan", "h/other"])
+    assert order.tolist() == [2, 1, 0, 3]
+    assert values.tolist() == [0.5 / 4, 0.25, 0.9, 0.5 / 101]
+
+
+def test_the_sampling_plan_suggests_pages_until_the_site_is_learned() -> None:
+    board = Board("source_ucc", sample_pages=8)
+    first = board.page("/list-0", [(f"/post-{n}", POST) for n in range(12)])
+    assert first.suggestions[0].reason == "one link of each tag path of a page"
+    assert sampled().model.sample_plan("h", 4) == []
+
+
+def test_lists_and_posts_are_two_clusters() -> None:
+    board = sampled()
+    templates = board.shard.model.templates
+    assert templates is not None
+    labels = {key.rsplit("/")[-1].split("-")[0]: label for key, label in templates.sample.items()}
+    assert labels["list"] != labels["post"]
+    assert min(labels.values()) >= 0
+
+
+def test_scores_are_eq_12_of_the_values_of_eq_11() -> None:
+    board = sampled()
+    model, policy = board.shard.model, ucc(board)
+    assert model.templates is not None
+    ids = model.templates.ids()
+    A = model.navigation.adjacency(ids)
+    h = a = np.full(len(ids), 1 / np.sqrt(len(ids)))
+    for _ in range(200):
+        h = A @ a / np.linalg.norm(A @ a)  # eq. 7
+        a = A.T @ h / np.linalg.norm(A.T @ h)  # eq. 8
+    info = 0.5 * a + 0.5 * h  # eq. 9
+    spread = np.maximum([stats.dsim for stats in model.templates.clusters], 1e-6)  # eq. 10
+    crawled = np.array([model.crawled[i] for i in ids])
+    balance = 1 - crawled / crawled.sum()
+    value = info * spread * np.maximum(balance, 1e-6)  # eq. 11
+    np.testing.assert_allclose(policy.cluster_values(model), value, rtol=1e-6)
+    links = ["/post-9", "/list-9"]
+    sources = [why.source for why in board.explain(*links)]
+    apaths = [model.memory.contexts(key)[-1][1] for key in _keys(links)]
+    P = model.navigation.probabilities(sources, apaths, model.apaths.classless(apaths), ids)
+    assert board.scores(*links) == pytest.approx((P @ value / value.max()).tolist(), rel=1e-6)  # eq. 12
+
+
+def test_a_cluster_loses_value_while_it_is_crawled_unless_balance_is_off() -> None:
+    for off, cmp in ((False, -1), (True, 0)):
+        board = sampled(without_balance=off)
+        model, policy = board.shard.model, ucc(board)
+        at = policy._clusters.index(model.cluster_of(_keys(["/post-0"])[0]))
+        before = policy.cluster_values(model)[at]
+        for n in range(6, 10):
+            board.page(f"/post-{n}", [("/list-0", BACK)], leaves=["html/body/div/p/text()"] * 3)
+        after = policy.cluster_values(model)[at]
+        assert np.sign(after - before) == cmp
+
+
+def test_without_dsim_the_spread_of_a_cluster_does_not_count() -> None:
+    board = sampled(without_dsim=True, without_balance=True)
+    a = np.array(ucc(board)._worth)
+    assert len(a) == 2
+    assert a == pytest.approx(0.5 * _info_of(board), rel=1e-6)
+
+
+def test_the_reason_names_the_likely_cluster_and_its_value() -> None:
+    board = sampled()
+    [why] = board.explain("/post-9")
+    names = [term.name for term in why.explanation.terms]
+    assert why.explanation.summary.startswith(f"from cluster c{why.source}, leads to cluster c")
+    assert any(name.startswith("P(c") for name in names)
+    assert any(name.startswith("value(c") for name in names)
+
+
+def _info_of(board: Board) -> np.ndarray:
+    model = board.shard.model
+    assert model.templates is not None
+    A = model.navigation.adjacency(model.templates.ids())
+    h = a = np.full(len(A), 1 / np.sqrt(len(A)))
+    for _ in range(200):
+        h = A @ a / np.linalg.norm(A @ a)
+        a = A.T @ h / np.linalg.norm(A.T @ h)
+    return a + h
+
+
+def _keys(paths: list[str]) -> list[int]:
+    return [hash64(f"http://h{path}") for path in paths]

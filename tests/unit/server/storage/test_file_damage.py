@@ -1,0 +1,147 @@
+"""Files cut, flipped or lost: a torn end is dropped, everything else is an error that names the place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linkscore_scoring.errors import CorruptState, LimitExceeded
+from linkscore_server.storage.base import Snapshot
+from linkscore_server.storage.files import FileLog, FileStore
+
+EVENTS = [b"first event", b"second event", b"third event"]
+
+
+def written(folder: Path, *, segment_bytes: int = 1 << 20) -> list[Path]:
+    """Write the events, a frame each, and return the segments."""
+    log = FileLog(folder, segment_bytes=segment_bytes)
+    for event in EVENTS:
+        log.append([event])
+    log.close()
+    return sorted(folder.glob("*.log"))
+
+
+def events_of(folder: Path) -> list[bytes]:
+    log = FileLog(folder)
+    found = [event for _, event in log.read()]
+    log.close()
+    return found
+
+
+def frame_starts(raw: bytes) -> list[int]:
+    starts, at = [], raw.find(b"LSFM")
+    while at >= 0:
+        starts.append(at)
+        at = raw.find(b"LSFM", at + 1)
+    return starts
+
+
+def test_a_last_frame_cut_anywhere_is_dropped_and_the_log_goes_on(tmp_path: Path) -> None:
+    [segment] = written(tmp_path)
+    raw = segment.read_bytes()
+    for cut in range(frame_starts(raw)[-1], len(raw)):
+        segment.write_bytes(raw[:cut])
+        log = FileLog(tmp_path)
+        assert log.last_seq == 2, f"cut at {cut}"
+        log.append([b"again"])
+        log.close()
+        assert events_of(tmp_path) == [*EVENTS[:2], b"again"], f"cut at {cut}"
+
+
+def test_an_end_the_disk_never_wrote_is_dropped(tmp_path: Path) -> None:
+    [segment] = written(tmp_path)
+    raw = segment.read_bytes()
+    last = frame_starts(raw)[-1]
+    segment.write_bytes(raw[:last] + b"\0" * (len(raw) - last))
+    assert events_of(tmp_path) == EVENTS[:2]
+
+
+def test_a_flipped_bit_anywhere_is_an_error_that_names_file_and_offset(tmp_path: Path) -> None:
+    [segment] = written(tmp_path)
+    raw = segment.read_bytes()
+    starts = [0, *frame_starts(raw)]
+    for at in range(len(raw)):
+        broken = bytearray(raw)
+        broken[at] ^= 0x10
+        segment.write_bytes(broken)
+        place = max(start for start in starts if start <= at)
+        with pytest.raises(CorruptState, match=f"{segment.name} at offset {place}:"):
+            FileLog(tmp_path)
+
+
+def test_rotation_keeps_the_order_over_segments(tmp_path: Path) -> None:
+    segments = written(tmp_path, segment_bytes=1)
+    assert [path.name for path in segments] == [f"{n:020d}.log" for n in (1, 2, 3)]
+    assert events_of(tmp_path) == EVENTS
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_missing_segment_is_an_error_that_names_the_gap(tmp_path: Path, lost: int) -> None:
+    segments = written(tmp_path, segment_bytes=1)
+    segments[lost].unlink()
+    with pytest.raises(
+        CorruptState, match=f"{segments[lost + 1].name} at offset 8: event {lost + 2} where {lost + 1}"
+    ):
+        FileLog(tmp_path)
+
+
+def test_a_missing_last_segment_is_noticed_by_the_snapshot(tmp_path: Path) -> None:
+    segments = written(tmp_path, segment_bytes=1)
+    log = FileLog(tmp_path)
+    log.save(Snapshot(3, b"state"))
+    log.close()
+    segments[-1].unlink()
+    with pytest.raises(CorruptState, match="ends with event 2, the snapshot knows 3"):
+        FileLog(tmp_path)
+
+
+def test_damage_inside_an_earlier_segment_is_never_taken_for_a_torn_end(tmp_path: Path) -> None:
+    segments = written(tmp_path, segment_bytes=1)
+    segments[0].write_bytes(segments[0].read_bytes()[:-1])
+    with pytest.raises(CorruptState, match="damaged frame"):
+        FileLog(tmp_path)
+
+
+def test_a_segment_that_was_only_created_is_no_damage(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / f"{4:020d}.log").write_bytes(b"LSL")
+    assert events_of(tmp_path) == EVENTS
+
+
+def test_a_log_whose_first_segment_was_only_created_is_empty(tmp_path: Path) -> None:
+    (tmp_path / f"{1:020d}.log").write_bytes(b"LSL")
+    assert events_of(tmp_path) == []
+
+
+def test_a_damaged_snapshot_is_passed_over(tmp_path: Path) -> None:
+    written(tmp_path)
+    log = FileLog(tmp_path)
+    log.save(Snapshot(2, b"state" * 100))
+    whole = (tmp_path / "snapshot").read_bytes()
+    for at in range(len(whole)):
+        broken = bytearray(whole)
+        broken[at] ^= 0x01
+        (tmp_path / "snapshot").write_bytes(broken)
+        assert log.snapshot() is None, f"bit of byte {at}"
+    (tmp_path / "snapshot").write_bytes(whole)
+    assert log.snapshot() == Snapshot(2, b"state" * 100)
+    log.close()
+
+
+def test_a_second_server_on_the_folder_is_refused(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    with pytest.raises(LimitExceeded, match="in use by another"):
+        FileStore(tmp_path)
+    store.close()
+    FileStore(tmp_path).close()
+
+
+def test_the_ticket_key_survives_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    key = store.ticket_key()
+    store.close()
+    again = FileStore(tmp_path)
+    assert again.ticket_key() == key
+    assert (tmp_path / "ticket.key").stat().st_mode & 0o077 == 0
+    again.close()

@@ -1,0 +1,113 @@
+"""Settings: where they come from, and one bad configuration for each way to be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore_scoring.errors import InvalidInput
+from linkscore_server.settings import Settings, load
+
+BAD_FILES: dict[str, tuple[str, str, str]] = {
+    "not TOML": ("listen = ", "config", "cannot read"),
+    "unknown key": ("lissten = 'x:1'", "lissten", "unknown setting"),
+    "table for a value": ("[listen]\nport = 1", "listen", "must be a str"),
+    "number for a text": ("data_dir = 5", "data_dir", "must be a str"),
+    "text for a number": ("max_links = 'many'", "max_links", "must be a int"),
+    "part of a link": ("max_links = 1.5", "max_links", "must be a int"),
+    "true for a number": ("max_links = true", "max_links", "must be a int"),
+    "infinite links": ("max_links = inf", "max_links", "must be a int"),
+    "zero": ("max_crawls = 0", "max_crawls", "must be > 0"),
+    "negative": ("drain_s = -1.0", "drain_s", "must be > 0"),
+    "not a number": ("drain_s = nan", "drain_s", "must be > 0"),
+    "infinite": ("drain_s = inf", "drain_s", "must be > 0"),
+    "no port": ("listen = 'localhost'", "listen", "host:port or unix:PATH"),
+    "port too large": ("listen = 'localhost:70000'", "listen", "host:port or unix:PATH"),
+    "no socket path": ("listen = 'unix:'", "listen", "host:port or unix:PATH"),
+    "metrics on a socket": ("metrics_listen = 'unix:/x'", "metrics_listen", "must be host:port"),
+    "certificate without key": ("tls_cert = '/dev/null'", "tls_cert", "must be set together"),
+    "client CA without certificate": ("tls_client_ca = '/x'", "tls_client_ca", "needs tls_cert"),
+    "missing key file": ("tls_key = '/no/such'", "tls_key", "no such file: /no/such"),
+    "missing token file": ("token_file = '/no/such'", "token_file", "no such file: /no/such"),
+    "log level": ("log_level = 'loud'", "log_level", "debug, info, warning or error"),
+}
+
+
+def refused(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> dict[str, str]:
+    """Return the rules broken by each field."""
+    with pytest.raises(InvalidInput) as caught:
+        load(flags, environment, file)
+    found: dict[str, str] = {}
+    for problem in caught.value.problems:
+        found[problem.field] = f"{found.get(problem.field, '')}{problem.rule}"
+    return found
+
+
+@pytest.mark.parametrize(("text", "field", "rule"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_bad_file_is_refused_naming_field_and_rule(
+    tmp_path: Path, text: str, field: str, rule: str
+) -> None:
+    file = tmp_path / "linkscore.toml"
+    file.write_text(text)
+    assert rule in refused({}, {}, file)[field]
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    assert "cannot read" in refused({}, {}, tmp_path / "none.toml")["config"]
+
+
+def test_an_empty_token_file_is_refused(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("\nsecond line")
+    assert "no token in its first line" in refused({"token_file": str(token)}, {}, None)["token_file"]
+
+
+def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "linkscore.toml"
+    file.write_text("max_links = 0\nnonsense = 1")
+    found = refused({"log_level": "loud"}, {"LINKSCORE_MAX_CRAWLS": "x"}, file)
+    assert set(found) == {"max_links", "nonsense", "log_level", "max_crawls"}
+
+
+def test_an_unknown_variable_of_ours_is_refused() -> None:
+    assert refused({}, {"LINKSCORE_LISSTEN": "x:1"}, None) == {"lissten": "unknown setting"}
+
+
+def test_nothing_given_means_the_defaults() -> None:
+    assert load({}, {"PATH": "/bin"}, None) == Settings()
+
+
+def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "linkscore.toml"
+    file.write_text("max_links = 1\nmax_crawls = 1\nmax_depth = 1")
+    environment = {"LINKSCORE_MAX_LINKS": "2", "LINKSCORE_MAX_CRAWLS": "2"}
+    settings = load({"max_links": 3, "max_crawls": None}, environment, file)
+    assert (settings.max_links, settings.max_crawls, settings.max_depth) == (3, 2, 1)
+    assert settings.max_elements == Settings().max_elements
+
+
+def test_whole_numbers_may_be_written_as_decimals(tmp_path: Path) -> None:
+    file = tmp_path / "linkscore.toml"
+    file.write_text("max_links = 10.0\ndrain_s = 2")
+    settings = load({}, {}, file)
+    assert (settings.max_links, settings.drain_s) == (10, 2.0)
+
+
+@pytest.mark.parametrize("service", ["LINKSCORE", "LINKSCORE_METRICS", "LINKSCORE_HEADLESS"])
+def test_variables_that_kubernetes_sets_for_services_are_no_settings(service: str) -> None:
+    names = [
+        "SERVICE_HOST",
+        "SERVICE_PORT",
+        "SERVICE_PORT_GRPC",
+        "PORT",
+        "PORT_7411_TCP",
+        "PORT_7411_TCP_ADDR",
+    ]
+    assert load({}, {f"{service}_{name}": "tcp://10.0.0.1:7411" for name in names}, None) == Settings()
+
+
+def test_an_empty_metrics_address_switches_metrics_off() -> None:
+    assert load({"metrics_listen": ""}, {}, None).metrics_listen == ""

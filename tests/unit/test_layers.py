@@ -1,0 +1,89 @@
+"""Inside scoring data flows one way: features -> site -> learners -> policies -> engine."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import linkscore_scoring
+
+ROOT = Path(linkscore_scoring.__file__).parent
+# Package -> the packages of scoring it may read, itself included. `testing` may read them all.
+MAY_READ = {
+    "features": {"features"},
+    "site": {"features", "site"},
+    "learners": {"features", "site", "learners"},
+    "policies": {"features", "site", "learners", "policies"},
+    "encodings": {"encodings"},
+    "engine": {"features", "site", "learners", "policies", "encodings", "engine"},
+}
+FOREIGN = {
+    "grpc",
+    "google",
+    "linkscore",
+    "linkscore_server",
+    "linkscore_lab",
+    "socket",
+    "os",
+    "time",
+    "random",
+}
+
+
+def imports_of(file: Path) -> set[str]:
+    """Return the full names of the modules a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            found.add(node.module or "")
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def files_of(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+@pytest.mark.parametrize("package", MAY_READ)
+def test_a_package_reads_only_what_lies_before_it(package: str) -> None:
+    others = {path.name for path in ROOT.iterdir() if path.is_dir()} - MAY_READ[package]
+    wrong = {
+        f"{file.relative_to(ROOT)} -> {name}"
+        for file in files_of(package)
+        for name in imports_of(file)
+        if name.startswith("linkscore_scoring.") and name.split(".")[1] in others
+    }
+    assert wrong == set()
+
+
+def test_every_package_has_its_place_in_the_order() -> None:
+    packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
+    assert packages == {*MAY_READ, "testing"}
+
+
+def test_errors_read_nothing() -> None:
+    assert not [name for name in imports_of(ROOT / "errors.py") if name.startswith("linkscore")]
+
+
+def test_scoring_knows_no_server_no_socket_and_no_clock() -> None:
+    wrong = {
+        f"{file.relative_to(ROOT)} -> {name}"
+        for file in ROOT.rglob("*.py")
+        for name in imports_of(file)
+        if name.split(".")[0] in FOREIGN
+    }
+    assert wrong == set()
+
+
+def test_nothing_of_the_library_reads_the_testing_package() -> None:
+    readers = {
+        file.relative_to(ROOT).parts[0]
+        for file in ROOT.rglob("*.py")
+        if any(name.startswith("linkscore_scoring.testing") for name in imports_of(file))
+    }
+    assert readers <= {"testing"}
