@@ -85,7 +85,10 @@ def run_demo(
     policies = dict.fromkeys((BREADTH_FIRST, *([policy] if isinstance(policy, str) else policy)))
     with ExitStack() as stack:
         stage = _open_stage(warc, labels, seed, console, stack)
-        wanted = stage.wanted(tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED)
+        types = tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED
+        wanted = stage.wanted(types)
+        for name in stage.unreachable(types):
+            console.print(f"no page of type {name} can be reached: left out", soft_wrap=True)
         show = _Show(stage, wanted, stage.budget(budget), out, console)
         address = stack.enter_context((service or own(out / "server.log"))())
         name = f"demo-{int(time.time())}"

@@ -37,21 +37,25 @@ class Stage:
     survey: Survey
 
     def wanted(self, types: Sequence[str]) -> frozenset[str]:
-        """Return the reachable pages of `types`.
+        """Return the reachable pages of `types`; types without one are fine, see `unreachable`.
 
         Raises
         ------
         InvalidInput
-            If the site has no reachable page of one of them.
+            If the site has no reachable page of any of them.
         """
         have = set(self.survey.types.values())
-        missing = [name for name in types if name not in have]
-        if missing or not types:
-            got = ", ".join(missing) or "none"
+        if not have & set(types):
+            got = ", ".join(types) or "none"
             raise InvalidInput(
                 f"must be page types of {self.name} ({', '.join(sorted(have))}), got {got}", field="relevant"
             )
         return self.survey.of_types(types)
+
+    def unreachable(self, types: Sequence[str]) -> list[str]:
+        """Return those of `types` of which no page can be reached."""
+        have = set(self.survey.types.values())
+        return [name for name in types if name not in have]
 
     def budget(self, text: str) -> int:
         """Return a number of fetches from ``"25%"`` of the reachable pages, rounded down, or ``"1000"``.

@@ -126,7 +126,10 @@ def demo(warc: Path | None, labels: Path | None, relevant: str, budget: str, pol
         raise click.ClickException(f"needs the lab extra: pip install 'linkscore[lab]' ({exc})") from exc
     policies = tuple(name for name in policy.split(",") if name)
     types = tuple(name for name in relevant.split(",") if name)
-    run_demo(warc=warc, labels=labels, relevant=types, budget=budget, policy=policies, out=out)
+    try:
+        run_demo(warc=warc, labels=labels, relevant=types, budget=budget, policy=policies, out=out)
+    except LinkscoreError as exc:
+        raise click.ClickException(str(exc)) from exc
 
 
 def _load(config: Path | None, flags: dict[str, Any]) -> Settings:

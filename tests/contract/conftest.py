@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import itertools
+import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from server_process import Stubs, serving, stubs
 from small_site import HOST, page
 
 _numbers = itertools.count(1)
+_RUN = uuid.uuid4().hex[:8]  # a server that is already running may know crawls of another run
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +30,7 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if given:
         yield given
         return
-    with serving(tmp_path_factory.mktemp("contract"), "--max-crawls", "1000") as server:
+    with serving(tmp_path_factory.mktemp("contract")) as server:
         yield server.target
 
 
@@ -37,13 +40,13 @@ def server(target: str) -> Iterator[Stubs]:
         yield connected
 
 
-@pytest.fixture(scope="session")
-def new_crawl(server: Stubs) -> Iterator[Callable[..., str]]:
-    """Make crawls and delete them when all tests are through."""
+@contextmanager
+def crawls_on(server: Stubs) -> Iterator[Callable[..., str]]:
+    """Give a function that makes crawls; they are deleted afterwards."""
     made: list[str] = []
 
     def make(**config: Any) -> str:
-        name = f"crawls/contract-{next(_numbers)}"
+        name = f"crawls/contract-{_RUN}-{next(_numbers)}"
         server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name=name, **config)))
         made.append(name)
         return name
@@ -54,14 +57,21 @@ def new_crawl(server: Stubs) -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture
+def new_crawl(server: Stubs) -> Iterator[Callable[..., str]]:
+    with crawls_on(server) as make:
+        yield make
+
+
+@pytest.fixture
 def crawl(new_crawl: Callable[..., str]) -> str:
     return new_crawl()
 
 
 @pytest.fixture(scope="session")
-def learned(server: Stubs, new_crawl: Callable[..., str]) -> str:
+def learned(server: Stubs) -> Iterator[str]:
     """A crawl whose only site is learned; tests that use it change nothing."""
-    name = new_crawl(learning=crawl_pb.LearningConfig(sample_pages=2_000))
-    server.links.IngestPages(pb.IngestPagesRequest(crawl=name, pages=[page(n) for n in range(60)]))
-    server.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{name}/sites/{HOST}"))
-    return name
+    with crawls_on(server) as make:
+        name = make(learning=crawl_pb.LearningConfig(sample_pages=2_000))
+        server.links.IngestPages(pb.IngestPagesRequest(crawl=name, pages=[page(n) for n in range(60)]))
+        server.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{name}/sites/{HOST}"))
+        yield name

@@ -37,7 +37,12 @@ def test_wanted_pages_are_those_of_the_types() -> None:
     assert STAGE.wanted(["thread"]) == {"u1", "u2"}
 
 
-@pytest.mark.parametrize("types", [[], ["thread", "post"]])
+def test_a_type_without_reachable_page_is_left_out_and_named() -> None:
+    assert STAGE.wanted(["thread", "post"]) == {"u1", "u2"}
+    assert STAGE.unreachable(["thread", "post"]) == ["post"]
+
+
+@pytest.mark.parametrize("types", [[], ["post"]])
 def test_types_the_site_has_not_are_refused(types: list[str]) -> None:
     with pytest.raises(InvalidInput, match=r"relevant: must be page types of s \(home, thread\)"):
         STAGE.wanted(types)
