@@ -14,32 +14,31 @@ class PathNodes:
 
     Parameters
     ----------
-    element
-        (tag, class tokens) -> element of a path with the tokens that count.
-    settle
-        Path of such elements -> the frequent path it stands for.
     separator
         Stands between elements.
     max_nodes
         Nodes, and distinct (tag, class tokens), remembered; above it all are forgotten.
     """
 
-    def __init__(
-        self,
-        element: Callable[[str, str], str],
-        settle: Callable[[str], str],
-        *,
-        separator: str,
-        max_nodes: int = 20_000,
-    ) -> None:
+    def __init__(self, *, separator: str, max_nodes: int = 20_000) -> None:
         self.max_nodes = max_nodes
-        self._element = element
-        self._settle = settle
         self._separator = separator
         self._forget()
 
-    def bag(self, trie: PathTrie) -> dict[str, int]:
-        """Return the filtered bag of a page: settled path -> displayed leaves; cost O(nodes)."""
+    def bag(
+        self, trie: PathTrie, element_of: Callable[[str, str], str], settle: Callable[[str], str]
+    ) -> dict[str, int]:
+        """Return the filtered bag of a page: settled path -> displayed leaves; cost O(nodes).
+
+        Parameters
+        ----------
+        trie
+            Tag paths of the page.
+        element_of
+            (tag, class tokens) -> element of a path with the tokens that count; the same at every call.
+        settle
+            Path of such elements -> the frequent path it stands for; the same at every call.
+        """
         if max(len(self._paths), len(self._elements)) > self.max_nodes:
             self._forget()
         elements, below, settled = self._elements, self._below, self._settled
@@ -48,18 +47,18 @@ class PathNodes:
         for parent, tag, classes, leaves in zip(
             trie.parents, trie.tags, trie.classes, trie.leaves, strict=True
         ):
-            element = elements.get((tag, classes)) or self._read(tag, classes)
+            element = elements.get((tag, classes))
+            if element is None:
+                element = elements[tag, classes] = element_of(tag, classes)
             above = places[parent] if parent >= 0 else _ROOT
             at = below.get((above, element)) or self._grow(above, element)
             places.append(at)
             if leaves:
-                path = settled[at] or self._settle_at(at)
+                path = settled[at]
+                if not path:
+                    path = settled[at] = settle(self._paths[at])
                 bag[path] = bag.get(path, 0) + leaves
         return bag
-
-    def _read(self, tag: str, classes: str) -> str:
-        element = self._elements[tag, classes] = self._element(tag, classes)
-        return element
 
     def _grow(self, above: int, element: str) -> int:
         at = self._below[above, element] = len(self._paths)
@@ -67,10 +66,6 @@ class PathNodes:
         self._paths.append(f"{path}{self._separator}{element}" if above else element)
         self._settled.append("")
         return at
-
-    def _settle_at(self, at: int) -> str:
-        path = self._settled[at] = self._settle(self._paths[at])
-        return path
 
     def _forget(self) -> None:
         self._elements: dict[tuple[str, str], str] = {}

@@ -51,13 +51,13 @@ class ClassPathFilter:
 
     def __post_init__(self) -> None:
         rarest_first = sorted(self.token_pages, key=lambda token: (self.token_pages[token], token))
-        nodes = PathNodes(self._element, self._settle, separator=_ELEMENT, max_nodes=_REMEMBERED)
+        nodes = PathNodes(separator=_ELEMENT, max_nodes=_REMEMBERED)
         object.__setattr__(self, "_rarity", {token: rank for rank, token in enumerate(rarest_first)})
         object.__setattr__(self, "_nodes", nodes)
 
     def bag(self, trie: PathTrie) -> dict[str, int]:
         """Return the filtered bag: path -> displayed leaves; cost O(nodes), more for unseen paths."""
-        return self._nodes.bag(trie)
+        return self._nodes.bag(trie, self._element, self._settle)
 
     def _element(self, tag: str, classes: str) -> str:
         return _element(tag, _folded(classes, self.numbered), self.token_pages)
