@@ -187,17 +187,12 @@ class CrawlQuestions:
         self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]
     ) -> list[tuple[SiteShard, list[int], LinkBatch]]:
         """Group links by the site whose model scores them: the ticket's, else that of the URL's host."""
-        read = {raw: self._book.read(raw) or NO_TICKET for raw in set(tickets)}
+        read = [self._book.read(raw) or NO_TICKET for raw in tickets]
         rows: dict[str, list[int]] = {}
-        for row, url in enumerate(urls):
-            site = self._hosts.get(read[tickets[row]].site) or self.site_of(url)
-            rows.setdefault(site, []).append(row)
+        for row, (url, ticket) in enumerate(zip(urls, read, strict=True)):
+            rows.setdefault(self._hosts.get(ticket.site) or self.site_of(url), []).append(row)
         return [
-            (
-                shard,
-                of_site,
-                batch_of(shard.model, of_site, urls, keys, [read[t] for t in tickets], anchors),
-            )
+            (shard, of_site, batch_of(shard.model, of_site, urls, keys, read, anchors))
             for site, of_site in rows.items()
             for shard in [self.sites.get(site) or self.stranger(site)]
         ]

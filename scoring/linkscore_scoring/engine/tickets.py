@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER
 VERSION = 1
 _BODY = struct.Struct(">BQQQiHI")
 _MAC_BYTES = 8
+_REMEMBERED = 16_384
 TICKET_BYTES = _BODY.size + _MAC_BYTES
 
 
@@ -59,6 +61,7 @@ class TicketBook:
     def __init__(self, key: bytes, crawl: str) -> None:
         own_key = blake2b(crawl.encode(), key=key, digest_size=32).digest()
         self._keyed = blake2b(key=own_key, digest_size=_MAC_BYTES)
+        self._remembered = lru_cache(maxsize=_REMEMBERED)(self._read)
 
     def write(self, ticket: Ticket) -> bytes:
         """Return the ticket as `TICKET_BYTES` (at most 64) bytes ending in a MAC of 8 bytes."""
@@ -74,7 +77,13 @@ class TicketBook:
         return body + self._mac(body)
 
     def read(self, raw: bytes) -> Ticket | None:
-        """Return the ticket, or None if it is empty, damaged, of another version or of another crawl."""
+        """Return the ticket, or None if it is empty, damaged, of another version or of another crawl.
+
+        Tickets come again as long as their links wait, so the last ones are remembered.
+        """
+        return self._remembered(raw)
+
+    def _read(self, raw: bytes) -> Ticket | None:
         if len(raw) != TICKET_BYTES or raw[0] != VERSION:
             return None
         body = raw[: _BODY.size]
