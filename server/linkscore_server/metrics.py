@@ -44,10 +44,12 @@ class Metrics:
             "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
         )
         self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
-        self.learning_seconds = Histogram(
-            "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
-        )
-        self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
+        self._add_log_metrics(r)
+        self._add_learning_metrics(r)
+        build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
+        build.labels(version("linkscore"), platform.python_version()).set(1)
+
+    def _add_log_metrics(self, r: CollectorRegistry) -> None:
         self.commit_seconds = Histogram(
             "linkscore_log_commit_duration_seconds",
             "Time to make a group of events durable",
@@ -67,5 +69,9 @@ class Metrics:
         self.snapshot_failures = Counter(
             "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
         )
-        build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
-        build.labels(version("linkscore"), platform.python_version()).set(1)
+
+    def _add_learning_metrics(self, r: CollectorRegistry) -> None:
+        self.learning_seconds = Histogram(
+            "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
+        )
+        self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
