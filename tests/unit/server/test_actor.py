@@ -12,27 +12,25 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
-from linkscore_server.actor import Closed, CrawlActor
+from linkscore_server.actor import CrawlActor
 from linkscore_server.metrics import Metrics
 from linkscore_server.storage.memory import MemoryLog
 
 
-class CountingLog(MemoryLog):
-    """Remembers the size of every group; fails while told to."""
+class FillingLog(MemoryLog):
+    """Keeps its events; fails while told to."""
 
     def __init__(self) -> None:
         super().__init__(keep=True)
-        self.groups: list[int] = []
         self.full = False
 
     def append(self, events: Sequence[bytes]) -> None:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
-        self.groups.append(len(events))
         super().append(events)
 
 
-def make_actor(log: CountingLog, executor: ThreadPoolExecutor) -> CrawlActor:
+def make_actor(log: FillingLog, executor: ThreadPoolExecutor) -> CrawlActor:
     model = CrawlModel(CrawlConfig("a"), ticket_key=b"key")
     return CrawlActor(model, log, executor=executor, learner=executor, metrics=Metrics())
 
@@ -40,7 +38,7 @@ def make_actor(log: CountingLog, executor: ThreadPoolExecutor) -> CrawlActor:
 @pytest.fixture
 async def actor() -> AsyncIterator[CrawlActor]:
     with ThreadPoolExecutor(1) as executor:
-        actor = make_actor(CountingLog(), executor)
+        actor = make_actor(FillingLog(), executor)
         actor.start()
         yield actor
         await actor.close()
@@ -48,12 +46,6 @@ async def actor() -> AsyncIterator[CrawlActor]:
 
 def feedback(n: int) -> FeedbackGiven:
     return FeedbackGiven(f"f{n}", "h", f"http://h/{n}", b"", 1.0, 0.0)
-
-
-async def test_events_submitted_together_share_a_commit(actor: CrawlActor) -> None:
-    await asyncio.gather(*(actor.submit(feedback(n)) for n in range(50)))
-    assert sum(actor._log.groups) == 50
-    assert max(actor._log.groups) > 1
 
 
 async def test_answers_come_in_the_order_of_submission(actor: CrawlActor) -> None:
@@ -92,14 +84,3 @@ async def test_what_was_acknowledged_is_there_after_recovery(actor: CrawlActor) 
         again = make_actor(actor._log, executor)
         assert again.recover() == 11
     assert again.model.to_state() == actor.model.to_state()
-
-
-async def test_a_closed_actor_takes_nothing_more() -> None:
-    with ThreadPoolExecutor(1) as executor:
-        actor = make_actor(CountingLog(), executor)
-        actor.start()
-        await actor.submit(feedback(1))
-        await actor.close()
-        with pytest.raises(Closed):
-            await actor.submit(feedback(2))
-    assert actor.model.seq == 1

@@ -1,0 +1,222 @@
+"""IngestPages: what a bad, hostile, failed or hand-made page costs."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import brotli
+import pytest
+import zstandard
+
+from linkscore.v1 import (
+    common_pb2 as common,
+)
+from page_calls import BAD, OK, PARTIAL, fetched, ingest, page_count, problem
+from server_process import Stubs
+from small_site import ROOT, body_of, page
+
+BAD_PAGES = {
+    "no url": (fetched(""), "url", "REQUIRED"),
+    "relative": (fetched("/thread/1"), "url", "RELATIVE_URL"),
+    "without scheme": (fetched("forum.test/thread/1"), "url", "RELATIVE_URL"),
+    "ftp": (fetched("ftp://forum.test/"), "url", "UNSUPPORTED_SCHEME"),
+    "mailto": (fetched("mailto:a@forum.test"), "url", "UNSUPPORTED_SCHEME"),
+    "javascript": (fetched("javascript:void(0)"), "url", "UNSUPPORTED_SCHEME"),
+    "no host": (fetched("http:///x"), "url", "MALFORMED_URL"),
+    "bad port": (fetched("http://forum.test:port/"), "url", "MALFORMED_URL"),
+    "bad address": (fetched("http://[::1/"), "url", "MALFORMED_URL"),
+    "long": (fetched(f"{ROOT}/{'x' * 2_083}"), "url", "INVALID_VALUE"),
+    "relative final url": (fetched(final_url="/x"), "final_url", "RELATIVE_URL"),
+    "final url of a failed fetch": (
+        fetched(final_url="x" * 10_000, status_code=500),
+        "final_url",
+        "INVALID_VALUE",
+    ),
+    "long event id": (fetched(event_id="e" * 129), "event_id", "INVALID_VALUE"),
+    "long ticket": (fetched(ticket=b"t" * 65), "ticket", "INVALID_VALUE"),
+    "status": (fetched(status_code=1_000), "status_code", "INVALID_VALUE"),
+    "negative status": (fetched(status_code=-1), "status_code", "INVALID_VALUE"),
+    "unknown encoding": (fetched(content_encoding="lzma"), "content_encoding", "UNSUPPORTED_ENCODING"),
+    "truncated gzip": (
+        fetched(content_encoding="gzip", body=gzip.compress(body_of(1))[:-20]),
+        "body",
+        "TRUNCATED_BODY",
+    ),
+    "corrupt gzip": (
+        fetched(content_encoding="gzip", body=b"\x1f\x8b\x08\x00" + b"\xff" * 40),
+        "body",
+        "CORRUPT_BODY",
+    ),
+    "truncated brotli": (
+        fetched(content_encoding="br", body=brotli.compress(body_of(1))[:-20]),
+        "body",
+        "TRUNCATED_BODY",
+    ),
+    "truncated zstd": (
+        fetched(content_encoding="zstd", body=zstandard.compress(body_of(1))[:-20]),
+        "body",
+        "TRUNCATED_BODY",
+    ),
+    "huge": (fetched(body=b"<p>" + b"x" * 10_000_000), "body", "BODY_TOO_LARGE"),
+    "gzip bomb": (
+        fetched(content_encoding="gzip", body=gzip.compress(b"\x00" * 200_000_000, compresslevel=1)),
+        "body",
+        "BODY_TOO_LARGE",
+    ),
+    "counts of another length": (
+        fetched(body=None, extracted=common.ExtractedPage(tag_paths=["html/p"], tag_path_counts=[1, 2])),
+        "extracted.tag_path_counts",
+        "INVALID_VALUE",
+    ),
+    "bad tag path": (
+        fetched(
+            body=None, extracted=common.ExtractedPage(tag_paths=["html", "html//p"], tag_path_counts=[1, 2])
+        ),
+        "extracted.tag_paths[1]",
+        "INVALID_VALUE",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_PAGES)
+def test_a_bad_page_is_named_and_the_rest_of_its_batch_counts(server: Stubs, crawl: str, kind: str) -> None:
+    bad, field, reason = BAD_PAGES[kind]
+    before, got, after = ingest(server, crawl, page(0), bad, page(1))
+    assert (before.status.code, got.status.code, after.status.code) == (OK, BAD, OK)
+    assert problem(got) == (field, reason)
+    assert got.status.problems[0].description
+    assert not got.links.scores
+    assert page_count(server, crawl) == 2
+
+
+def test_a_bad_page_is_not_remembered_by_its_event_id(server: Stubs, crawl: str) -> None:
+    assert ingest(server, crawl, fetched("/x", event_id="one"))[0].status.code == BAD
+    assert ingest(server, crawl, fetched(event_id="one"))[0].status.code == OK
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        ("", body_of(0)),
+        ("identity", body_of(0)),
+        ("gzip", gzip.compress(body_of(0))),
+        ("", gzip.compress(body_of(0))),
+        ("deflate", zlib.compress(body_of(0))),
+        ("br", brotli.compress(body_of(0))),
+        ("zstd", zstandard.compress(body_of(0))),
+        ("gzip, br", brotli.compress(gzip.compress(body_of(0)))),
+    ],
+)
+def test_every_content_encoding_gives_the_same_links(
+    server: Stubs, crawl: str, encoding: str, packed: bytes
+) -> None:
+    (result,) = ingest(server, crawl, fetched(body=packed, content_encoding=encoding))
+    assert result.status.code == OK
+    assert len(result.links.urls) == 13
+
+
+PATHOLOGICAL = {
+    "empty body": (b"", "text/html", "empty", 0),
+    "white space": (b" \n ", "text/html", "empty", 0),
+    "binary as html": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 100, "text/html", "not_html", 0),
+    "zeros": (b"\x00" * 100_000, "text/html", "not_html", 0),
+    "pdf": (b"%PDF-1.7 x", "application/pdf", "not_html", 0),
+    "json": (b'{"a": "<a href=/x>"}', "application/json", "not_html", 0),
+    "100,000 deep": (b"<div>" * 100_000 + b"<a href=/x>x</a>", "text/html", "depth_cut", None),
+    "a million links": (b"<a href=1>" * 1_000_000, "text/html", "links_cut", 20_000),
+    "wrong charset": (
+        "<p>käse <a href=/ä>ä</a>".encode("latin-1"),
+        "text/html; charset=utf-8",
+        "decode_errors",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PATHOLOGICAL)
+def test_a_pathological_body_is_answered_with_a_note(server: Stubs, crawl: str, kind: str) -> None:
+    body, content_type, note, n_links = PATHOLOGICAL[kind]
+    result, after = ingest(server, crawl, fetched(body=body, content_type=content_type), page(0))
+    assert result.status.code == PARTIAL
+    assert note in result.status.notes
+    assert n_links is None or len(result.links.scores) == n_links
+    assert after.status.code == OK
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<p>käse</p><a href='/ä'>ä</a>".encode("utf-16"),
+        b"<a href=/x>" + b"\xff\xfe\xfd" * 1_000,
+        b"<a" + b" a=1" * 200_000 + b" href=/x>x",
+        b"<!--" * 50_000 + b"<a href=/x>x</a>",
+        b"<a href='http://forum.test/" + b"y" * 100_000 + b"'>x</a>",
+        b"<base href='http://[x'><a href=/x>x</a>",
+        b"<table>" * 20_000 + b"<a href=/x>x</a>",
+        b"<svg><a xlink:href=/x>x</a>" * 1_000,
+        b"<p>" + b"&#xD800;" * 100 + b"<a href='/&#0;'>&#xD800;</a>",
+    ],
+    ids=[
+        "utf16",
+        "invalid utf8",
+        "attributes",
+        "comments",
+        "long href",
+        "bad base",
+        "tables",
+        "svg",
+        "surrogates",
+    ],
+)
+def test_a_hostile_body_never_fails_the_call(server: Stubs, crawl: str, body: bytes) -> None:
+    hostile, after = ingest(
+        server, crawl, fetched(body=body, content_type="text/html; charset=bogus"), page(0)
+    )
+    assert hostile.status.code in (OK, PARTIAL)
+    assert after.status.code == OK
+    assert page_count(server, crawl) == 2
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        common.Page(url=f"{ROOT}/x", fetch_error="timeout"),
+        common.Page(url=f"{ROOT}/x", status_code=404),
+        common.Page(url=f"{ROOT}/x", status_code=500, body=b"<a href=/y>y</a>"),
+        common.Page(url=f"{ROOT}/x"),
+    ],
+    ids=["error", "404", "500 with a body", "nothing"],
+)
+def test_a_failed_fetch_counts_and_has_no_links(server: Stubs, crawl: str, failed: common.Page) -> None:
+    (result,) = ingest(server, crawl, failed)
+    assert result.status.code == OK
+    assert not result.links.scores
+    assert page_count(server, crawl) == 1
+
+
+def test_the_links_of_the_crawler_are_scored_in_its_order_with_a_status_for_bad_ones(
+    server: Stubs, crawl: str
+) -> None:
+    given = ["/b", "mailto:x@y.test", "http://forum.test/a", "", "http://[x/"]
+    outlinks = [common.Outlink(url=url, tag_path="html/body/a") for url in given]
+    (result,) = ingest(server, crawl, fetched(body=None, outlinks=outlinks))
+    assert list(result.links.urls) == [f"{ROOT}/b", "", f"{ROOT}/a", "", ""]
+    assert set(result.links.statuses) == {1, 3, 4}
+    assert result.links.statuses[1].code == BAD
+    assert result.links.statuses[1].problems[0].field == "outlinks[1].url"
+    assert result.links.statuses[1].problems[0].reason == "MALFORMED_URL"
+
+
+def test_extracted_features_are_as_good_as_a_body(server: Stubs, crawl: str) -> None:
+    extracted = common.ExtractedPage(
+        tag_paths=["html/body[home]/div/text()", "html/body[home]/div/a"],
+        tag_path_counts=[3, 1],
+        text_blocks=["A text that is longer than the twenty-five characters of a block."],
+        canonical_url="/canonical",
+    )
+    outlinks = [common.Outlink(url="/t", anchor_text="t", tag_path="html/body[home]/div/a", rel="next")]
+    (result,) = ingest(server, crawl, fetched(body=None, extracted=extracted, outlinks=outlinks))
+    assert result.status.code == OK
+    assert result.novel_chars > 25
+    assert list(result.links.urls) == [f"{ROOT}/t"]
