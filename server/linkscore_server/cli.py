@@ -140,3 +140,48 @@ def _load(config: Path | None, flags: dict[str, Any]) -> Settings:
         for problem in exc.problems:
             click.echo(f"{problem.field}: {problem.rule}", err=True)
         sys.exit(1)
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@main.command()
+@click.argument("sites", metavar="SITE...", nargs=-1, required=True, type=_FILE)
+@click.option(
+    "--labels",
+    multiple=True,
+    required=True,
+    type=_FILE,
+    help="TSV of url and page_type; one for all sites, or repeated, one for each.",
+)
+@click.option("--clusterer", "clusterers", multiple=True, help="Name of a clusterer; repeatable. [default: all]")
+@click.option("--page-types", type=_FILE, help="TSV of site, page_type and template: templates are classes.")
+@click.option("--pages", default=1_000, show_default=True, help="Pages sampled of each site.")
+@click.option("--seed", default=1, show_default=True, help="Seed of sample and folds.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write figures here.")
+def cluster(
+    sites: tuple[Path, ...],
+    labels: tuple[Path, ...],
+    clusterers: tuple[str, ...],
+    page_types: Path | None,
+    pages: int,
+    seed: int,
+    json_file: Path | None,
+) -> None:
+    """Measure how well page clusterers find the templates of stored, labelled sites (WARC files)."""
+    try:
+        from linkscore_lab.cluster_report import run_cluster_report
+    except ImportError as exc:
+        raise click.ClickException(f"needs the lab extra: pip install 'linkscore[lab]' ({exc})") from exc
+    try:
+        run_cluster_report(
+            sites,
+            labels,
+            clusterers=clusterers,
+            page_types=page_types,
+            pages=pages,
+            seed=seed,
+            json_file=json_file,
+        )
+    except LinkscoreError as exc:
+        raise click.ClickException(str(exc)) from exc
