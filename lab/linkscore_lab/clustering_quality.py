@@ -72,7 +72,12 @@ def large_classes(classes: Sequence[str], *, at_least: int = MIN_CLASS) -> list[
 
 
 def fold_precision(
-    pages: Sequence[SamplePage], classes: Sequence[str], clusterer: Clusterer, *, folds: int = 4, seed: int = 1
+    pages: Sequence[SamplePage],
+    classes: Sequence[str],
+    clusterer: Clusterer,
+    *,
+    folds: int = 4,
+    seed: int = 1,
 ) -> Precision:
     """Return the mean precision of classifying pages left out, by stratified cross validation.
 

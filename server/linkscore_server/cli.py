@@ -154,11 +154,15 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=_FILE,
     help="TSV of url and page_type; one for all sites, or repeated, one for each.",
 )
-@click.option("--clusterer", "clusterers", multiple=True, help="Name of a clusterer; repeatable. [default: all]")
+@click.option(
+    "--clusterer", "clusterers", multiple=True, help="Name of a clusterer; repeatable. [default: all]"
+)
 @click.option("--page-types", type=_FILE, help="TSV of site, page_type and template: templates are classes.")
 @click.option("--pages", default=1_000, show_default=True, help="Pages sampled of each site.")
 @click.option("--seed", default=1, show_default=True, help="Seed of sample and folds.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write figures here.")
+@click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write figures here."
+)
 def cluster(
     sites: tuple[Path, ...],
     labels: tuple[Path, ...],

@@ -1,8 +1,8 @@
 """Page-level class tokens that name one of many things of a template (``category-support``), not a template.
 
 Engines put the thing shown into the classes of ``body`` beside its kind: ``category category-support``. Most
-of such tokens are rare and go by the rarity filter; the few that are not would cut their template in two. They
-are told by their family, the tokens that begin with the name of a token they always come with:
+of such tokens are rare and go by the rarity filter; the few that are not would cut their template in two.
+They are told by their family, the tokens that begin with the name of a token they always come with:
 
 - its members exclude each other, as values of one variable do, and
 - it has a long tail: half of its members or more, and three at least, are below the page threshold.

@@ -91,7 +91,9 @@ class Partition:
         )
         fewer_names = (int(self.sizes.sum()) + len(self.arcs)) * np.log2(n / (n - 1))
         saved = alone[left] + alone[right] - merged + fewer_arcs
-        return np.asarray(saved * self.path_bits + fewer_arcs * np.log2(n - 1) + fewer_names, dtype=np.float64)
+        return np.asarray(
+            saved * self.path_bits + fewer_arcs * np.log2(n - 1) + fewer_names, dtype=np.float64
+        )
 
     def _mentions_merged(self, left: Counts, right: Counts) -> Counts:
         step = max(1, _BATCH_CELLS // max(1, self.counts.shape[1]))
@@ -118,7 +120,9 @@ class Partition:
         from scipy.sparse import csr_matrix
 
         n, before = int(classes.max(initial=-1)) + 1, np.arange(len(classes))
-        holds = csr_matrix((np.ones(len(classes), dtype=np.int16), (classes, before)), shape=(n, len(classes)))
+        holds = csr_matrix(
+            (np.ones(len(classes), dtype=np.int16), (classes, before)), shape=(n, len(classes))
+        )
         counts = holds @ self.counts
         sizes = np.bincount(classes, weights=self.sizes, minlength=n).astype(np.int64)
         codes = (classes[self.arcs[:, 0]] * counts.shape[1] + self.arcs[:, 1]) * n + classes[self.arcs[:, 2]]

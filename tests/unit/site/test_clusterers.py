@@ -12,7 +12,6 @@ from linkscore_scoring.site.clusterers.base import MAX_PAGES, renumbered
 from linkscore_scoring.site.clusterers.dbscan import Dbscan
 from linkscore_scoring.site.sample import SamplePage
 
-
 DENSE = ("cosine_linkage", "dbscan")
 """Clusterers that ask for four pages a cluster."""
 

@@ -23,7 +23,9 @@ def test_a_region_is_its_place_and_the_share_of_leaves_it_covers(page) -> None:
 
 
 def test_a_part_that_some_rows_lack_does_not_break_a_region(page) -> None:
-    trie = page(*ROWS, "html/body/ul.list/li/img", "html/body/h1/text()", "html/body/p/text()", "html/body/img")
+    trie = page(
+        *ROWS, "html/body/ul.list/li/img", "html/body/h1/text()", "html/body/p/text()", "html/body/img"
+    )
     assert list(regions_of(trie)) == ["html/body/ul.list"]
 
 

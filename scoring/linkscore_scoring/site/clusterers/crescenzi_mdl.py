@@ -64,7 +64,9 @@ class CrescenziModel(ClusterModel):
         deviations, sizes = self._deviations(pages)
         best = deviations.argmin(axis=1)
         least = deviations[np.arange(len(pages)), best]
-        either = (sizes + self.schemas.sum(axis=1)[best] + least) / 2.0  # |a or b| = (|a| + |b| + |a xor b|) / 2
+        either = (
+            sizes + self.schemas.sum(axis=1)[best] + least
+        ) / 2.0  # |a or b| = (|a| + |b| + |a xor b|) / 2
         return np.asarray(np.where(either > 0, least / np.maximum(either, 1.0), 0.0))
 
     def _deviations(self, pages: Sequence[SamplePage]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -103,8 +105,9 @@ class CrescenziMdl(Clusterer):
     Source: Crescenzi, Merialdo and Missier 2005 (Data and Knowledge Engineering 54(3)), of which the
     threshold and the measure are known; the code lengths (`description_length`) are inferred. Differences
     from the paper: a fixed sample is clustered and no links are fetched along the way; the schema of a class
-    is the one that is cheapest to write, not the union of its pages; pairs are merged in rounds, with
-    savings as of the start of the round, and each class looks at the 16 nearest; anchors that lead off the site count as links of the schema.
+    is the one that is cheapest to write, not the union of its pages; pairs are merged in rounds, with savings
+    as of the start of the round, and each class looks at the 16 nearest; anchors that lead off the site count
+    as links of the schema.
     """
 
     name: ClassVar[str] = "crescenzi_mdl"
@@ -117,7 +120,9 @@ class CrescenziMdl(Clusterer):
         """See `Clusterer.fit`."""
         check_size(sample)
         held = [link_paths(page.paths) for page in sample]
-        paths = fit_vectorizer([dict.fromkeys(paths, 1) for paths in held], min_df=1, max_paths=self.max_paths)
+        paths = fit_vectorizer(
+            [dict.fromkeys(paths, 1) for paths in held], min_df=1, max_paths=self.max_paths
+        )
         column = {path: i for i, path in enumerate(paths.vocabulary)}
         rows = presence(held, column).astype(np.int16)
         empty = np.array([not page.paths.parents for page in sample], dtype=np.bool_)
@@ -197,7 +202,7 @@ def presence(held: Sequence[frozenset[str]], column: dict[str, int]) -> NDArray[
 
 
 def _arcs(sample: Sequence[SamplePage], empty: NDArray[np.bool_], column: dict[str, int]) -> Counts:
-    """Return the links within the sample as rows (page, path, page led to), pages without content left out."""
+    """Return the links within the sample as rows (page, path, page led to), pages without content aside."""
     ids = {apath_id(path): i for path, i in column.items()}
     pages = [page for page, without in zip(sample, empty, strict=True) if not without]
     place = {page.hash: i for i, page in enumerate(pages)}
