@@ -52,7 +52,7 @@ class Gain:
         if half is None:
             return "one pair"
         if abs(mean) <= half:
-            return "within noise"
+            return "noise"
         side = DEFINITIONS[self.metric].better * mean
         return "better" if side > 0 else "worse" if side < 0 else "different"
 

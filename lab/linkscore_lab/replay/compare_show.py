@@ -69,10 +69,10 @@ def _table(rows: Sequence[Gain], totals: Sequence[Gain]) -> Table:
     title = DEFINITIONS[rows[0].metric].label
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     for heading in ("site and task", "policy"):
-        table.add_column(heading, overflow="fold", min_width=12)
+        table.add_column(heading, overflow="fold", min_width=14)
     for heading in ("pairs", "a", "b", "gain ±95 %"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=9)
     for gain in rows:
         table.add_row(*_cells(gain))
     if totals:

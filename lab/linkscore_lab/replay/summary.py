@@ -23,7 +23,7 @@ from linkscore_lab.replay.estimate import Estimate, estimate, half_width
 from linkscore_lab.replay.results_records import RunResult
 
 MAX_POINTS = 200
-SUMMARY_METRICS = ("valid_ratio", "recall", "area_5pct", "coverage", "text_share", "duplicates")
+SUMMARY_METRICS = ("valid_ratio", "recall", "area_5pct", "text_share")
 Question = tuple[str, str, str]
 
 
@@ -116,11 +116,11 @@ def print_summary(
 def summary_table(groups: Sequence[Group], title: str, names: Sequence[str]) -> Table:
     """Return the table of one question, best first by the first metric; ± is half the 95 % interval."""
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    table.add_column("policy", overflow="fold", min_width=12)
+    table.add_column("policy", overflow="fold", min_width=14)
     table.add_column("runs", justify="right")
     shown = [name for name in names if any(group.metric(name) for group in groups)]
     for name in shown:
-        table.add_column(DEFINITIONS[name].label, justify="right")
+        table.add_column(DEFINITIONS[name].label, justify="right", no_wrap=True)
     for group in best_first(groups, shown[0] if shown else ""):
         cells = (show_estimate(group.metric(name), name) for name in shown)
         table.add_row(Text(group.policy), str(len(group.runs)), *cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import log2
 
 import pytest
@@ -90,6 +91,10 @@ def test_the_area_may_span_any_share_of_the_site(percent: int, expected: float) 
 
 def test_harvest_curve_counts_up() -> None:
     assert metrics.harvest_curve(ORDER, WANTED) == [0, 1, 2, 3]
+
+
+def test_harvest_curve_holds_numbers_that_json_writes_as_numbers() -> None:
+    assert json.dumps(metrics.harvest_curve(["t1", "list"], WANTED)) == "[1, 1]"
 
 
 @pytest.mark.parametrize(("percent", "expected"), [(50, 3), (75, 4), (76, None), (80, None), (20, 2)])

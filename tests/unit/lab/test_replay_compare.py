@@ -50,7 +50,7 @@ def test_gain_and_interval_are_those_of_the_pairs() -> None:
     (gain,) = compare(BEFORE, AFTER, ["valid_ratio"]).gains
     assert (gain.first, gain.second) == (pytest.approx(0.2), pytest.approx(0.6))
     assert (gain.gain.mean, gain.gain.half) == (pytest.approx(0.4), pytest.approx(0.496828, abs=1e-6))
-    assert (gain.gain.n, gain.verdict) == (3, "within noise")
+    assert (gain.gain.n, gain.verdict) == (3, "noise")
 
 
 def test_a_steady_gain_is_beyond_noise_though_the_runs_differ_more() -> None:
@@ -169,7 +169,7 @@ def shown(found: Comparison) -> str:
 def test_the_table_shows_gain_interval_verdict_and_what_has_no_partner() -> None:
     first = results(*BEFORE.runs, run(9, 0.1, policy="[red]x"))
     text = shown(compare(first, results(run(1, 0.15), run(2, 0.26), run(3, 0.355))))
-    assert "+0.055 ±0.012  better" in text
+    assert "3 0.200 0.255 +0.055 ±0.012 better" in " ".join(text.split())
     assert "1 runs of a have no partner:\n  1 x s, user_content, none, [red]x, budget 4" in text
 
 
