@@ -67,7 +67,7 @@ def print_comparison(console: Console, found: Comparison, first: str, second: st
 
 def _table(rows: Sequence[Gain], totals: Sequence[Gain]) -> Table:
     title = DEFINITIONS[rows[0].metric].label
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("site and task", "policy"):
         table.add_column(heading, overflow="fold", min_width=14)
     for heading in ("pairs", "a", "b", "gain ±95 %"):

@@ -115,7 +115,7 @@ def print_summary(
 
 def summary_table(groups: Sequence[Group], title: str, names: Sequence[str]) -> Table:
     """Return the table of one question, best first by the first metric; ± is half the 95 % interval."""
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("policy", overflow="fold", min_width=14)
     table.add_column("runs", justify="right")
     shown = [name for name in names if any(group.metric(name) for group in groups)]
