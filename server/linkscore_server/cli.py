@@ -140,3 +140,33 @@ def _load(config: Path | None, flags: dict[str, Any]) -> Settings:
         for problem in exc.problems:
             click.echo(f"{problem.field}: {problem.rule}", err=True)
         sys.exit(1)
+
+
+_RESULT_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@main.command()
+@click.argument("a", type=_RESULT_FILE)
+@click.argument("b", type=_RESULT_FILE)
+@click.option(
+    "--metric", "metrics", multiple=True, help="Metric to compare; repeat it for several. [valid_ratio, ...]"
+)
+@click.option("--policy-a", default="", help="Set this policy of A against --policy-b of B.")
+@click.option("--policy-b", default="", help="Policy of B for --policy-a.")
+@click.option(
+    "--pair",
+    type=click.Choice(["seed", "start", "site"]),
+    default="seed",
+    show_default=True,
+    help="Compare run by run, or means over seeds, or over seeds and starts.",
+)
+def compare(a: Path, b: Path, metrics: tuple[str, ...], policy_a: str, policy_b: str, pair: str) -> None:
+    """Say what result file B gained over A, and whether that is more than noise."""
+    try:
+        from linkscore_lab.replay.compare_show import compare_files
+    except ImportError as exc:
+        raise click.ClickException(f"needs the lab extra: pip install 'linkscore[lab]' ({exc})") from exc
+    try:
+        compare_files(a, b, metrics, policy_first=policy_a, policy_second=policy_b, pair=pair)
+    except LinkscoreError as exc:
+        raise click.ClickException(str(exc)) from exc

@@ -10,7 +10,7 @@ from linkscore_lab.metrics.ratios import ratio
 
 def harvest_curve(order: Iterable[str], wanted: Collection[str]) -> list[int]:
     """Return good(n) for n = 1, 2, ...: wanted pages among the first n fetches."""
-    return list(accumulate(key in wanted for key in order))
+    return list(accumulate(int(key in wanted) for key in order))
 
 
 def area(curve: Sequence[int], n_reachable: int, percent: int) -> float:

@@ -37,7 +37,7 @@ def _area(percent: int) -> Definition:
     return Definition(
         f"area {percent} %",
         f"Area under the harvest curve over the first N fetches, N = {percent} % of the reachable pages: "
-        "sum of good(n) over n = 1..N divided by N (N + 1) / 2. A crawl that ends earlier keeps its last value.",
+        "sum of good(n) over n = 1..N divided by N (N + 1) / 2. A crawl that ended keeps its last value.",
     )
 
 
@@ -75,7 +75,7 @@ DEFINITIONS: dict[str, Definition] = {
     **{f"fetches_to_{percent}pct": _fetches(percent) for percent in (50, 80, 95)},
     "text_share": Definition(
         "text share",
-        "Characters of different long text blocks fetched / of the site. Long: from 25 characters, no anchor.",
+        "Characters of different long text blocks fetched / of the site; long is from 25 characters.",
     ),
     "duplicates": Definition(
         "duplicates", "Fetches whose content had been fetched before.", better=-1, count=True
