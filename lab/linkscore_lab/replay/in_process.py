@@ -75,7 +75,8 @@ class InProcessScorer:
 
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
         """See `Scorer.values`."""
-        return self.model.rank_buckets(buckets)[1].tolist()
+        values: list[float] = self.model.rank_buckets(buckets)[1].tolist()
+        return values
 
     def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
         """See `Scorer.explain`."""

@@ -125,7 +125,7 @@ def _create_request(setup: CrawlSetup, name: str) -> crawl_service_pb2.CreateCra
     config = crawl_config(setup)
     config.check()
     learning = crawl_service_pb2.LearningConfig(
-        clusterer=f"CLUSTERER_{config.learning.clusterer.upper()}",  # type: ignore[arg-type]
+        clusterer=f"CLUSTERER_{config.learning.clusterer.upper()}",
         paper=setup.paper,
     )
     crawl = crawl_service_pb2.Crawl(
