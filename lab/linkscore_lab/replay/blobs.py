@@ -1,4 +1,4 @@
-"""Bytes kept in one temporary file and read where they lie: many pages cost little memory, forks share them."""
+"""Bytes in one temporary file, read where they lie: many pages cost little memory, forks share them."""
 
 from __future__ import annotations
 

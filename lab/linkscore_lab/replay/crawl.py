@@ -47,7 +47,7 @@ class CrawlPlan:
         Fetches that are charged.
     free
         Identities that are neither charged nor counted when they are fetched.
-    free_until_learned
+    free_sampling
         Charge nothing before the site is learned (the protocol of Xu 2018).
     every
         Fetches between two questions for the order of the buckets.
@@ -58,6 +58,7 @@ class CrawlPlan:
     free: Collection[str] = ()
     feedback: FeedbackPlan | None = None
     every: int = 1
+    free_sampling: bool = False
 
 
 @dataclass(slots=True)
@@ -105,6 +106,7 @@ class _Crawl:
         self._late: deque[tuple[int, int]] = deque()
         self._rng = random.Random(plan.feedback.seed if plan.feedback else 0)
         self._visits = 0
+        self._learned = not plan.free_sampling
 
     def run(self, fetched: Callable[[int], None]) -> Trace:
         """Crawl to the end."""
@@ -130,10 +132,11 @@ class _Crawl:
 
     def _fetch(self, link: Waiting) -> None:
         key = self.site.records[link.number].key
-        if key not in self.plan.free:
+        if self._learned and key not in self.plan.free:
             self.trace.order.append(key)
         answer = self.scorer.visit(self.site, Visit(self._visits, link.key, link.number, link.ticket))
         self._visits += 1
+        self._learned = self._learned or answer.learned
         self._offer(answer)
         self._report(link.number)
 

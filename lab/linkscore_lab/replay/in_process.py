@@ -66,6 +66,7 @@ class InProcessScorer:
             links.tickets,
             [verdict == SKIP for verdict in links.verdicts or ()],
             *_rescored(outcome),
+            self.model.shard(site_name).model.templates is not None,
         )
 
     def feedback(self, key: str, url: str, reward: float) -> None:

@@ -14,7 +14,7 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 _PER_WORKER = 3
 _LOOK_S = 0.2
-_work: Callable[[Any], Any] = lambda item: None
+_work: Callable[[Any], Any] = id
 
 
 def cores() -> int:

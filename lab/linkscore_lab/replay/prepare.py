@@ -37,7 +37,7 @@ class _Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a site comes from: its archives, read as one, the labels of its pages, and for folders the URLs."""
+    """Where a site comes from: archives read as one, labels of its pages, and for folders the URLs."""
 
     archives: Sequence[Path]
     labels: Path | None = None
@@ -87,7 +87,7 @@ def _types(sources: Iterable[Source]) -> dict[str, str]:
 
 
 def digest_of(files: Iterable[Path]) -> str:
-    """Return the sha256 of some files, one after the other, hexadecimal; a folder counts by its files' names."""
+    """Return the sha256 of some files one after the other, in hex; the files of a folder in name order."""
     digest = hashlib.sha256()
     for path in files:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

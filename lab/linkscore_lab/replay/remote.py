@@ -153,4 +153,5 @@ def _answer(result: link_scoring_service_pb2.PageResult) -> Answer:
         [verdict == common_pb2.VERDICT_SKIP for verdict in links.verdicts],
         [identity_or_none(url) or "" for url in more.urls],
         more.scores,
+        result.learning or result.stage == common_pb2.SITE_STAGE_READY,
     )

@@ -39,6 +39,8 @@ class Protocol:
         Fetches between two questions for the order of the buckets.
     clusterer, paper
         How sites are learned; empty means the library's default.
+    free_sampling
+        Charge nothing until the site is learned, for policies that need that (the protocol of Xu 2018).
     """
 
     budget: str = "25%"
@@ -48,6 +50,7 @@ class Protocol:
     every: int = 1
     clusterer: str = ""
     paper: bool = False
+    free_sampling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,8 @@ class Bench:
         if case.mode == FEEDBACK:
             feedback = FeedbackPlan(case.task.reward, p.delay, p.share, case.seed)
         starts = [case.start] if case.start else self.site.entries
-        return CrawlPlan(starts, budget, frozenset(free), feedback, p.every)
+        free_sampling = p.free_sampling and _needs_learning(case.policy)
+        return CrawlPlan(starts, budget, frozenset(free), feedback, p.every, free_sampling)
 
     def _result(
         self, case: Case, budget: int, wanted: Mapping[str, str], trace: Trace, spent: tuple[float, float]
@@ -179,6 +183,10 @@ def cases(
                 for start in starts:
                     for seed in seeds:
                         yield Case(task, mode, policy, seed, start)
+
+
+def _needs_learning(policy: PolicyText) -> bool:
+    return policy.name not in ORACLES and policy_class(policy.name).needs_learning
 
 
 def _takes_example(policy: PolicyText) -> bool:

@@ -50,6 +50,8 @@ class Answer:
         Whether the policy says not to follow a link; empty if it never does.
     rescored_keys, rescored_scores
         Other links whose score changed (policies that are `per_url`).
+    learned
+        The page's site is learned.
     """
 
     keys: Sequence[str]
@@ -61,6 +63,7 @@ class Answer:
     skip: Sequence[bool] = ()
     rescored_keys: Sequence[str] = ()
     rescored_scores: Sequence[float] = ()
+    learned: bool = False
 
 
 class Scorer(Protocol):

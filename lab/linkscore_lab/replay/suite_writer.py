@@ -1,4 +1,4 @@
-"""Write the suite of a folder of labelled sites: ``NAME.warc.gz``, ``NAME.labels.tsv.gz``, ``page_types.tsv``."""
+"""The suite of a folder of labelled sites: NAME.warc.gz, NAME.labels.tsv.gz and page_types.tsv."""
 
 from __future__ import annotations
 
