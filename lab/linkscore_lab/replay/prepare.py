@@ -130,8 +130,7 @@ def _parse_page(record: Record, stored: StoredRecord) -> _Parsed:
         return _Parsed(replace(stored, status=599))
     facts = PageFacts((), (), f"url {stored.key}")
     if "not_html" not in features.notes:
-        found = read_page(record.url, record.body)
-        facts = PageFacts((), found.blocks, found.content)
+        facts = read_page(record.url, record.body, links=False)
     event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
     keys = dict.fromkeys(key for key in features.links.keys if key)
     links = array("Q", map(hash64, keys)).tobytes()
