@@ -18,6 +18,8 @@ from linkscore_scoring.site.url_nodes import Arrival
 FLOOR = 1e-12
 """Mass that is not passed on any more; loops would pass it for ever."""
 
+Entry = tuple[float, int]
+
 STEPS_A_PAGE = 200
 """Pages fetched before that pass mass on again, at most, for one page fetched."""
 
@@ -37,15 +39,16 @@ class RankMass(UrlValuePolicy):
     """Fetch the URL that most mass waits at; pages fetched before pass theirs on whenever they hold more.
 
     A seed starts with 1 - damping. A page that is fetched counts its mass r as covered and gives damping x
-    r / c to each of its c links; mass that reaches a page fetched before waits there until it is more than
-    any unfetched URL has, then it is covered and passed on without a fetch. So values move beyond the links
-    of the page (`rescored`). Covered mass / seeds is the share of personalised PageRank, trust spread over
-    the seeds, that the pages fetched are sure to hold.
+    r / c to each of its c links; mass that reaches a page fetched before waits there until it is as much as
+    any unfetched URL has, or as the page just fetched had; then it is covered and passed on without a fetch.
+    So values move beyond the links of the page (`rescored`). Covered mass / seeds is the share of
+    personalised PageRank, trust spread over the seeds, that the pages fetched are sure to hold.
 
     Shapes: n links in, (n,) float64 out. Cost: O(n), and O(links) of up to `STEPS_A_PAGE` pages for a page.
     References: Cho and Schonfeld 2007, algorithm RankMass. Differences from the paper: masses are not divided
-    by the number of seeds, so that a late seed changes no score; no more than `STEPS_A_PAGE` pages pass mass
-    on again at a time, the rest at the next page; mass below `FLOOR` and of failed pages is lost.
+    by the number of seeds, so that a late seed changes no score; a URL that the crawler never fetches does
+    not keep the others from passing mass on; no more than `STEPS_A_PAGE` pages pass mass on again at a time,
+    the rest at the next page; mass below `FLOOR` and of failed pages is lost.
     """
 
     name = "rank_mass"
@@ -56,7 +59,7 @@ class RankMass(UrlValuePolicy):
         super().__init__(params, seed=seed)
         self.covered = 0.0
         self.seeds = 0
-        self._heap: list[tuple[float, int]] = []
+        self._heaps: tuple[list[Entry], list[Entry]] = ([], [])
         self._changed: dict[int, None] = {}
 
     def make_nodes(self) -> LinkGraph:
@@ -79,10 +82,10 @@ class RankMass(UrlValuePolicy):
             return
         targets = self.nodes.targets(page)
         self.nodes.link(arrival.node, targets)
+        bar = self.nodes[arrival.node]
         self._pass_on(arrival.node)
-        linked = self._changed
-        self._changed = {}
-        self._settle()
+        linked, self._changed = self._changed, {}
+        self._settle(bar)
         self._changed = {node: None for node in self._changed if node not in linked}
 
     def rescored(self, site: SiteModel) -> list[KnownUrl]:
@@ -101,32 +104,39 @@ class RankMass(UrlValuePolicy):
         share = self.params.damping * mass / max(1, len(targets))
         for target in targets:
             nodes[target] += share
-            heappush(self._heap, (-nodes[target], target))
+            heappush(self._heaps[nodes.is_open(target)], (-nodes[target], target))
         self._changed |= dict.fromkeys(targets)
 
-    def _settle(self) -> None:
-        """Let fetched pages pass mass on until an unfetched URL has the most."""
+    def _settle(self, bar: float) -> None:
+        """Let fetched pages pass mass on while they hold as much as `bar`, or as any unfetched URL."""
         for _ in range(STEPS_A_PAGE):
-            node = self._top()
-            if node is None or self.nodes.is_open(node):
+            most, node = self._top(is_open=False)
+            if most < FLOOR or most < min(bar, self._top(is_open=True)[0]):
                 return
             self._pass_on(node)
 
-    def _top(self) -> int | None:
-        """Return the URL with most mass, None if no mass is above the floor; ties by age."""
-        heap, nodes = self._heap, self.nodes
+    def _top(self, *, is_open: bool) -> tuple[float, int]:
+        """Return the most mass that an unfetched URL, or a fetched page, holds, and which; ties by age."""
+        heap, nodes = self._heaps[is_open], self.nodes
         if len(heap) > 4 * len(nodes) + 1_000:
-            self._heap = heap = self._rebuilt()
-        while heap and (heap[0][1] < nodes.first or nodes[heap[0][1]] != -heap[0][0]):
+            self._rebuild()
+            heap = self._heaps[is_open]
+        while heap and not self._is_current(*heap[0], is_open):
             heappop(heap)
-        return heap[0][1] if heap and -heap[0][0] >= FLOOR else None
+        return (-heap[0][0], heap[0][1]) if heap else (0.0, -1)
 
-    def _rebuilt(self) -> list[tuple[float, int]]:
-        heap = [
-            (-mass, node) for node, mass in enumerate(self.nodes.values().tolist(), self.nodes.first) if mass
-        ]
-        heapify(heap)
-        return heap
+    def _is_current(self, negative_mass: float, node: int, is_open: bool) -> bool:
+        nodes = self.nodes
+        return node >= nodes.first and nodes[node] == -negative_mass and nodes.is_open(node) == is_open
+
+    def _rebuild(self) -> None:
+        """Make the heaps anew, from the masses as they are."""
+        self._heaps = [], []
+        for node, mass in enumerate(self.nodes.values().tolist(), self.nodes.first):
+            if mass > 0.0:
+                self._heaps[self.nodes.is_open(node)].append((-mass, node))
+        for heap in self._heaps:
+            heapify(heap)
 
     def reason(self, value: float) -> Explanation:
         """Name the mass, and what is covered already."""
@@ -149,4 +159,4 @@ class RankMass(UrlValuePolicy):
             self.covered, self.seeds = float(state["covered"]), int(state["seeds"])
         except (KeyError, TypeError, ValueError) as exc:
             raise CorruptState(f"rank_mass: missing or malformed field {exc}") from exc
-        self._heap = self._rebuilt()
+        self._rebuild()

@@ -165,7 +165,7 @@ class UrlNodes:
             "keys": self._keys,
             "kinds": bytes(self._kinds),
             "values": self._values,
-            "aliases": [[key, node] for key, node in self._ids.items() if kept.get(key) != node],
+            "aliases": sorted([key, node] for key, node in self._ids.items() if kept.get(key) != node),
             "moved": [[old, new] for old, new in self.moved.items()],
         }
 
