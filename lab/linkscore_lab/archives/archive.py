@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from linkscore_lab.archives.folder import Folder
 from linkscore_lab.archives.record import Damage, Record, Tally
+from linkscore_lab.archives.wacz import WaczFile
 from linkscore_lab.archives.warc import WarcFile
 from linkscore_scoring.errors import InvalidInput
 
+_ZIP_MAGIC = b"PK\x03\x04"
 _SUFFIXES = (".warc.gz", ".warc.zst", ".warc", ".wacz", ".zip")
 
 
@@ -68,38 +71,54 @@ class Archive:
             yield from part.records(tally)
 
     def _first_url(self) -> str:
-        tally = Tally()
-        for record in self._read(tally):
+        for record in self._read(Tally()):
             return record.url
         path = self._parts[0].path
-        if tally.damage and not tally.blocks:
-            raise InvalidInput(f"{path}: must be a WARC file, got {tally.damage[0].reason}", field="warc")
         raise InvalidInput(f"{path}: needs at least one response record, got none", field="warc")
 
 
 def open_archive(paths: Sequence[Path], *, url_list: Path | None = None) -> Archive:
-    """Open stored pages of one site.
+    """Open the stored pages of one site.
 
     Parameters
     ----------
     paths
-        WARC files (1.0 or 1.1; plain, gzip or zstd), in the order they are to be read.
+        In the order they are to be read: WARC files (1.0 or 1.1; plain, gzip or zstd) and WACZ packages; or
+        one folder of pages.
     url_list
-        Only for a folder of pages.
+        Which file of the folder has which URL: see `Folder`. Needed for a folder, refused for anything else.
 
     Raises
     ------
     InvalidInput
-        Field ``warc``: no path, a path that cannot be read, is no archive, or holds no answer.
+        Field ``warc``: no path, a path that is not there, is no archive, or holds no answer; field
+        ``url_list``: missing, not wanted, or not usable.
     """
     if not paths:
         raise InvalidInput("must name at least one archive, got none", field="warc")
+    if any(path.is_dir() for path in paths):
+        return Archive([_folder(paths, url_list)])
+    if url_list is not None:
+        raise InvalidInput(f"{url_list}: must come with a folder, got {paths[0]}", field="url_list")
     return Archive([_part(path) for path in paths])
 
 
+def _folder(paths: Sequence[Path], url_list: Path | None) -> Folder:
+    if len(paths) > 1:
+        raise InvalidInput(f"a folder must be the only archive, got {len(paths)} paths", field="warc")
+    if url_list is None:
+        raise InvalidInput(f"{paths[0]}: a folder needs a list of its URLs, got none", field="url_list")
+    return Folder(paths[0], url_list)
+
+
 def _part(path: Path) -> Part:
-    if not path.is_file():
-        raise InvalidInput(f"{path}: must be a file, got none", field="warc")
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_ZIP_MAGIC))
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read: {error.strerror}", field="warc") from error
+    if head == _ZIP_MAGIC or path.suffix == ".wacz":
+        return WaczFile(path)
     return WarcFile(path)
 
 

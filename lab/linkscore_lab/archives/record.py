@@ -58,13 +58,10 @@ class Tally:
         Records that could not be read, in stored order.
     revisits
         Records that only say "as before"; they resolve to nothing.
-    blocks
-        Records of any type that could be read.
     """
 
     damage: list[Damage] = field(default_factory=list)
     revisits: int = 0
-    blocks: int = 0
 
 
 class BrokenFrame(Exception):
