@@ -42,6 +42,15 @@ def read_page_types(path: Path) -> dict[str, list[PageType]]:
     return types
 
 
+def read_templates(path: Path) -> dict[str, dict[str, str]]:
+    """Return the template of each page type of each site; raises `InvalidInput` when a column is missing."""
+    templates: dict[str, dict[str, str]] = {}
+    with _open_table(path) as file:
+        for row in _rows(path, file, {"site", "page_type", "template"}):
+            templates.setdefault(row["site"], {})[row["page_type"]] = row["template"]
+    return templates
+
+
 @contextmanager
 def _open_table(path: Path) -> Iterator[TextIO]:
     opener = gzip.open if path.suffix == ".gz" else open
