@@ -124,6 +124,7 @@ class CrawlModel(CrawlQuestions):
             policy=shard.served.name,
             links=links,
             suggestions=self.sample_plan(event.site, _SUGGESTIONS) if shard.served.needs_learning else [],
+            learning=shard.model.learning_since > 0,
         )
 
     def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:

@@ -21,6 +21,7 @@ from linkscore_scoring.policies.base import KnownUrl, Policy
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, links_of_page
 from linkscore_scoring.site.model import SiteModel, Stage
+from linkscore_scoring.site.sample import SamplePage
 
 
 class CrawlQuestions:
@@ -76,7 +77,9 @@ class CrawlQuestions:
         model = shard.model
         if model.templates is None or event.features is None or not event.features.paths.parents:
             return UNKNOWN_CLUSTER, 0.0, model.stage, model.revision
-        cluster, distance = model.templates.nearest(event.features.paths)
+        known = model.memory.contexts(hash_of(event.features.key))
+        page = SamplePage(event.features.key, event.features.paths, in_links=known)
+        cluster, distance = model.templates.nearest(page)
         return cluster, distance, model.stage, model.revision
 
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:

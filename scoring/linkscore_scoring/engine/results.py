@@ -57,8 +57,9 @@ class Suggestion:
 class PageOutcome:
     """What became of a page event.
 
-    `rescored_urls` and `rescored` are parallel: URLs beyond the links of the page whose score the event
-    changed, best first, and their scores and buckets. Empty unless the policy is `per_url`.
+    `learning` says that a learning of the site is running. `rescored_urls` and `rescored` are parallel: URLs
+    beyond the links of the page whose score the event changed, best first, and their scores and buckets.
+    Empty unless the policy is `per_url`.
     """
 
     seq: int
@@ -72,6 +73,7 @@ class PageOutcome:
     suggestions: list[Suggestion] = field(default_factory=list)
     rescored_urls: list[str] = field(default_factory=list)
     rescored: ScoredLinks = field(default_factory=lambda: ScoredLinks(np.zeros(0)))
+    learning: bool = False
 
 
 @dataclass(slots=True)

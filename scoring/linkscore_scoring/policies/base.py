@@ -79,7 +79,8 @@ class Policy(ABC):
     """A link scoring policy for one site of one crawl.
 
     Class attributes: `name` (file name, oneof field of the contract), `Params`, `needs_learning` (scores come
-    from a fallback until the site is learned), `baseline` (may lose against random in the conformance suite),
+    from a fallback until the site is learned), `reads_templates` (False: neither template clusters nor the
+    navigation table are looked at), `baseline` (may lose against random in the conformance suite),
     `residual` (most that the score of a link differs from the value of its bucket), `per_url` (values move
     per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the score).
 
@@ -94,6 +95,7 @@ class Policy(ABC):
     name: ClassVar[str]
     Params: ClassVar[type[Params]] = Params
     needs_learning: ClassVar[bool] = False
+    reads_templates: ClassVar[bool] = True
     baseline: ClassVar[bool] = False
     residual: ClassVar[float] = 0.0
     per_url: ClassVar[bool] = False

@@ -34,6 +34,7 @@ class UrlValuePolicy(Policy):
     """
 
     per_url = True
+    reads_templates = False
     baseline = True
     residual = 0.034
 

@@ -113,6 +113,7 @@ def page_result(
         suggestions=[suggestion(s) for s in outcome.suggestions],
         event_seq=0 if outcome.duplicate else outcome.seq,
         model_revision=outcome.revision,
+        learning=outcome.learning,
     )
     if outcome.rescored_urls:
         result.rescored.CopyFrom(link_scores(outcome.rescored))
