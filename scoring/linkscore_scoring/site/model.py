@@ -181,7 +181,16 @@ class SiteModel:
             self.plan.mark_fetched([fetch.requested, fetch.key])
         failed = fetch.features is None
         return PageObservation(
-            fetch.seq, fetch.key, fetch.url, depth, pattern, contexts, failed, refetch, cluster
+            seq=fetch.seq,
+            key=fetch.key,
+            url=fetch.url,
+            requested=fetch.requested,
+            depth=depth,
+            pattern=pattern,
+            contexts=contexts,
+            failed=failed,
+            refetch=refetch,
+            cluster=cluster,
         )
 
     def _cluster(self, fetch: Fetch, contexts: Sequence[InLink]) -> int:
