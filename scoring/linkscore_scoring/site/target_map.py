@@ -51,7 +51,7 @@ class TargetMap:
         return self._found_on.get(key)
 
     def add(self, page: MapPage, links: Sequence[int], *, max_links: int) -> None:
-        """Take in a fetched page with the identity hashes of its links, at most `max_links` pages and links."""
+        """Take in a fetched page with the identity hashes of its links; at most `max_links` of both."""
         if len(self.pages) >= min(MAX_PAGES, max_links) or page.key in self._numbers:
             return
         number = self._numbers[page.key] = len(self.pages)

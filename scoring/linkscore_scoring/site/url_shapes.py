@@ -83,7 +83,7 @@ def url_shape(urls: Iterable[str]) -> UrlShape:
     Notes
     -----
     Cost O(characters). Differences from the paper: beginning and end are cut between tokens, not inside one
-    (else ids 12 and 14 give ``1[0-9]+``, which 27 does not fit); an optional word is its class, not the word;
+    (else ids 12 and 14 give ``1[0-9]+``, which 27 does not fit); an optional word or number is its class, not itself;
     in the printed reassembly prefix and suffix are exchanged, here they are not.
     """
     rows = [url_levels(url) for url in dict.fromkeys(urls)]
@@ -122,7 +122,7 @@ def _token(column: list[str]) -> list[Element]:
     missing = "" in column
     if len(present) == 1 and not missing:
         return _literal(present[0])
-    if len(present) == 1 and len(present[0]) == 1:
+    if len(present) == 1 and not present[0].isalnum():
         return [(literal(present[0]), "*")]
     return [(common_class(present), "*" if missing else "+")]
 
