@@ -57,7 +57,7 @@ class TpmParams(Params):
 
     example_url: str = ""
     example_html: str = ""
-    mapping_pages: int = 50
+    mapping_pages: int = 100
     similarity: float = 0.71
     max_differing: int = 2
     jump: bool = True
