@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from linkscore_scoring.errors import FieldProblem, LinkscoreError
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.features.urls import identity, validate_url
 
 
@@ -26,10 +26,9 @@ def example_key(url: str) -> int:
     return hash64(identity(url))
 
 
-def example_paths(html: str) -> PathTrie:
-    """Return the tag paths of the example's HTML."""
-    page = extract(html.encode(), url="http://example.invalid/", content_type="text/html; charset=utf-8")
-    return page.paths
+def example_page(html: str) -> PageFeatures:
+    """Return the features of the example's HTML."""
+    return extract(html.encode(), url="http://example.invalid/", content_type="text/html; charset=utf-8")
 
 
 def _url_problems(url: str) -> list[FieldProblem]:

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Params, outside
-from linkscore_scoring.policies.example import example_key, example_paths, example_problems
+from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.policies.structure import StructuralPolicy
 from linkscore_scoring.site.cluster_terms import info
 from linkscore_scoring.site.hits import multi_hop_hubs, target_hits
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.sample import SamplePage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,4 +75,5 @@ class SourceTarget(StructuralPolicy):
         if self.params.example_url:
             return site.cluster_of(example_key(self.params.example_url))
         assert site.templates is not None
-        return int(site.templates.classify([example_paths(self.params.example_html)])[0])
+        page = example_page(self.params.example_html)
+        return int(site.templates.classify([SamplePage(page.key, page.paths)])[0])

@@ -21,7 +21,7 @@ from linkscore_scoring.policies.base import (
     Term,
     outside,
 )
-from linkscore_scoring.policies.example import example_key, example_paths, example_problems
+from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation_pattern import NavigationPattern
@@ -91,6 +91,7 @@ class Tpm(Policy):
 
     name = "tpm"
     Params = TpmParams
+    reads_templates = False
     baseline = True
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
@@ -100,7 +101,7 @@ class Tpm(Policy):
         self._due = int(params.mapping_pages)
         self._steps: dict[int, int] = {}
         self._urls: dict[int, list[str]] = {}
-        self._example = example_paths(params.example_html) if params.example_html else PathTrie()
+        self._example = example_page(params.example_html).paths if params.example_html else PathTrie()
         self._tree = tree_of(self._example)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
@@ -153,10 +154,8 @@ class Tpm(Policy):
         return known and similarity(self._tree, tree_of(paths)) >= self.params.similarity
 
     def _put_on_map(self, page: PageObservation, paths: PathTrie, site: SiteModel) -> None:
-        parent = self._map.found_on(page.key)
-        if parent is None:  # not linked so far, or redirected
-            sources = (self._map.number(key) for key, _ in page.contexts)
-            parent = min((number for number in sources if number is not None), default=ENTRY)
+        linked_by = (self._map.found_on(key) for key in (page.requested, page.key))
+        parent = next((number for number in linked_by if number is not None), ENTRY)
         target = parent != ENTRY and self._resembles(paths)
         mapped = MapPage(page.key, page.url, parent, target)
         self._map.add(mapped, page.links.keys, max_links=site.bounds.links)

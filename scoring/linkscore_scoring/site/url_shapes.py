@@ -83,8 +83,8 @@ def url_shape(urls: Iterable[str]) -> UrlShape:
     Notes
     -----
     Cost O(characters). Differences from the paper: beginning and end are cut between tokens, not inside one
-    (else ids 12 and 14 give ``1[0-9]+``, which 27 does not fit); an optional word or number is its class, not itself;
-    in the printed reassembly prefix and suffix are exchanged, here they are not.
+    (else ids 12 and 14 give ``1[0-9]+``, which 27 does not fit); an optional word or number is its class, not
+    itself; in the printed reassembly prefix and suffix are exchanged, here they are not.
     """
     rows = [url_levels(url) for url in dict.fromkeys(urls)]
     return UrlShape([_level(list(dict.fromkeys(column))) for column in zip(*rows, strict=True)])
