@@ -14,26 +14,7 @@ from pathlib import Path
 HOST = "https://forum.test"
 PER_LIST = 20
 POSTS = 5
-_WORDS = [
-    "the",
-    "a",
-    "link",
-    "page",
-    "crawl",
-    "score",
-    "of",
-    "frontier",
-    "anchor",
-    "template",
-    "site",
-    "is",
-    "was",
-    "best",
-    "first",
-    "new",
-    "seen",
-    "more",
-]
+_WORDS = tuple("abcdefghijklmnopqrstuvwxyz")
 
 
 def write_site(path: Path, pages: int) -> None:
