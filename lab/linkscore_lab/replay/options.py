@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from linkscore_lab.relevance import choose_relevance
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import Source
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, Protocol
-from linkscore_lab.replay.suite import TARGET, Suite, SuiteSite, Wanted, check_suite, read_suite
-from linkscore_lab.replay.task import USER_CONTENT
+from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite, read_suite
 from linkscore_scoring.errors import InvalidInput
 
 _DEFAULT_POLICIES = ("breadth_first", "harvest")
@@ -42,16 +42,16 @@ def suite_of(options: Mapping[str, Any]) -> Suite:
 
 def _one_site(options: Mapping[str, Any]) -> Suite:
     source = Source(list(options["archives"]), options["labels"], options["url_list"])
-    wanted = Wanted(
-        tuple(_split(options["relevant"])),
-        options["relevant_url"],
-        options["structured_data"],
-        options["feedback_file"],
-    )
+    ways = {
+        "types": _split(options["relevant"]),
+        "url": options["relevant_url"],
+        "structured_data": _split(options["structured_data"]),
+        "feedback": options["feedback_file"],
+    }
     targets = tuple(options["targets"])
-    tasks = ((USER_CONTENT,) if wanted != Wanted() or not targets else ()) + ((TARGET,) if targets else ())
-    site = SuiteSite(source, wanted, targets, tasks=tasks)
-    return Suite((site,), tuple(read_policy(name) for name in _DEFAULT_POLICIES))
+    relevance = choose_relevance(**ways) if any(ways.values()) or not targets else None
+    policies = tuple(read_policy(name) for name in _DEFAULT_POLICIES)
+    return Suite((SuiteSite(source, relevance, targets),), policies)
 
 
 def _modes(options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ class Bench:
         p = self.protocol
         feedback = None
         if case.mode == FEEDBACK:
-            feedback = FeedbackPlan(case.task.reward, p.delay, p.share, case.seed)
+            feedback = FeedbackPlan(case.task.rewards.get, p.delay, p.share, case.seed)
         starts = [case.start] if case.start else self.site.entries
         free_sampling = p.free_sampling and _needs_learning(case.policy)
         return CrawlPlan(starts, budget, frozenset(free), feedback, p.every, free_sampling)

@@ -14,9 +14,9 @@ from linkscore_lab.replay.prepare import prepare_site
 from linkscore_lab.replay.results import Input, RunResult
 from linkscore_lab.replay.runs import Bench, Case, MakeScorer, cases
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.suite import TARGET, Suite, SuiteSite
+from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import USER_CONTENT, Task, draw_starts, target_name
-from linkscore_lab.replay.wanted import page_rewards, wanted_pages
+from linkscore_lab.replay.wanted import page_rewards, type_rewards, wanted_pages
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import policy_class
@@ -96,39 +96,35 @@ class Session:
 
     def _run_site(self, group: Sequence[SuiteSite]) -> Iterator[RunResult]:
         name = group[0].source.archives[0].name
-        site = prepare_site(
+        with prepare_site(
             [entry.source for entry in group],
             workers=self.workers,
             seen_page=lambda n: self.audience.reading(name, n),
-        )
-        self.inputs[site.name] = Input(site.digest, site.damaged)
-        kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
-        bench = Bench(site, self.suite.protocol, kinds, self.make_scorer)
-        tasks = self._tasks(bench, group)
-        self.audience.opened(site, len(bench.pages), tasks)
-        try:
+        ) as site:
+            self.inputs[site.name] = Input(site.digest, site.damaged)
+            kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
+            bench = Bench(site, self.suite.protocol, kinds, self.make_scorer)
+            tasks = self._tasks(bench, group)
+            self.audience.opened(site, len(bench.pages), tasks)
             yield from self._run_cases(bench, self._cases(bench, group, tasks))
-        finally:
-            site.blobs.close()
 
     def _tasks(self, bench: Bench, group: Sequence[SuiteSite]) -> list[Task]:
-        tasks: list[Task] = []
-        with_content = [entry for entry in group if USER_CONTENT in entry.tasks]
-        if with_content:
-            wanted, rewards = dict[str, str](), dict[str, float]()
-            for entry in with_content:
-                wanted |= wanted_pages(bench.site, bench.pages, entry.wanted)
-                rewards |= page_rewards(entry.wanted)
-            if not wanted:
-                raise InvalidInput(f"{bench.site.name}: no reachable page is relevant", field="relevant")
-            tasks.append(Task(USER_CONTENT, wanted, rewards))
-        targets = dict.fromkeys(t for entry in group if TARGET in entry.tasks for t in entry.targets)
-        for target in targets:
-            wanted = {key: target for key in bench.facts if bench.site.types.get(key) == target}
-            if wanted:
-                tasks.append(Task(target_name(target), wanted))
+        site = bench.site
+        tasks = []
+        rewards = [page_rewards(site, entry.relevance) for entry in group if entry.relevance]
+        if rewards:
+            merged = {key: reward for part in rewards for key, reward in part.items() if reward}
+            merged = {key: 0.0 for part in rewards for key in part} | merged
+            tasks.append(Task(USER_CONTENT, wanted_pages(site, bench.facts, merged), merged))
+            if not tasks[0].wanted:
+                raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
+        for target in dict.fromkeys(t for entry in group for t in entry.targets):
+            merged = type_rewards(site, target)
+            task = Task(target_name(target), wanted_pages(site, bench.facts, merged), merged)
+            if task.wanted:
+                tasks.append(task)
             else:
-                self.audience.left_out(bench.site, f"no page of type {target} can be reached")
+                self.audience.left_out(site, f"no page of type {target} can be reached")
         return tasks
 
     def _cases(self, bench: Bench, group: Sequence[SuiteSite], tasks: Sequence[Task]) -> list[Case]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from linkscore_lab.relevance import ByType, Relevance, choose_relevance
 from linkscore_lab.replay.policies import PolicyText, read_policy
 from linkscore_lab.replay.prepare import Source
 from linkscore_lab.replay.runs import MODES, NONE, Protocol
@@ -19,36 +20,6 @@ TASKS = (USER_CONTENT, TARGET)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which pages of a site are relevant: exactly one of the four.
-
-    Attributes
-    ----------
-    types
-        Page types of the labels.
-    url
-        Regular expression that the URL of a relevant page contains.
-    structured_data
-        Type found in the page by microdata, JSON-LD or RDFa.
-    feedback
-        File of rewards by URL.
-    """
-
-    types: tuple[str, ...] = ()
-    url: str = ""
-    structured_data: str = ""
-    feedback: Path | None = None
-
-    def problems(self) -> list[FieldProblem]:
-        """Return a problem unless exactly one kind is given."""
-        given = [f.name for f in fields(self) if getattr(self, f.name)]
-        if len(given) == 1:
-            return []
-        got = " and ".join(given) or "none"
-        return [FieldProblem("relevant", f"exactly one kind of relevance is needed, got {got}")]
-
-
-@dataclass(frozen=True, slots=True)
 class SuiteSite:
     """One site of a suite.
 
@@ -56,21 +27,20 @@ class SuiteSite:
     ----------
     source
         Archives and labels.
-    wanted
-        The relevant pages of task ``user_content``.
+    relevance
+        What is relevant in task ``user_content``; None leaves that task out.
     targets
         Page types that are a task of their own.
     kinds
         ENTRY, INDEX, THREAD or OTHER by page type.
-    tasks, modes
-        What is run on it.
+    modes
+        What crawls are told.
     """
 
     source: Source
-    wanted: Wanted
+    relevance: Relevance | None = None
     targets: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
-    tasks: tuple[str, ...] = (USER_CONTENT,)
     modes: tuple[str, ...] = (NONE,)
 
 
@@ -178,12 +148,10 @@ def check_suite(suite: Suite) -> None:
 
 
 def _site_problems(site: SuiteSite) -> list[FieldProblem]:
-    problems = site.wanted.problems() if USER_CONTENT in site.tasks else []
-    for name, values, known in (("tasks", site.tasks, TASKS), ("modes", site.modes, MODES)):
-        bad = [value for value in values if value not in known]
-        if bad:
-            problems.append(FieldProblem(name, f"must be among {', '.join(known)}, got {', '.join(bad)}"))
-    if (site.wanted.types or site.targets) and site.source.labels is None:
+    problems = _unknown("modes", site.modes, MODES)
+    if site.relevance is None and not site.targets:
+        problems.append(FieldProblem("relevant", "what is relevant must be said, or a target type"))
+    if (isinstance(site.relevance, ByType) or site.targets) and site.source.labels is None:
         problems.append(FieldProblem("labels", "is needed where pages are wanted by type"))
     return problems
 
@@ -192,18 +160,31 @@ def _site(site: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) ->
     def path(name: str) -> Path | None:
         return folder / site[name] if site.get(name) else None
 
-    source = Source([folder / name for name in _names(site["warc"])], path("labels"), path("url_list"))
-    wanted = Wanted(
-        tuple(_names(site.get("relevant", []))),
-        site.get("relevant_url", ""),
-        site.get("structured_data", ""),
-        path("feedback_file"),
-    )
     tasks, modes = (
-        tuple(_names(site.get(k, defaults.get(k, [v]))))
-        for k, v in (("tasks", USER_CONTENT), ("modes", NONE))
+        _names(site.get(k, defaults.get(k, v))) for k, v in (("tasks", USER_CONTENT), ("modes", NONE))
     )
-    return SuiteSite(source, wanted, tuple(site.get("targets", [])), site.get("kinds", {}), tasks, modes)
+    if problems := _unknown("tasks", tasks, TASKS):
+        raise InvalidInput(problems)
+    relevance = None
+    if USER_CONTENT in tasks:
+        relevance = choose_relevance(
+            types=_names(site.get("relevant", [])),
+            url=site.get("relevant_url", ""),
+            structured_data=_names(site.get("structured_data", [])),
+            feedback=path("feedback_file"),
+        )
+    return SuiteSite(
+        Source([folder / name for name in _names(site["warc"])], path("labels"), path("url_list")),
+        relevance,
+        tuple(_names(site.get("targets", []))) if TARGET in tasks else (),
+        site.get("kinds", {}),
+        tuple(modes),
+    )
+
+
+def _unknown(name: str, values: Sequence[str], known: Sequence[str]) -> list[FieldProblem]:
+    bad = [value for value in values if value not in known]
+    return [FieldProblem(name, f"must be among {', '.join(known)}, got {', '.join(bad)}")] if bad else []
 
 
 def _names(value: str | Sequence[str]) -> list[str]:

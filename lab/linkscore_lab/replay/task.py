@@ -28,7 +28,7 @@ class Task:
     wanted
         Reachable wanted pages by identity, each with its page type (empty if it has none).
     rewards
-        Reward of pages as a feedback file says, instead of 1 for wanted and 0 for others.
+        Reward in [0, 1] of every page something is known of, by identity: what extraction would report.
     """
 
     name: str
@@ -39,12 +39,6 @@ class Task:
     def is_target(self) -> bool:
         """Whether one type is looked for, with a budget of as many fetches as it has pages."""
         return self.name != USER_CONTENT
-
-    def reward(self, key: str) -> float:
-        """Return what extraction reports of a page."""
-        if self.rewards:
-            return self.rewards.get(key, 0.0)
-        return 1.0 if key in self.wanted else 0.0
 
     def budget(self, text: str, n_reachable: int) -> int:
         """Return a number of fetches: that of the wanted pages for a target, else a share or a number.
