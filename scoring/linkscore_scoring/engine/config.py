@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from linkscore_scoring.errors import CorruptState, InvalidInput, LinkscoreError
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.base import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.examples import ExamplePage
 
 Scope = Literal["host", "domain", "any"]
 
@@ -44,6 +46,7 @@ class CrawlConfig:
     scope: Scope = "host"
     learning: LearningConfig = field(default_factory=LearningConfig)
     bounds: SiteBounds = field(default_factory=SiteBounds)
+    examples: tuple[ExamplePage, ...] = ()
     observe_only: bool = False
     seed: int = 0
     create_time_s: float = 0.0
@@ -84,12 +87,17 @@ class CrawlConfig:
                     **state,
                     "policy": PolicyChoice(**state["policy"]),
                     "extra_policies": tuple(PolicyChoice(**choice) for choice in state["extra_policies"]),
+                    "examples": tuple(_example(page) for page in state.get("examples", ())),
                     "learning": LearningConfig(**state["learning"]),
                     "bounds": SiteBounds(**state["bounds"]),
                 }
             )
         except (KeyError, TypeError) as exc:
             raise CorruptState(f"crawl configuration: missing or malformed field {exc}") from exc
+
+
+def _example(state: dict[str, Any]) -> ExamplePage:
+    return ExamplePage(**{**state, "paths": PathTrie(**state["paths"])})
 
 
 def _problems(prefix: str, choice: PolicyChoice) -> list[Any]:

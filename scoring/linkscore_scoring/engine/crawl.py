@@ -164,7 +164,7 @@ class CrawlModel(CrawlQuestions):
     def _reconfigure(self, config: CrawlConfig) -> None:
         self.config = config
         for shard in self.sites.values():
-            shard.configure(config)
+            shard.configure(config, self.examples_of(shard.model.name))
 
     def _is_new(self, event_id: str) -> bool:
         if event_id and event_id in self._event_ids:
@@ -179,7 +179,9 @@ class CrawlModel(CrawlQuestions):
         shard = self.sites.get(site)
         if shard is None:
             shard = self.sites[site] = SiteShard(
-                SiteModel(site, self.config.learning, self.config.bounds), self.config
+                SiteModel(site, self.config.learning, self.config.bounds),
+                self.config,
+                self.examples_of(site),
             )
             self._hosts[hash_of(site)] = site
             if len(self.sites) > MAX_SITES:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkscore_scoring.encodings.scale import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.links import FeedbackObservation, PageObservation
@@ -18,18 +19,22 @@ from linkscore_scoring.site.model import SiteModel
 class SiteShard:
     """A site with the policies of the crawl: the served one first, then those kept learning beside it."""
 
-    def __init__(self, model: SiteModel, config: CrawlConfig) -> None:
+    def __init__(self, model: SiteModel, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
         self.model = model
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
-        self.configure(config)
+        self.configure(config, examples)
 
-    def configure(self, config: CrawlConfig) -> None:
+    def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
         """Take over the crawl's policies; one that is kept keeps what it knows."""
         choices = (config.policy, *config.extra_policies)
         kept = self._policies
+        self._examples = examples
         self._policies = {_key(c): kept.get(_key(c)) or self._make(c) for c in choices}
+        for choice in choices:
+            if _key(choice) in kept:
+                kept[_key(choice)].exemplify(examples, self.model)
         self.served = self._policies[_key(config.policy)]
 
     def policy(self, choice: PolicyChoice | None) -> Policy:
@@ -91,6 +96,7 @@ class SiteShard:
         policy = policy_class(choice.name)(choice.checked(), seed=self._seed)
         if self.model.templates is not None:
             policy.activated(self.model)
+        policy.exemplify(self._examples, self.model)
         return policy
 
 
