@@ -17,15 +17,24 @@ Vector = dict[int, float]
 _PRIME, _MASK, _ROOT = 1_000_003, (1 << 61) - 1, 7
 _MAX_TOKENS = 20_000
 _FEW_PAGES, _LEAST_OF_FEW, _LEAST, _SHARE = 40, 2, 4, 0.005
-_LEAST_PAGES = 2
+_MARKUP = -1
+_MARKUP_TAGS = frozenset(
+    (
+        *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "center"),
+        *("ul", "ol", "li", "dl", "dt", "dd", "span", "font", "abbr", "cite", "q"),
+        *("b", "i", "u", "s", "em", "strong", "small", "big", "strike", "del", "ins", "sub", "sup"),
+        *("code", "kbd", "samp", "tt", "var"),
+    )
+)
 
 
 class Layouts:
     """Turns tag paths into vectors ln(tf + 1) x ln(n / df + 1), as the crawl goes on.
 
     A class token counts once it is on 4 pages and 0.5 % of them (2 pages while fewer than 40 are known);
-    digits are folded. A path counts if 2 pages of the background show it: what one page alone has says
-    nothing. Tokens are counted page by page; the background, which df is from, is given at each `fit`.
+    digits are folded. Elements an author marks text up with (``p``, ``ul``, ``strong``, ...) count only with
+    a class: a post with a list and one without are of one layout. Tokens are counted page by page; the
+    background, which df is from, is given at each `fit`.
 
     Notes
     -----
@@ -52,17 +61,14 @@ class Layouts:
         few = self._pages < _FEW_PAGES
         least = _LEAST_OF_FEW if few else max(_LEAST, _SHARE * self._pages)
         self._keep(token for token, pages in self._tokens.items() if pages >= least)
-        df = Counter(path for paths in background for path in self._bag(paths))
-        self._df = {path: pages for path, pages in df.items() if pages >= min(_LEAST_PAGES, len(background))}
+        self._df = dict(Counter(path for paths in background for path in self._bag(paths)))
         self._n = max(1, len(background))
 
     def vector(self, paths: PathTrie) -> Vector:
         """Return the vector of a page, length 1 unless it is empty; cost O(nodes)."""
         df, n = self._df, self._n
         weights = {
-            path: log(tf + 1.0) * log(n / df[path] + 1.0)
-            for path, tf in self._bag(paths).items()
-            if path in df
+            path: log(tf + 1.0) * log(n / df.get(path, 1) + 1.0) for path, tf in self._bag(paths).items()
         }
         norm = sqrt(sum(w * w for w in weights.values()))
         return {path: w / norm for path, w in weights.items()}
@@ -80,7 +86,8 @@ class Layouts:
             element = elements.get((tag, classes))
             if element is None:
                 element = self._element(tag, classes)
-            path = ((ids[parent] if parent >= 0 else _ROOT) * _PRIME ^ element) & _MASK
+            above = ids[parent] if parent >= 0 else _ROOT
+            path = above if element == _MARKUP else (above * _PRIME ^ element) & _MASK
             ids.append(path)
             if leaves:
                 bag[path] = bag.get(path, 0) + leaves
@@ -88,7 +95,8 @@ class Layouts:
 
     def _element(self, tag: str, classes: str) -> int:
         kept = sorted({token for token in map(fold_digits, classes.split()) if token in self._kept})
-        element = crc32(" ".join([tag, *kept]).encode("utf-8", "surrogatepass"))
+        is_markup = not kept and tag in _MARKUP_TAGS
+        element = _MARKUP if is_markup else crc32(" ".join([tag, *kept]).encode("utf-8", "surrogatepass"))
         if len(self._elements) >= _MAX_TOKENS:
             self._elements.clear()
         self._elements[tag, classes] = element

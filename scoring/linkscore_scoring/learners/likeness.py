@@ -34,7 +34,7 @@ class Likeness:
     128 pages.
     """
 
-    def __init__(self, *, least: float = 0.5) -> None:
+    def __init__(self, *, least: float = 0.4) -> None:
         self.least = least
         self.layouts = Layouts()
         self._examples: list[ExamplePage] = []
@@ -73,9 +73,9 @@ class Likeness:
         self.layouts.fit([*shown, *islice(reversed(unlike), _BACKGROUND)])
         self._compare()
 
-    def label(self, key: str, paths: PathTrie, patterns: UrlPatterns) -> bool:
-        """Say whether a page is like an example; one without URL goes by layout alone."""
-        return self.nearest(key, paths, patterns) >= self.least
+    def label(self, key: str, paths: PathTrie, patterns: UrlPatterns) -> float:
+        """Return how far a page is like an example: 1 at a cosine of `least`, below it (cosine / least)^2."""
+        return min(1.0, (self.nearest(key, paths, patterns) / self.least) ** 2)
 
     def nearest(self, key: str, paths: PathTrie, patterns: UrlPatterns) -> float:
         """Return the cosine of the nearest example whose URL has the same shape, 0 if there is none."""

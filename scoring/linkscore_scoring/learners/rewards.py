@@ -11,6 +11,7 @@ from linkscore_scoring.site.links import PageObservation
 from linkscore_scoring.site.model import SiteModel
 
 _HALF = 2.0
+_ALIKE = 0.5
 
 
 class Rewards:
@@ -83,17 +84,17 @@ class Rewards:
         if self.likeness.see(page.url, page.paths):
             self._relabel(site)
         alike = self.likeness.label(page.url, page.paths, site.patterns)
-        self.likeness.labelled(alike=alike)
+        self.likeness.labelled(alike=alike >= _ALIKE)
         self.labels += 1
-        worth.reward, worth.weight, worth.judge = float(alike), 1.0, Judge.LIKENESS
+        worth.reward, worth.weight, worth.judge = alike, 1.0, Judge.LIKENESS
 
     def _relabel(self, site: SiteModel) -> None:
         """Learn layouts anew, and label the sampled pages again."""
         known = [(page, self.ledger.page(page.hash)) for page in site.sample]
-        self.likeness.fit([page.paths for page, worth in known if worth is None or worth.reward < 0.5])
+        self.likeness.fit([page.paths for page, worth in known if worth is None or worth.reward < _ALIKE])
         for page, worth in known:
             if worth is not None and worth.judge is Judge.LIKENESS:
-                self._revise(worth, float(self.likeness.label(page.key, page.paths, site.patterns)))
+                self._revise(worth, self.likeness.label(page.key, page.paths, site.patterns))
 
     def _revise(self, page: PageWorth, reward: float) -> None:
         self.arms.revise(page.nodes, page.weight * (reward - page.reward))
