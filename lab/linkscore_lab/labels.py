@@ -16,11 +16,12 @@ from linkscore_scoring.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class PageType:
-    """What a page type of one site is good for."""
+    """What a page type of one site is good for; `kind` is ENTRY, INDEX, THREAD, OTHER or empty."""
 
     name: str
     user_content: bool
     target: bool
+    kind: str = ""
 
 
 def read_labels(path: Path) -> dict[str, str]:
@@ -35,9 +36,19 @@ def read_page_types(path: Path) -> dict[str, list[PageType]]:
     types: dict[str, list[PageType]] = {}
     with _open_table(path) as file:
         for row in _rows(path, file, {"site", "page_type", "user_content", "target"}):
-            kind = PageType(row["page_type"], row["user_content"] == "1", row["target"] == "1")
+            good_for = row["user_content"] == "1", row["target"] == "1"
+            kind = PageType(row["page_type"], *good_for, row.get("kind", ""))
             types.setdefault(row["site"], []).append(kind)
     return types
+
+
+def read_templates(path: Path) -> dict[str, dict[str, str]]:
+    """Return the template of each page type of each site; raises `InvalidInput` when a column is missing."""
+    templates: dict[str, dict[str, str]] = {}
+    with _open_table(path) as file:
+        for row in _rows(path, file, {"site", "page_type", "template"}):
+            templates.setdefault(row["site"], {})[row["page_type"]] = row["template"]
+    return templates
 
 
 @contextmanager

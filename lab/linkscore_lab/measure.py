@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +142,7 @@ def _result(site: str, task: Task, row: Row, *, feedback: bool) -> dict[str, Any
         "feedback": feedback,
         "budget": task.budget,
         "n_wanted": len(task.wanted),
-        **asdict(row.figures),
+        **row.metrics,
         "pages_per_s": round(row.pages_per_s, 1),
         "dropped": row.dropped,
         "unscored": row.unscored,

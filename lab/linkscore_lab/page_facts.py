@@ -12,7 +12,11 @@ from lxml import etree
 from linkscore_lab.site import identity_or_none, resolve
 
 LONG_TEXT_CHARS = 25
-_TEXTS = etree.XPath("//text()[not(ancestor::a or ancestor::script or ancestor::style)]")
+_TEXTS = etree.XPath(
+    f"//text()[string-length(.) >= {LONG_TEXT_CHARS}]"
+    "[not(ancestor::a or ancestor::script or ancestor::style)]",
+    smart_strings=False,
+)
 _ANCHORS = etree.XPath("//a/@href")
 _BASE = etree.XPath("string(//base/@href)")
 _CANONICAL = etree.XPath(
@@ -39,15 +43,19 @@ class PageFacts:
     content: str
 
 
-def read_page(url: str, body: bytes) -> PageFacts:
-    """Return the facts of the HTML page `body` found at `url`; a page that is no HTML has none."""
+def read_page(url: str, body: bytes, *, links: bool = True) -> PageFacts:
+    """Return the facts of the HTML page `body` found at `url`; a page that is no HTML has none.
+
+    Without `links` those are left out, which is faster.
+    """
     root = _parse(body)
     if root is None:
         return PageFacts((), (), f"url {identity_or_none(url)}")
     base = resolve(url, _BASE(root)) or url
-    links = tuple(link for href in _ANCHORS(root) if (link := resolve(base, href)))
+    anchors = _ANCHORS(root) if links else ()
+    found = tuple(link for href in anchors if (link := resolve(base, href)))
     blocks = tuple((_digest(text), len(text)) for text in _long_texts(root))
-    return PageFacts(links, blocks, _content(url, base, root, blocks))
+    return PageFacts(found, blocks, _content(url, base, root, blocks))
 
 
 def _parse(body: bytes) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
@@ -17,7 +17,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from linkscore_lab.metrics import Figures
+from linkscore_lab.metrics import DEFINITIONS, Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Row:
     ----------
     name
         What was crawled and in which order.
-    figures
-        What it achieved.
+    metrics
+        What it achieved, see `run_metrics`.
     pages_per_s
         Fetches per second of crawling.
     dropped
@@ -39,13 +39,20 @@ class Row:
     """
 
     name: str
-    figures: Figures
+    metrics: Mapping[str, Metric]
     pages_per_s: float
     dropped: int
     unscored: int = 0
 
 
-_HEADINGS = ("fetched", "valid\nratio", "recall", "early\narea", "duplicates", "pages/s", "links\ndropped")
+_COLUMNS = {
+    "fetched": "fetched",
+    "valid_ratio": "valid\nratio",
+    "recall": "recall",
+    "area_5pct": "early\narea",
+    "duplicates": "duplicates",
+}
+_HEADINGS = (*_COLUMNS.values(), "pages/s", "links\ndropped")
 
 
 def crawl_table(rows: Sequence[Row], title: str) -> Table:
@@ -55,9 +62,9 @@ def crawl_table(rows: Sequence[Row], title: str) -> Table:
     table.add_column("order", no_wrap=True)
     for heading in _HEADINGS if dropped else _HEADINGS[:-1]:
         table.add_column(heading, justify="right", no_wrap=True)
-    best = max((row.figures.valid_ratio for row in rows), default=0.0)
+    best = max((row.metrics["valid_ratio"] or 0 for row in rows), default=0)
     for row in rows:
-        style = "bold" if row.figures.valid_ratio == best and len(rows) > 1 else None
+        style = "bold" if row.metrics["valid_ratio"] == best and len(rows) > 1 else None
         table.add_row(row.name, *_cells(row)[: None if dropped else -1], style=style)
     return table
 
@@ -83,13 +90,8 @@ def crawl_progress() -> Progress:
 
 
 def _cells(row: Row) -> list[str]:
-    f = row.figures
     return [
-        f"{f.fetched:,}",
-        f"{f.valid_ratio:.3f}",
-        f"{f.recall:.3f}",
-        f"{f.early_area:.3f}",
-        f"{f.duplicates:,}",
+        *(DEFINITIONS[name].show(row.metrics[name]) for name in _COLUMNS),
         f"{row.pages_per_s:.0f}",
         f"{row.dropped:,}",
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from linkscore_lab.crawl import Crawl, Mode, Target, run_crawl
 from linkscore_lab.demo_site import USER_CONTENT, DemoSite
-from linkscore_lab.metrics import figures
+from linkscore_lab.metrics import run_metrics
 from linkscore_lab.report import Row
 from linkscore_lab.scrapy_crawl.plan import Fetch
 from linkscore_lab.site_server import demo_server, warc_server
@@ -88,7 +88,7 @@ class Stage:
         """Crawl the site once; return what came and its row of the table."""
         crawl = run_crawl(self.target, mode, budget, wanted=wanted, fetched=fetched, log=log)
         order = [fetch.identity for fetch in crawl.fetches]
-        found = figures(order, self.survey.pages, wanted)
+        found = run_metrics(order, self.survey.pages, wanted, self.survey.types)
         return crawl, Row(mode.name, found, crawl.pages_per_s, crawl.dropped, crawl.unscored)
 
 

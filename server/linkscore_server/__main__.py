@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+_LAB_COMMANDS = {"demo", "replay", "suite", "compare", "cluster"}
+
 
 def main() -> None:
     """Run the command line."""
@@ -14,7 +16,7 @@ def main() -> None:
     except ModuleNotFoundError as exc:
         if (exc.name or "").startswith("linkscore"):
             raise
-        extra = "lab" if sys.argv[1:2] == ["demo"] else "server"
+        extra = "lab" if _LAB_COMMANDS & set(sys.argv[1:2]) else "server"
         missing = f"needs the {extra} extra: pip install 'linkscore[{extra}]' (no module {exc.name!r})"
         sys.exit(f"linkscore: {missing}")
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
+from linkscore_server.cli_lab import LAB_COMMANDS
 from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, load
 
 _Command = Callable[..., None]
@@ -98,40 +99,6 @@ def top(metrics: str, every: float, rounds: int) -> None:
     sys.exit(watch(metrics, every_s=every, rounds=rounds))
 
 
-@main.command()
-@click.option(
-    "--warc",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Stored site instead of the demonstration site.",
-)
-@click.option(
-    "--labels", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="TSV of url and page_type."
-)
-@click.option("--relevant", default="", help="Wanted page types, separated by commas.")
-@click.option("--budget", default="25%", show_default=True, help="Pages, or share of the reachable pages.")
-@click.option(
-    "--policy",
-    default="harvest",
-    show_default=True,
-    help="Policies to compare with breadth-first, separated by commas.",
-)
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"), show_default=True
-)
-def demo(warc: Path | None, labels: Path | None, relevant: str, budget: str, policy: str, out: Path) -> None:
-    """Crawl a site with real Scrapy, breadth-first and with linkscore, and compare."""
-    try:
-        from linkscore_lab.demo import run_demo
-    except ImportError as exc:
-        raise click.ClickException(f"needs the lab extra: pip install 'linkscore[lab]' ({exc})") from exc
-    policies = tuple(name for name in policy.split(",") if name)
-    types = tuple(name for name in relevant.split(",") if name)
-    try:
-        run_demo(warc=warc, labels=labels, relevant=types, budget=budget, policy=policies, out=out)
-    except LinkscoreError as exc:
-        raise click.ClickException(str(exc)) from exc
-
-
 def _load(config: Path | None, flags: dict[str, Any]) -> Settings:
     environment = {k: v for k, v in os.environ.items() if k != f"{ENVIRONMENT_PREFIX}CONFIG"}
     try:
@@ -140,3 +107,7 @@ def _load(config: Path | None, flags: dict[str, Any]) -> Settings:
         for problem in exc.problems:
             click.echo(f"{problem.field}: {problem.rule}", err=True)
         sys.exit(1)
+
+
+for _command in LAB_COMMANDS:
+    main.add_command(_command)

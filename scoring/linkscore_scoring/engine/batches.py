@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
 from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.policies.base import KnownUrl
 from linkscore_scoring.site.links import UNKNOWN_APATH, LinkBatch
 from linkscore_scoring.site.model import SiteModel
 
@@ -32,6 +33,21 @@ def batch_of(
         [depth for _, _, depth in known],
         model.patterns_of(hashes, [keys[row] for row in rows]),
         [anchors[row] for row in rows],
+    )
+
+
+def batch_of_known(model: SiteModel, found: Sequence[KnownUrl]) -> LinkBatch:
+    """Return URLs that a policy named, with the context the site remembers; anchors are not remembered."""
+    hashes, urls = [key for key, _ in found], [url for _, url in found]
+    known = [_context(model, key, NO_TICKET) for key in hashes]
+    return LinkBatch(
+        urls,
+        hashes,
+        [apath for apath, _, _ in known],
+        [source for _, source, _ in known],
+        [depth for _, _, depth in known],
+        model.patterns_of(hashes, urls),
+        [""] * len(urls),
     )
 
 

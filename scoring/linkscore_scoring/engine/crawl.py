@@ -21,6 +21,7 @@ from linkscore_scoring.engine.questions import CrawlQuestions
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.policies.base import MAX_RESCORED
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, PageObservation
 from linkscore_scoring.site.model import SiteModel
@@ -101,7 +102,9 @@ class CrawlModel(CrawlQuestions):
             self.jobs.append(job)
         links = self._score_page(shard, shard.served, event, fetch, observation.depth, observation.cluster)
         shard.handed_out(dict.fromkeys(links.scores.tolist()))
-        return self._outcome(seq, event, shard, links, observation)
+        outcome = self._outcome(seq, event, shard, links, observation)
+        self._add_rescored(outcome, shard)
+        return outcome
 
     def _outcome(
         self,
@@ -121,7 +124,16 @@ class CrawlModel(CrawlQuestions):
             policy=shard.served.name,
             links=links,
             suggestions=self.sample_plan(event.site, _SUGGESTIONS) if shard.served.needs_learning else [],
+            learning=shard.model.learning_since > 0,
         )
+
+    def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:
+        """Add what the page changed elsewhere, for policies whose values move per URL."""
+        if not shard.served.per_url or not (found := shard.served.rescored(shard.model)[:MAX_RESCORED]):
+            return
+        outcome.rescored_urls = [url for _, url in found]
+        outcome.rescored = self._score_known(shard, shard.served, found)
+        shard.handed_out(dict.fromkeys(outcome.rescored.scores.tolist()))
 
     def _feedback(self, seq: int, event: FeedbackGiven) -> bool:
         if not self._is_new(event.event_id and f"feedback {event.event_id}"):

@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.encodings import encoding
-from linkscore_scoring.engine.batches import batch_of, hash_of
+from linkscore_scoring.engine.batches import batch_of, batch_of_known, hash_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.results import LinkExplained, ScoredLinks, Suggestion, indexed
+from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion, indexed
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.errors import NotFound, NotLearned
 from linkscore_scoring.features.urls import host_of
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import KnownUrl, Policy
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, links_of_page
 from linkscore_scoring.site.model import SiteModel, Stage
+from linkscore_scoring.site.sample import SamplePage
 
 
 class CrawlQuestions:
@@ -76,7 +77,9 @@ class CrawlQuestions:
         model = shard.model
         if model.templates is None or event.features is None or not event.features.paths.parents:
             return UNKNOWN_CLUSTER, 0.0, model.stage, model.revision
-        cluster, distance = model.templates.nearest(event.features.paths)
+        known = model.memory.contexts(hash_of(event.features.key))
+        page = SamplePage(event.features.key, event.features.paths, in_links=known)
+        cluster, distance = model.templates.nearest(page)
         return cluster, distance, model.stage, model.revision
 
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
@@ -87,6 +90,12 @@ class CrawlQuestions:
         return self._score_page(
             shard, shard.policy(choice), event, fetch, depth, shard.model.cluster_of(fetch.key)
         )
+
+    def answer_by(self, choice: PolicyChoice, event: PageFetched, outcome: PageOutcome) -> None:
+        """Let a policy answer for a page that was just applied; one that does not serve rescores nothing."""
+        if (shard := self.shard(event.site)).policy(choice) is not shard.served:
+            outcome.rescored_urls, outcome.rescored = [], ScoredLinks(np.zeros(0))
+        outcome.policy, outcome.links = choice.name, self.score_page(event, choice)
 
     def score_links(
         self,
@@ -234,6 +243,13 @@ class CrawlQuestions:
             if roots[root]:
                 rows.append(row)
         return rows
+
+    def _score_known(self, shard: SiteShard, policy: Policy, found: Sequence[KnownUrl]) -> ScoredLinks:
+        """Score URLs that a policy named; they keep the tickets they were given."""
+        scored = policy.score(batch_of_known(shard.model, found), shard.model)
+        names, buckets = indexed(scored.buckets)
+        names = [f"{shard.model.name}/{name}" for name in names]
+        return ScoredLinks(scored.scores, names, buckets, verdicts=scored.verdicts, stage=shard.model.stage)
 
     def _score_page(
         self, shard: SiteShard, policy: Policy, event: PageFetched, fetch: Fetch, depth: int, cluster: int

@@ -55,7 +55,12 @@ class Suggestion:
 
 @dataclass(slots=True)
 class PageOutcome:
-    """What became of a page event."""
+    """What became of a page event.
+
+    `learning` says that a learning of the site is running. `rescored_urls` and `rescored` are parallel: URLs
+    beyond the links of the page whose score the event changed, best first, and their scores and buckets.
+    Empty unless the policy is `per_url`.
+    """
 
     seq: int
     site: str
@@ -66,6 +71,9 @@ class PageOutcome:
     policy: str
     links: ScoredLinks
     suggestions: list[Suggestion] = field(default_factory=list)
+    rescored_urls: list[str] = field(default_factory=list)
+    rescored: ScoredLinks = field(default_factory=lambda: ScoredLinks(np.zeros(0)))
+    learning: bool = False
 
 
 @dataclass(slots=True)

@@ -21,8 +21,13 @@ from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObs
 from linkscore_scoring.site.model import SiteModel
 
 Scores = NDArray[np.float64]
+KnownUrl = tuple[int, str]
+"""Identity hash of a URL, and the URL."""
 
 NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
+
+MAX_RESCORED = 1_000
+"""Most URLs that `Policy.rescored` names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +79,10 @@ class Policy(ABC):
     """A link scoring policy for one site of one crawl.
 
     Class attributes: `name` (file name, oneof field of the contract), `Params`, `needs_learning` (scores come
-    from a fallback until the site is learned), `baseline` (may lose against random in the conformance suite),
-    `residual` (most that the score of a link differs from the value of its bucket).
+    from a fallback until the site is learned), `reads_templates` (False: neither template clusters nor the
+    navigation table are looked at), `baseline` (may lose against random in the conformance suite),
+    `residual` (most that the score of a link differs from the value of its bucket), `per_url` (values move
+    per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the score).
 
     Parameters
     ----------
@@ -88,8 +95,10 @@ class Policy(ABC):
     name: ClassVar[str]
     Params: ClassVar[type[Params]] = Params
     needs_learning: ClassVar[bool] = False
+    reads_templates: ClassVar[bool] = True
     baseline: ClassVar[bool] = False
     residual: ClassVar[float] = 0.0
+    per_url: ClassVar[bool] = False
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         self.params = params
@@ -109,6 +118,14 @@ class Policy(ABC):
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:  # noqa: B027 - knowing nothing is fine
         """Learn from one fetch; `site` has taken the page in already."""
+
+    def rescored(self, site: SiteModel) -> list[KnownUrl]:
+        """Return the unfetched URLs, links of the page itself aside, whose score the last `observe` changed.
+
+        At most `MAX_RESCORED`, best first; empty before the first page and after `load_state`. Policies that
+        are not `per_url` name none.
+        """
+        return []
 
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""

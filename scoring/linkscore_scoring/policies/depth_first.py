@@ -22,6 +22,7 @@ class DepthFirst(Policy):
     """
 
     name = "depth_first"
+    reads_templates = False
     baseline = True
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:

@@ -73,6 +73,7 @@ class Harvest(Policy):
 
     name = "harvest"
     Params = HarvestParams
+    reads_templates = False
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)

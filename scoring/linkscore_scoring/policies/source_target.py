@@ -17,6 +17,7 @@ from linkscore_scoring.policies.structure import StructuralPolicy
 from linkscore_scoring.site.cluster_terms import info
 from linkscore_scoring.site.hits import multi_hop_hubs, target_hits
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.sample import SamplePage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ class SourceTarget(StructuralPolicy):
             url="http://example.invalid/",
             content_type="text/html; charset=utf-8",
         )
-        return int(site.templates.classify([page.paths])[0])
+        return int(site.templates.classify([SamplePage(page.key, page.paths)])[0])
 
 
 def _url_problems(url: str) -> list[FieldProblem]:

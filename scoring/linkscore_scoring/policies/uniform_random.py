@@ -40,6 +40,7 @@ class UniformRandom(Policy):
 
     name = "uniform_random"
     Params = UniformRandomParams
+    reads_templates = False
     baseline = True
     residual = 1.0 / _BUCKETS
 

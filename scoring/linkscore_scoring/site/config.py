@@ -16,7 +16,7 @@ class LearningConfig:
     Attributes
     ----------
     clusterer
-        ``cosine_linkage`` (default) or ``dbscan``.
+        Name of a page clusterer (`site.clusterers`).
     sample_pages
         Distinct pages before the first learning; relearning follows at 2, 4 and 8 times as many, then on
         drift.

@@ -13,8 +13,9 @@ from linkscore_scoring.site.clusterers import Clusterer, clusterer_named
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.identity import ClusterIdentities
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
+from linkscore_scoring.site.sample import SamplePage
 from linkscore_scoring.site.states import digest
-from linkscore_scoring.site.templates import SamplePage, TemplateModel, learn
+from linkscore_scoring.site.templates import TemplateModel, learn
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +117,22 @@ class LearnedSite:
 
 def run(job: LearningJob) -> LearnedSite:
     """Learn a site; cost about a second for 1,000 pages, plus the first import of scipy or scikit-learn."""
-    learned = learn([SamplePage(page.key, page.paths) for page in job.pages], _clusterer(job.config))
+    learned = learn(_sample(job), _clusterer(job.config))
     identities = ClusterIdentities(**asdict(job.identities))
     keys = [page.key for page in job.pages]
     labels = [learned.sample[key] for key in keys]
     old = job.previous.sample if job.previous else {}
     templates = learned.renamed(identities.carry_over(old, keys, labels))
     return LearnedSite(job.built_from_seq, templates, _navigation(job, templates), identities)
+
+
+def _sample(job: LearningJob) -> list[SamplePage]:
+    """Return the pages with their links, redirected targets replaced by the pages they led to."""
+    final = job.aliases.get
+    return [
+        SamplePage(page.key, page.paths, [(a, classless, final(to, to)) for a, classless, to in page.links])
+        for page in job.pages
+    ]
 
 
 def navigation_params(config: LearningConfig) -> NavigationParams:

@@ -72,6 +72,8 @@ class PageObservation:
         Sequence number of the event.
     key, url
         Identity hash and final URL of the page.
+    requested
+        Identity hash of the URL asked for; equal to `key` without redirect.
     depth
         Clicks from a seed, as far as known.
     pattern
@@ -99,6 +101,7 @@ class PageObservation:
     seq: int
     key: int
     url: str
+    requested: int
     depth: int
     pattern: int
     contexts: list[tuple[int, int]]

@@ -25,6 +25,7 @@ from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, PageObs
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
 from linkscore_scoring.site.model_state import load_state, state_of
 from linkscore_scoring.site.navigation import NavigationTable
+from linkscore_scoring.site.sample import InLink, SamplePage
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.schedule import LearningSchedule
 from linkscore_scoring.site.templates import TemplateModel
@@ -151,10 +152,12 @@ class SiteModel:
             self.plan = SamplingPlan()
             self.plan_urls = {}
         for page in [p for p in self.sample if p.key not in learned.templates.sample]:
-            cluster = int(learned.templates.classify([page.paths])[0])
+            contexts = self.memory.contexts(page.hash)
+            seen = SamplePage(page.key, page.paths, in_links=contexts)
+            cluster = int(learned.templates.classify([seen])[0])
             self.memory.relabel([(page.hash, cluster)])
             self.crawled[cluster] += first
-            self._navigate(page, cluster, self.memory.contexts(page.hash))
+            self._navigate(page, cluster, contexts)
 
     def cluster_of(self, page: int, *, default: int = UNKNOWN_CLUSTER) -> int:
         """Return the cluster of a page by identity hash; `default` if it was not fetched or is forgotten."""
@@ -167,7 +170,7 @@ class SiteModel:
         if fetch.apath != UNKNOWN_APATH and all(fetch.apath != apath for _, apath in contexts):
             contexts.append((fetch.source, fetch.apath))
         depths = [d for d in (self.memory.depth(fetch.requested), fetch.depth) if d is not None]
-        depth, cluster = min(depths, default=0), self._cluster(fetch)
+        depth, cluster = min(depths, default=0), self._cluster(fetch, contexts)
         pattern = self.pattern_of(fetch.requested, fetch.requested_key)
         refetch = self.memory.fetched(fetch.key, depth=depth, cluster=cluster, pattern=pattern)
         if fetch.requested != fetch.key:
@@ -178,13 +181,23 @@ class SiteModel:
             self.plan.mark_fetched([fetch.requested, fetch.key])
         failed = fetch.features is None
         return PageObservation(
-            fetch.seq, fetch.key, fetch.url, depth, pattern, contexts, failed, refetch, cluster
+            seq=fetch.seq,
+            key=fetch.key,
+            url=fetch.url,
+            requested=fetch.requested,
+            depth=depth,
+            pattern=pattern,
+            contexts=contexts,
+            failed=failed,
+            refetch=refetch,
+            cluster=cluster,
         )
 
-    def _cluster(self, fetch: Fetch) -> int:
+    def _cluster(self, fetch: Fetch, contexts: Sequence[InLink]) -> int:
         if fetch.features is None or self.templates is None or not fetch.features.paths.parents:
             return UNKNOWN_CLUSTER
-        cluster = int(self.templates.classify([fetch.features.paths])[0])
+        page = SamplePage(fetch.features.key, fetch.features.paths, in_links=contexts)
+        cluster = int(self.templates.classify([page])[0])
         self.schedule.classify(outlier=cluster < 0)
         return cluster
 

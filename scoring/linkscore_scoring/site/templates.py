@@ -9,20 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, InvalidParams
-from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.cluster_terms import dsim
 from linkscore_scoring.site.clusterers import OUTLIER, Clusterer, ClusterModel, clusterer_named
+from linkscore_scoring.site.sample import SamplePage, with_in_links
 from linkscore_scoring.site.states import State, digest
 
 _TOP_PATHS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class SamplePage:
-    """A page of the sample: its URL key and tag paths."""
-
-    key: str
-    paths: PathTrie
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +72,13 @@ class TemplateModel:
         self.notes = tuple(notes)
         self._ids = np.array([stats.id for stats in self.clusters] + [OUTLIER], dtype=np.int64)
 
-    def classify(self, tries: Sequence[PathTrie]) -> NDArray[np.int64]:
+    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
         """Return the persistent cluster id of every page, (n_pages,) int64, -1 for outliers."""
-        return np.asarray(self._ids[self.model.classify(tries)], dtype=np.int64)
+        return np.asarray(self._ids[self.model.classify(pages)], dtype=np.int64)
 
-    def nearest(self, paths: PathTrie) -> tuple[int, float]:
+    def nearest(self, page: SamplePage) -> tuple[int, float]:
         """Return the cluster of a page and its distance, in the clusterer's metric, to the nearest."""
-        return int(self.classify([paths])[0]), float(self.model.distances([paths])[0])
+        return int(self.classify([page])[0]), float(self.model.distances([page])[0])
 
     def ids(self) -> list[int]:
         """Return the persistent ids by label, outliers left out."""
@@ -150,9 +142,9 @@ def learn(sample: Sequence[SamplePage], clusterer: Clusterer) -> TemplateModel:
     -----
     Cost O(n^2 n_paths), about a second for 1,000 pages; run it beside the request path.
     """
-    tries = [page.paths for page in sample]
-    clustering = clusterer.fit(tries)
-    vectors = clustering.model.vectors(tries)
+    linked = with_in_links(sample, sample)
+    clustering = clusterer.fit(linked)
+    vectors = clustering.model.vectors(linked)
     clusters = _describe(sample, vectors, clustering.labels, clustering.model.path_names())
     labels = {page.key: int(label) for page, label in zip(sample, clustering.labels, strict=True)}
     return TemplateModel(clusterer.name, clustering.model, clusters, labels, clustering.notes)

@@ -23,6 +23,9 @@ _SCOPE_ENUMS: dict[Scope, crawl_service_pb2.CrawlScope] = {
 _CLUSTERER_ENUMS = {
     "cosine_linkage": crawl_service_pb2.CLUSTERER_COSINE_LINKAGE,
     "dbscan": crawl_service_pb2.CLUSTERER_DBSCAN,
+    "crescenzi_mdl": crawl_service_pb2.CLUSTERER_CRESCENZI_MDL,
+    "uxclust": crawl_service_pb2.CLUSTERER_UXCLUST,
+    "irobot_regions": crawl_service_pb2.CLUSTERER_IROBOT_REGIONS,
 }
 _SCOPES: dict[int, Scope] = {0: "host", **{number: name for name, number in _SCOPE_ENUMS.items()}}
 _CLUSTERERS: dict[int, str] = {

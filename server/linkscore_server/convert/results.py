@@ -103,7 +103,7 @@ def page_result(
     """Return the result of one page."""
     seen = outcome.observation
     code = "duplicate" if outcome.duplicate else "partial" if notes else "ok"
-    return link_scoring_service_pb2.PageResult(
+    result = link_scoring_service_pb2.PageResult(
         status=status(code, notes),
         site=site_name(crawl, outcome.site),
         cluster=cluster_name(seen.cluster) if seen else "",
@@ -113,7 +113,12 @@ def page_result(
         suggestions=[suggestion(s) for s in outcome.suggestions],
         event_seq=0 if outcome.duplicate else outcome.seq,
         model_revision=outcome.revision,
+        learning=outcome.learning,
     )
+    if outcome.rescored_urls:
+        result.rescored.CopyFrom(link_scores(outcome.rescored))
+        result.rescored.urls.extend(outcome.rescored_urls)
+    return result
 
 
 def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:

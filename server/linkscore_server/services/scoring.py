@@ -193,10 +193,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             return pb.PageResult(status=results.invalid(InvalidInput(logged(exc), reason="INTERNAL")))
         outcome: PageOutcome = await actor.submit(event)
         if choice is not None:
-            outcome.policy, outcome.links = choice.name, actor.model.score_page(event, choice)
+            actor.model.answer_by(choice, event, outcome)
         if encode:
             scale = actor.model.shard(outcome.site).scale_of(outcome.policy)
-            outcome.links.priorities = encoding(encode)(outcome.links.scores, scale)
+            for scored in (outcome.links, outcome.rescored):
+                scored.priorities = encoding(encode)(scored.scores, scale)
         self._count(outcome)
         return _result(actor, event, outcome)
 

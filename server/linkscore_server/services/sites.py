@@ -92,6 +92,7 @@ def _site(actor: CrawlActor, site: SiteModel) -> pb.Site:
         failed_count=site.failed,
         sample_count=len(site.sample),
         next_learning_at=site.schedule.next_at,
+        learning=site.learning_since > 0,
         model_revision=site.revision,
         cluster_count=len(site.templates.clusters) if site.templates else 0,
         tag_path_count=len(site.apaths),

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from linkscore_lab.crawl import Target
 from linkscore_lab.measure import target_task, user_content_task
-from linkscore_lab.metrics import Figures
 from linkscore_lab.page_facts import PageFacts
 from linkscore_lab.picture import draw_harvest
 from linkscore_lab.report import Row, print_rows
@@ -63,6 +62,11 @@ def test_a_user_content_task_has_a_share_of_the_site() -> None:
     assert user_content_task(STAGE, ["thread"], "50%").budget == 5
 
 
+def metrics(**known: float) -> dict[str, float]:
+    names = ("fetched", "valid_ratio", "recall", "area_5pct", "duplicates")
+    return {**dict.fromkeys(names, 1), **known}
+
+
 def rendered(*rows: Row) -> str:
     console = Console(file=StringIO(), width=80)
     print_rows(console, rows, "title")
@@ -70,18 +74,23 @@ def rendered(*rows: Row) -> str:
 
 
 def test_the_table_fits_a_terminal_of_80_columns() -> None:
-    row = Row("breadth_first", Figures(12345, 0.6981, 0.69, 0.3456, 0.6412, 2930, 0.3), 102.4, 14239)
+    row = Row(
+        "breadth_first",
+        metrics(fetched=12345, valid_ratio=0.6981, recall=0.3456, area_5pct=0.6412, duplicates=2930),
+        102.4,
+        14239,
+    )
     text = rendered(row, row)
     for cell in ("12,345", "0.698", "0.346", "0.641", "2,930", "102", "14,239"):
         assert cell in text
 
 
 def test_drops_are_left_out_where_there_were_none() -> None:
-    assert "dropped" not in rendered(Row("x", Figures(1, 1.0, 1.0, 1.0, 1.0, 0, 1.0), 1.0, 0))
+    assert "dropped" not in rendered(Row("x", metrics(), 1.0, 0))
 
 
 def test_a_row_without_scores_is_pointed_out() -> None:
-    row = Row("harvest", Figures(1, 1.0, 1.0, 1.0, 1.0, 0, 1.0), 1.0, 0, unscored=1234)
+    row = Row("harvest", metrics(), 1.0, 0, unscored=1234)
     assert "harvest: 1,234 links came without a score" in rendered(row)
 
 

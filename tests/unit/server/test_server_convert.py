@@ -12,7 +12,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.results import ScoredLinks
+from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput, InvalidPage, LimitExceeded
 from linkscore_scoring.features.types import Limits, Links
 from linkscore_scoring.policies.registry import builtin
@@ -167,6 +167,25 @@ def test_scores_of_some_links_are_spread_over_all() -> None:
     assert list(got.encoded_priorities) == [3.0, 0.0, 4.0]
     assert list(got.verdicts) == [1, 0, 2]
     assert set(got.statuses) == {1}
+
+
+def outcome_of(**more: object) -> PageOutcome:
+    links = ScoredLinks(np.zeros(0))
+    return PageOutcome(7, HOST, False, None, 1, 0, "pagerank", links, **more)
+
+
+def test_urls_that_a_page_rescored_are_columns_with_their_urls() -> None:
+    scored = ScoredLinks(np.array([0.5, 0.25]), ["h/q0", "h/q-4"], [0, 1], priorities=np.array([9.0, 8.0]))
+    outcome = outcome_of(rescored_urls=["http://h/a", "http://h/b"], rescored=scored)
+    message = results.page_result("c", outcome, None, []).rescored
+    assert list(message.urls) == ["http://h/a", "http://h/b"]
+    assert list(message.scores) == [0.5, 0.25]
+    assert list(message.encoded_priorities) == [9.0, 8.0]
+    assert [message.bucket_names[i] for i in message.buckets] == ["h/q0", "h/q-4"]
+
+
+def test_a_page_that_rescored_nothing_has_no_such_columns() -> None:
+    assert not results.page_result("c", outcome_of(), None, []).HasField("rescored")
 
 
 def test_a_link_without_url_has_a_status() -> None:

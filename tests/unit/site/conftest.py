@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from linkscore_scoring.features.bags import apath_id
+from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.site.sample import SamplePage, with_in_links
 
 Build = Callable[..., PathTrie]
 
@@ -35,12 +38,29 @@ def page() -> Build:
     return build
 
 
+def link(raw: str, target: str) -> tuple[int, int, int]:
+    """Return a link under a raw Apath to the page of a key."""
+    return apath_id(raw), apath_id(raw.partition("[")[0]), hash64(target)
+
+
+TO_POST, TO_LIST, TO_OTHER = "html/body/ul/li/a[]", "html/body/div/a[]", "html/body/p/a[]"
+
+
 @pytest.fixture
-def two_templates() -> list[PathTrie]:
-    """Ten pages of each of two templates, posts with one to ten texts and lists with one to ten links."""
+def two_templates() -> list[SamplePage]:
+    """Ten pages of each of two templates: posts with 4 to 13 texts and lists with 4 to 13 links.
+
+    The i-th list links to posts i and i + 1, the i-th post to lists i and i + 1, in a ring; every page links
+    to three URLs that nobody fetches.
+    """
     pages = []
     for i in range(10):
-        post = ["html/body/div.post/a", *["html/body/div.post/text()"] * (i + 1), "html/body/h1/text()"]
-        index = [*["html/body/ul.list/li/a"] * (i + 1), "html/body/ul.list/li/img", "html/body/h2/text()"]
-        pages += [build(*post), build(*index)]
-    return pages
+        post = ["html/body/div.post/a", *["html/body/div.post/text()"] * (i + 4), "html/body/h1/text()"]
+        index = [*["html/body/ul.list/li/a"] * (i + 4), "html/body/ul.list/li/img", "html/body/h2/text()"]
+        following = (i + 1) % 10
+        for kind, leaves, apath in (("post", post, TO_LIST), ("list", index, TO_POST)):
+            other = "list" if kind == "post" else "post"
+            links = [link(apath, f"/{other}-{n}") for n in (i, following)]
+            links += [link(TO_OTHER, f"/gone-{kind}-{i}-{n}") for n in range(3)]
+            pages.append(SamplePage(f"/{kind}-{i}", build(*leaves), links))
+    return with_in_links(pages, pages)

@@ -24,6 +24,9 @@ class Clusterer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CLUSTERER_UNSPECIFIED: _ClassVar[Clusterer]
     CLUSTERER_COSINE_LINKAGE: _ClassVar[Clusterer]
     CLUSTERER_DBSCAN: _ClassVar[Clusterer]
+    CLUSTERER_CRESCENZI_MDL: _ClassVar[Clusterer]
+    CLUSTERER_UXCLUST: _ClassVar[Clusterer]
+    CLUSTERER_IROBOT_REGIONS: _ClassVar[Clusterer]
 CRAWL_SCOPE_UNSPECIFIED: CrawlScope
 CRAWL_SCOPE_HOST: CrawlScope
 CRAWL_SCOPE_DOMAIN: CrawlScope
@@ -31,6 +34,9 @@ CRAWL_SCOPE_ANY: CrawlScope
 CLUSTERER_UNSPECIFIED: Clusterer
 CLUSTERER_COSINE_LINKAGE: Clusterer
 CLUSTERER_DBSCAN: Clusterer
+CLUSTERER_CRESCENZI_MDL: Clusterer
+CLUSTERER_UXCLUST: Clusterer
+CLUSTERER_IROBOT_REGIONS: Clusterer
 
 class LearningConfig(_message.Message):
     __slots__ = ("clusterer", "sample_pages", "max_sample_pages", "paper")

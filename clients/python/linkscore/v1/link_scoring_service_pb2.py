@@ -27,7 +27,7 @@ from linkscore.v1 import common_pb2 as linkscore_dot_v1_dot_common__pb2
 from linkscore.v1 import policy_pb2 as linkscore_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'linkscore/v1/link_scoring_service.proto\x12\x0clinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xa2\x01\n\x12IngestPagesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12!\n\x05pages\x18\x02 \x03(\x0b\x32\x12.linkscore.v1.Page\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1e.linkscore.v1.PriorityEncoding\"\x9a\x02\n\nPageResult\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x0f\n\x07\x63luster\x18\x03 \x01(\t\x12&\n\x05stage\x18\x04 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\'\n\x05links\x18\x05 \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x13\n\x0bnovel_chars\x18\x06 \x01(\r\x12\x32\n\x0bsuggestions\x18\x07 \x03(\x0b\x32\x1d.linkscore.v1.FetchSuggestion\x12\x11\n\tevent_seq\x18\x08 \x01(\x04\x12\x16\n\x0emodel_revision\x18\t \x01(\x04\"P\n\x13IngestPagesResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.PageResult\x12\x0e\n\x06policy\x18\x02 \x01(\t\"\xb5\x01\n\x12StreamPagesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\x04\x12 \n\x04page\x18\x03 \x01(\x0b\x32\x12.linkscore.v1.Page\x12\x30\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1e.linkscore.v1.PriorityEncoding\x12(\n\x06policy\x18\x05 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\"c\n\x13StreamPagesResponse\x12\x12\n\nrequest_id\x18\x01 \x01(\x04\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.PageResult\x12\x0e\n\x06policy\x18\x03 \x01(\t\"H\n\x14\x43lassifyPagesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12!\n\x05pages\x18\x02 \x03(\x0b\x32\x12.linkscore.v1.Page\"\xaf\x01\n\x12PageClassification\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x0f\n\x07\x63luster\x18\x03 \x01(\t\x12&\n\x05stage\x18\x04 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x10\n\x08\x64istance\x18\x05 \x01(\x01\x12\x16\n\x0emodel_revision\x18\x06 \x01(\x04\"R\n\x15\x43lassifyPagesResponse\x12\x39\n\x0f\x63lassifications\x18\x01 \x03(\x0b\x32 .linkscore.v1.PageClassification\"A\n\rCandidateLink\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0e\n\x06ticket\x18\x02 \x01(\x0c\x12\x13\n\x0b\x61nchor_text\x18\x03 \x01(\t\"\xc3\x01\n\x11ScoreLinksRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12*\n\x05links\x18\x02 \x03(\x0b\x32\x1b.linkscore.v1.CandidateLink\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1e.linkscore.v1.PriorityEncoding\x12\x17\n\x0frequire_learned\x18\x05 \x01(\x08\"\x88\x01\n\x12ScoreLinksResponse\x12\'\n\x05links\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12&\n\x05stage\x18\x03 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\"s\n\x12RankBucketsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0f\n\x07\x62uckets\x18\x02 \x03(\t\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x13\n\x0bmax_results\x18\x04 \x01(\r\"W\n\x13RankBucketsResponse\x12\r\n\x05order\x18\x01 \x03(\r\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x0e\n\x06policy\x18\x03 \x01(\t\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\"\xb5\x01\n\x08\x46\x65\x65\x64\x62\x61\x63k\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x0e\n\x06ticket\x18\x03 \x01(\x0c\x12\x10\n\x06reward\x18\x04 \x01(\x01H\x00\x12\x14\n\nitem_count\x18\x05 \x01(\rH\x00\x12\x12\n\x08relevant\x18\x06 \x01(\x08H\x00\x12\x33\n\x0f\x65xtraction_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\t\n\x07outcome\"P\n\x15ReportFeedbackRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12(\n\x08\x66\x65\x65\x64\x62\x61\x63k\x18\x02 \x03(\x0b\x32\x16.linkscore.v1.Feedback\"D\n\x16ReportFeedbackResponse\x12*\n\x08statuses\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.ItemStatus\"z\n\x13\x45xplainLinksRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12*\n\x05links\x18\x02 \x03(\x0b\x32\x1b.linkscore.v1.CandidateLink\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\"=\n\tScoreTerm\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\"\xf2\x01\n\x0fLinkExplanation\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x0e\n\x06\x62ucket\x18\x04 \x01(\t\x12\x0f\n\x07summary\x18\x05 \x01(\t\x12&\n\x05terms\x18\x06 \x03(\x0b\x32\x17.linkscore.v1.ScoreTerm\x12\x16\n\x0esource_cluster\x18\x07 \x01(\t\x12\x10\n\x08tag_path\x18\x08 \x01(\t\x12&\n\x05stage\x18\t \x01(\x0e\x32\x17.linkscore.v1.SiteStage\"[\n\x14\x45xplainLinksResponse\x12\x33\n\x0c\x65xplanations\x18\x01 \x03(\x0b\x32\x1d.linkscore.v1.LinkExplanation\x12\x0e\n\x06policy\x18\x02 \x01(\t2\xf3\x04\n\x12LinkScoringService\x12R\n\x0bIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12V\n\x0bStreamPages\x12 .linkscore.v1.StreamPagesRequest\x1a!.linkscore.v1.StreamPagesResponse(\x01\x30\x01\x12X\n\rClassifyPages\x12\".linkscore.v1.ClassifyPagesRequest\x1a#.linkscore.v1.ClassifyPagesResponse\x12O\n\nScoreLinks\x12\x1f.linkscore.v1.ScoreLinksRequest\x1a .linkscore.v1.ScoreLinksResponse\x12R\n\x0bRankBuckets\x12 .linkscore.v1.RankBucketsRequest\x1a!.linkscore.v1.RankBucketsResponse\x12[\n\x0eReportFeedback\x12#.linkscore.v1.ReportFeedbackRequest\x1a$.linkscore.v1.ReportFeedbackResponse\x12U\n\x0c\x45xplainLinks\x12!.linkscore.v1.ExplainLinksRequest\x1a\".linkscore.v1.ExplainLinksResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'linkscore/v1/link_scoring_service.proto\x12\x0clinkscore.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xa2\x01\n\x12IngestPagesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12!\n\x05pages\x18\x02 \x03(\x0b\x32\x12.linkscore.v1.Page\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1e.linkscore.v1.PriorityEncoding\"\xd8\x02\n\nPageResult\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x0f\n\x07\x63luster\x18\x03 \x01(\t\x12&\n\x05stage\x18\x04 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\'\n\x05links\x18\x05 \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x13\n\x0bnovel_chars\x18\x06 \x01(\r\x12\x32\n\x0bsuggestions\x18\x07 \x03(\x0b\x32\x1d.linkscore.v1.FetchSuggestion\x12\x11\n\tevent_seq\x18\x08 \x01(\x04\x12\x16\n\x0emodel_revision\x18\t \x01(\x04\x12*\n\x08rescored\x18\n \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x10\n\x08learning\x18\x0b \x01(\x08\"P\n\x13IngestPagesResponse\x12)\n\x07results\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.PageResult\x12\x0e\n\x06policy\x18\x02 \x01(\t\"\xb5\x01\n\x12StreamPagesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\x04\x12 \n\x04page\x18\x03 \x01(\x0b\x32\x12.linkscore.v1.Page\x12\x30\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1e.linkscore.v1.PriorityEncoding\x12(\n\x06policy\x18\x05 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\"c\n\x13StreamPagesResponse\x12\x12\n\nrequest_id\x18\x01 \x01(\x04\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.PageResult\x12\x0e\n\x06policy\x18\x03 \x01(\t\"H\n\x14\x43lassifyPagesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12!\n\x05pages\x18\x02 \x03(\x0b\x32\x12.linkscore.v1.Page\"\xaf\x01\n\x12PageClassification\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0c\n\x04site\x18\x02 \x01(\t\x12\x0f\n\x07\x63luster\x18\x03 \x01(\t\x12&\n\x05stage\x18\x04 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x10\n\x08\x64istance\x18\x05 \x01(\x01\x12\x16\n\x0emodel_revision\x18\x06 \x01(\x04\"R\n\x15\x43lassifyPagesResponse\x12\x39\n\x0f\x63lassifications\x18\x01 \x03(\x0b\x32 .linkscore.v1.PageClassification\"A\n\rCandidateLink\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0e\n\x06ticket\x18\x02 \x01(\x0c\x12\x13\n\x0b\x61nchor_text\x18\x03 \x01(\t\"\xc3\x01\n\x11ScoreLinksRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12*\n\x05links\x18\x02 \x03(\x0b\x32\x1b.linkscore.v1.CandidateLink\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1e.linkscore.v1.PriorityEncoding\x12\x17\n\x0frequire_learned\x18\x05 \x01(\x08\"\x88\x01\n\x12ScoreLinksResponse\x12\'\n\x05links\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.LinkScores\x12\x0e\n\x06policy\x18\x02 \x01(\t\x12&\n\x05stage\x18\x03 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\"s\n\x12RankBucketsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x0f\n\x07\x62uckets\x18\x02 \x03(\t\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x13\n\x0bmax_results\x18\x04 \x01(\r\"W\n\x13RankBucketsResponse\x12\r\n\x05order\x18\x01 \x03(\r\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x0e\n\x06policy\x18\x03 \x01(\t\x12\x11\n\tevent_seq\x18\x04 \x01(\x04\"\xb5\x01\n\x08\x46\x65\x65\x64\x62\x61\x63k\x12\x10\n\x08\x65vent_id\x18\x01 \x01(\t\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\x0e\n\x06ticket\x18\x03 \x01(\x0c\x12\x10\n\x06reward\x18\x04 \x01(\x01H\x00\x12\x14\n\nitem_count\x18\x05 \x01(\rH\x00\x12\x12\n\x08relevant\x18\x06 \x01(\x08H\x00\x12\x33\n\x0f\x65xtraction_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\t\n\x07outcome\"P\n\x15ReportFeedbackRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12(\n\x08\x66\x65\x65\x64\x62\x61\x63k\x18\x02 \x03(\x0b\x32\x16.linkscore.v1.Feedback\"D\n\x16ReportFeedbackResponse\x12*\n\x08statuses\x18\x01 \x03(\x0b\x32\x18.linkscore.v1.ItemStatus\"z\n\x13\x45xplainLinksRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12*\n\x05links\x18\x02 \x03(\x0b\x32\x1b.linkscore.v1.CandidateLink\x12(\n\x06policy\x18\x03 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\"=\n\tScoreTerm\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\"\xf2\x01\n\x0fLinkExplanation\x12(\n\x06status\x18\x01 \x01(\x0b\x32\x18.linkscore.v1.ItemStatus\x12\x0b\n\x03url\x18\x02 \x01(\t\x12\r\n\x05score\x18\x03 \x01(\x01\x12\x0e\n\x06\x62ucket\x18\x04 \x01(\t\x12\x0f\n\x07summary\x18\x05 \x01(\t\x12&\n\x05terms\x18\x06 \x03(\x0b\x32\x17.linkscore.v1.ScoreTerm\x12\x16\n\x0esource_cluster\x18\x07 \x01(\t\x12\x10\n\x08tag_path\x18\x08 \x01(\t\x12&\n\x05stage\x18\t \x01(\x0e\x32\x17.linkscore.v1.SiteStage\"[\n\x14\x45xplainLinksResponse\x12\x33\n\x0c\x65xplanations\x18\x01 \x03(\x0b\x32\x1d.linkscore.v1.LinkExplanation\x12\x0e\n\x06policy\x18\x02 \x01(\t2\xf3\x04\n\x12LinkScoringService\x12R\n\x0bIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12V\n\x0bStreamPages\x12 .linkscore.v1.StreamPagesRequest\x1a!.linkscore.v1.StreamPagesResponse(\x01\x30\x01\x12X\n\rClassifyPages\x12\".linkscore.v1.ClassifyPagesRequest\x1a#.linkscore.v1.ClassifyPagesResponse\x12O\n\nScoreLinks\x12\x1f.linkscore.v1.ScoreLinksRequest\x1a .linkscore.v1.ScoreLinksResponse\x12R\n\x0bRankBuckets\x12 .linkscore.v1.RankBucketsRequest\x1a!.linkscore.v1.RankBucketsResponse\x12[\n\x0eReportFeedback\x12#.linkscore.v1.ReportFeedbackRequest\x1a$.linkscore.v1.ReportFeedbackResponse\x12U\n\x0c\x45xplainLinks\x12!.linkscore.v1.ExplainLinksRequest\x1a\".linkscore.v1.ExplainLinksResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,43 +37,43 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_INGESTPAGESREQUEST']._serialized_start=145
   _globals['_INGESTPAGESREQUEST']._serialized_end=307
   _globals['_PAGERESULT']._serialized_start=310
-  _globals['_PAGERESULT']._serialized_end=592
-  _globals['_INGESTPAGESRESPONSE']._serialized_start=594
-  _globals['_INGESTPAGESRESPONSE']._serialized_end=674
-  _globals['_STREAMPAGESREQUEST']._serialized_start=677
-  _globals['_STREAMPAGESREQUEST']._serialized_end=858
-  _globals['_STREAMPAGESRESPONSE']._serialized_start=860
-  _globals['_STREAMPAGESRESPONSE']._serialized_end=959
-  _globals['_CLASSIFYPAGESREQUEST']._serialized_start=961
-  _globals['_CLASSIFYPAGESREQUEST']._serialized_end=1033
-  _globals['_PAGECLASSIFICATION']._serialized_start=1036
-  _globals['_PAGECLASSIFICATION']._serialized_end=1211
-  _globals['_CLASSIFYPAGESRESPONSE']._serialized_start=1213
-  _globals['_CLASSIFYPAGESRESPONSE']._serialized_end=1295
-  _globals['_CANDIDATELINK']._serialized_start=1297
-  _globals['_CANDIDATELINK']._serialized_end=1362
-  _globals['_SCORELINKSREQUEST']._serialized_start=1365
-  _globals['_SCORELINKSREQUEST']._serialized_end=1560
-  _globals['_SCORELINKSRESPONSE']._serialized_start=1563
-  _globals['_SCORELINKSRESPONSE']._serialized_end=1699
-  _globals['_RANKBUCKETSREQUEST']._serialized_start=1701
-  _globals['_RANKBUCKETSREQUEST']._serialized_end=1816
-  _globals['_RANKBUCKETSRESPONSE']._serialized_start=1818
-  _globals['_RANKBUCKETSRESPONSE']._serialized_end=1905
-  _globals['_FEEDBACK']._serialized_start=1908
-  _globals['_FEEDBACK']._serialized_end=2089
-  _globals['_REPORTFEEDBACKREQUEST']._serialized_start=2091
-  _globals['_REPORTFEEDBACKREQUEST']._serialized_end=2171
-  _globals['_REPORTFEEDBACKRESPONSE']._serialized_start=2173
-  _globals['_REPORTFEEDBACKRESPONSE']._serialized_end=2241
-  _globals['_EXPLAINLINKSREQUEST']._serialized_start=2243
-  _globals['_EXPLAINLINKSREQUEST']._serialized_end=2365
-  _globals['_SCORETERM']._serialized_start=2367
-  _globals['_SCORETERM']._serialized_end=2428
-  _globals['_LINKEXPLANATION']._serialized_start=2431
-  _globals['_LINKEXPLANATION']._serialized_end=2673
-  _globals['_EXPLAINLINKSRESPONSE']._serialized_start=2675
-  _globals['_EXPLAINLINKSRESPONSE']._serialized_end=2766
-  _globals['_LINKSCORINGSERVICE']._serialized_start=2769
-  _globals['_LINKSCORINGSERVICE']._serialized_end=3396
+  _globals['_PAGERESULT']._serialized_end=654
+  _globals['_INGESTPAGESRESPONSE']._serialized_start=656
+  _globals['_INGESTPAGESRESPONSE']._serialized_end=736
+  _globals['_STREAMPAGESREQUEST']._serialized_start=739
+  _globals['_STREAMPAGESREQUEST']._serialized_end=920
+  _globals['_STREAMPAGESRESPONSE']._serialized_start=922
+  _globals['_STREAMPAGESRESPONSE']._serialized_end=1021
+  _globals['_CLASSIFYPAGESREQUEST']._serialized_start=1023
+  _globals['_CLASSIFYPAGESREQUEST']._serialized_end=1095
+  _globals['_PAGECLASSIFICATION']._serialized_start=1098
+  _globals['_PAGECLASSIFICATION']._serialized_end=1273
+  _globals['_CLASSIFYPAGESRESPONSE']._serialized_start=1275
+  _globals['_CLASSIFYPAGESRESPONSE']._serialized_end=1357
+  _globals['_CANDIDATELINK']._serialized_start=1359
+  _globals['_CANDIDATELINK']._serialized_end=1424
+  _globals['_SCORELINKSREQUEST']._serialized_start=1427
+  _globals['_SCORELINKSREQUEST']._serialized_end=1622
+  _globals['_SCORELINKSRESPONSE']._serialized_start=1625
+  _globals['_SCORELINKSRESPONSE']._serialized_end=1761
+  _globals['_RANKBUCKETSREQUEST']._serialized_start=1763
+  _globals['_RANKBUCKETSREQUEST']._serialized_end=1878
+  _globals['_RANKBUCKETSRESPONSE']._serialized_start=1880
+  _globals['_RANKBUCKETSRESPONSE']._serialized_end=1967
+  _globals['_FEEDBACK']._serialized_start=1970
+  _globals['_FEEDBACK']._serialized_end=2151
+  _globals['_REPORTFEEDBACKREQUEST']._serialized_start=2153
+  _globals['_REPORTFEEDBACKREQUEST']._serialized_end=2233
+  _globals['_REPORTFEEDBACKRESPONSE']._serialized_start=2235
+  _globals['_REPORTFEEDBACKRESPONSE']._serialized_end=2303
+  _globals['_EXPLAINLINKSREQUEST']._serialized_start=2305
+  _globals['_EXPLAINLINKSREQUEST']._serialized_end=2427
+  _globals['_SCORETERM']._serialized_start=2429
+  _globals['_SCORETERM']._serialized_end=2490
+  _globals['_LINKEXPLANATION']._serialized_start=2493
+  _globals['_LINKEXPLANATION']._serialized_end=2735
+  _globals['_EXPLAINLINKSRESPONSE']._serialized_start=2737
+  _globals['_EXPLAINLINKSRESPONSE']._serialized_end=2828
+  _globals['_LINKSCORINGSERVICE']._serialized_start=2831
+  _globals['_LINKSCORINGSERVICE']._serialized_end=3458
 # @@protoc_insertion_point(module_scope)

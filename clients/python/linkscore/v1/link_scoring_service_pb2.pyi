@@ -24,7 +24,7 @@ class IngestPagesRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ...) -> None: ...
 
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -34,6 +34,8 @@ class PageResult(_message.Message):
     SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
     MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
+    RESCORED_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     site: str
     cluster: str
@@ -43,7 +45,9 @@ class PageResult(_message.Message):
     suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
     event_seq: int
     model_revision: int
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ...) -> None: ...
+    rescored: _common_pb2.LinkScores
+    learning: bool
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ...) -> None: ...
 
 class IngestPagesResponse(_message.Message):
     __slots__ = ("results", "policy")

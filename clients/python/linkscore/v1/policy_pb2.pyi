@@ -7,13 +7,18 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
     SOURCE_UCC_FIELD_NUMBER: _ClassVar[int]
     SOURCE_TARGET_FIELD_NUMBER: _ClassVar[int]
     HARVEST_FIELD_NUMBER: _ClassVar[int]
+    IN_DEGREE_FIELD_NUMBER: _ClassVar[int]
+    PAGERANK_FIELD_NUMBER: _ClassVar[int]
+    OPIC_FIELD_NUMBER: _ClassVar[int]
+    RANK_MASS_FIELD_NUMBER: _ClassVar[int]
+    FRACTIONAL_PAGERANK_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     breadth_first: BreadthFirstParams
     depth_first: DepthFirstParams
@@ -21,8 +26,13 @@ class PolicySpec(_message.Message):
     source_ucc: SourceUccParams
     source_target: SourceTargetParams
     harvest: HarvestParams
+    in_degree: InDegreeParams
+    pagerank: PagerankParams
+    opic: OpicParams
+    rank_mass: RankMassParams
+    fractional_pagerank: FractionalPagerankParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -71,6 +81,36 @@ class HarvestParams(_message.Message):
     hub_weight: float
     curiosity: float
     def __init__(self, exploration: _Optional[float] = ..., hub_weight: _Optional[float] = ..., curiosity: _Optional[float] = ...) -> None: ...
+
+class InDegreeParams(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class PagerankParams(_message.Message):
+    __slots__ = ("damping", "every", "tolerance")
+    DAMPING_FIELD_NUMBER: _ClassVar[int]
+    EVERY_FIELD_NUMBER: _ClassVar[int]
+    TOLERANCE_FIELD_NUMBER: _ClassVar[int]
+    damping: float
+    every: int
+    tolerance: float
+    def __init__(self, damping: _Optional[float] = ..., every: _Optional[int] = ..., tolerance: _Optional[float] = ...) -> None: ...
+
+class OpicParams(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class RankMassParams(_message.Message):
+    __slots__ = ("damping",)
+    DAMPING_FIELD_NUMBER: _ClassVar[int]
+    damping: float
+    def __init__(self, damping: _Optional[float] = ...) -> None: ...
+
+class FractionalPagerankParams(_message.Message):
+    __slots__ = ("damping",)
+    DAMPING_FIELD_NUMBER: _ClassVar[int]
+    damping: float
+    def __init__(self, damping: _Optional[float] = ...) -> None: ...
 
 class ExternalPolicy(_message.Message):
     __slots__ = ("name", "params")

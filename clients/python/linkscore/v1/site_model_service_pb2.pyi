@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Site(_message.Message):
-    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages")
+    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning")
     class ClusterPagesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -30,6 +30,7 @@ class Site(_message.Message):
     TEXT_CHARS_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_SHARE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_PAGES_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
     name: str
     host: str
     stage: _common_pb2.SiteStage
@@ -44,7 +45,8 @@ class Site(_message.Message):
     text_chars: int
     duplicate_share: float
     cluster_pages: _containers.ScalarMap[str, int]
-    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    learning: bool
+    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ..., learning: bool = ...) -> None: ...
 
 class Cluster(_message.Message):
     __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "hub", "authority", "dissimilarity")

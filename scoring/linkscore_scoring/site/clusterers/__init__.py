@@ -5,9 +5,14 @@ from __future__ import annotations
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.site.clusterers.base import OUTLIER, Clusterer, Clustering, ClusterModel
 from linkscore_scoring.site.clusterers.cosine_linkage import CosineLinkage
+from linkscore_scoring.site.clusterers.crescenzi_mdl import CrescenziMdl
 from linkscore_scoring.site.clusterers.dbscan import Dbscan
+from linkscore_scoring.site.clusterers.irobot_regions import IRobotRegions
+from linkscore_scoring.site.clusterers.uxclust import UxClust
 
-CLUSTERERS: dict[str, type[Clusterer]] = {kind.name: kind for kind in (CosineLinkage, Dbscan)}
+CLUSTERERS: dict[str, type[Clusterer]] = {
+    kind.name: kind for kind in (CosineLinkage, CrescenziMdl, Dbscan, IRobotRegions, UxClust)
+}
 DEFAULT = CosineLinkage.name
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import LimitExceeded
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.site.sample import SamplePage
 from linkscore_scoring.site.states import State
 
 OUTLIER = -1
@@ -19,20 +19,23 @@ MAX_PAGES = 2_000
 
 
 class ClusterModel(ABC):
-    """What a clusterer leaves behind: the feature space of the sample and a rule for new pages."""
+    """What a clusterer leaves behind: the feature space of the sample and a rule for new pages.
+
+    Of a page it reads `SamplePage.paths` or `SamplePage.in_links`, never the links of the page.
+    """
 
     @abstractmethod
-    def vectors(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
-        """Return the feature vectors of pages, (n_pages, n_paths) float64; a page without known paths is
-        zero.
+    def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
+        """Return the feature vectors of pages, (n_pages, n_paths) float64; a page without known
+        features is zero.
         """
 
     @abstractmethod
-    def classify(self, tries: Sequence[PathTrie]) -> NDArray[np.int64]:
+    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
         """Return the cluster of every page, (n_pages,) int64, -1 for outliers."""
 
     @abstractmethod
-    def distances(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+    def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """Return each page's distance to what `classify` compares it with, (n_pages,); 0 if to nothing."""
 
     @abstractmethod
@@ -72,7 +75,7 @@ class Clusterer(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def fit(self, tries: Sequence[PathTrie]) -> Clustering:
+    def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """Cluster a sample of pages of one site.
 
         Raises
@@ -93,7 +96,7 @@ class Clusterer(ABC):
         """
 
 
-def check_size(tries: Sequence[PathTrie]) -> None:
+def check_size(sample: Sequence[SamplePage]) -> None:
     """Refuse samples beyond the bound.
 
     Raises
@@ -101,8 +104,8 @@ def check_size(tries: Sequence[PathTrie]) -> None:
     LimitExceeded
         If the sample holds more than `MAX_PAGES` pages.
     """
-    if len(tries) > MAX_PAGES:
-        raise LimitExceeded(f"sample: at most {MAX_PAGES} pages can be clustered, got {len(tries)}")
+    if len(sample) > MAX_PAGES:
+        raise LimitExceeded(f"sample: at most {MAX_PAGES} pages can be clustered, got {len(sample)}")
 
 
 def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:

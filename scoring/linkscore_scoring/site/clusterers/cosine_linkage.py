@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.class_paths import ClassPathFilter, fit_class_paths, readable
 from linkscore_scoring.site.clusterers.base import (
     OUTLIER,
@@ -20,6 +19,7 @@ from linkscore_scoring.site.clusterers.base import (
     or_one_cluster,
     renumbered,
 )
+from linkscore_scoring.site.sample import SamplePage
 from linkscore_scoring.site.states import State, pack_sparse, unpack_sparse
 from linkscore_scoring.site.weights import Vectorizer, fit_vectorizer, zero_rows
 
@@ -40,25 +40,25 @@ class CosineLinkageModel(ClusterModel):
         self.means = means
         self.cut = cut
 
-    def vectors(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+    def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.vectors`."""
-        return self.vectorizer.transform([self.paths.bag(trie) for trie in tries])
+        return self.vectorizer.transform([self.paths.bag(page.paths) for page in pages])
 
-    def classify(self, tries: Sequence[PathTrie]) -> NDArray[np.int64]:
+    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
         """See `ClusterModel.classify`; farther than the cut from every cluster is an outlier, ties go to the
         first.
         """
         if not len(self.means):
-            return np.full(len(tries), OUTLIER, dtype=np.int64)
-        distances = 1.0 - self.vectors(tries) @ self.means.T
+            return np.full(len(pages), OUTLIER, dtype=np.int64)
+        distances = 1.0 - self.vectors(pages) @ self.means.T
         best = distances.argmin(axis=1)
         return np.where(distances.min(axis=1) > self.cut, OUTLIER, best).astype(np.int64)
 
-    def distances(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+    def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.distances`: mean cosine distance to the pages of the nearest cluster."""
         if not len(self.means):
-            return np.zeros(len(tries))
-        return np.asarray(1.0 - (self.vectors(tries) @ self.means.T).max(axis=1))
+            return np.zeros(len(pages))
+        return np.asarray(1.0 - (self.vectors(pages) @ self.means.T).max(axis=1))
 
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`."""
@@ -99,9 +99,10 @@ class CosineLinkage(Clusterer):
         self.min_size = min_size
         self.min_df = min_df
 
-    def fit(self, tries: Sequence[PathTrie]) -> Clustering:
+    def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """See `Clusterer.fit`."""
-        check_size(tries)
+        check_size(sample)
+        tries = [page.paths for page in sample]
         paths, bags = fit_class_paths(tries, min_pages=min(self.min_df, max(1, len(tries))))
         min_df = self.min_df if len(bags) >= self.min_df else 1
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l2")

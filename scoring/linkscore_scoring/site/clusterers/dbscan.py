@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.bags import plain_bag
-from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.clusterers.base import (
     OUTLIER,
     Clusterer,
@@ -22,6 +21,7 @@ from linkscore_scoring.site.clusterers.base import (
 )
 from linkscore_scoring.site.eps import EpsMode, choose_eps, k_distances, pairwise_distances
 from linkscore_scoring.site.knn import NearestNeighbours
+from linkscore_scoring.site.sample import SamplePage
 from linkscore_scoring.site.states import State
 from linkscore_scoring.site.weights import Vectorizer, fit_vectorizer, zero_rows
 
@@ -34,21 +34,21 @@ class DbscanModel(ClusterModel):
         self.neighbours = neighbours
         self.eps = eps
 
-    def vectors(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+    def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.vectors`."""
-        return self.vectorizer.transform([plain_bag(trie) for trie in tries])
+        return self.vectorizer.transform([plain_bag(page.paths) for page in pages])
 
-    def classify(self, tries: Sequence[PathTrie]) -> NDArray[np.int64]:
+    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
         """See `ClusterModel.classify`."""
-        vectors = self.vectors(tries)
+        vectors = self.vectors(pages)
         labels = self.neighbours.classify(vectors)
         return np.where(zero_rows(vectors), OUTLIER, labels)
 
-    def distances(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+    def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.distances`: Euclidean, to the nearest page of the sample."""
         if not len(self.neighbours.vectors):
-            return np.zeros(len(tries))
-        return np.asarray(pairwise_distances(self.vectors(tries), self.neighbours.vectors).min(axis=1))
+            return np.zeros(len(pages))
+        return np.asarray(pairwise_distances(self.vectors(pages), self.neighbours.vectors).min(axis=1))
 
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`."""
@@ -92,10 +92,10 @@ class Dbscan(Clusterer):
         self.eps_mode: EpsMode = eps_mode
         self.guard = guard
 
-    def fit(self, tries: Sequence[PathTrie]) -> Clustering:
+    def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """See `Clusterer.fit`."""
-        check_size(tries)
-        bags = [plain_bag(trie) for trie in tries]
+        check_size(sample)
+        bags = [plain_bag(page.paths) for page in sample]
         min_df = self.min_pts if len(bags) >= self.min_pts else 1
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l1")
         vectors = vectorizer.transform(bags)

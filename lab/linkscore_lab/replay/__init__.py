@@ -1,0 +1,1 @@
+"""Crawl stored sites again under any policy, and compare what came of it."""

@@ -1,0 +1,127 @@
+"""The `linkscore replay` command: a suite, or one site from options; progress, table, files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from linkscore_lab.replay import remote
+from linkscore_lab.replay.in_process import InProcessScorer
+from linkscore_lab.replay.report import write_report
+from linkscore_lab.replay.results import Meta, RunResult, write_results
+from linkscore_lab.replay.session import Session
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.suite import Suite
+from linkscore_lab.replay.summary import print_summary
+from linkscore_lab.replay.task import Task
+
+
+def run_replay(
+    suite: Suite,
+    *,
+    target: str = "",
+    report: Path | None = None,
+    json_out: Path | None = None,
+    workers: int = 0,
+    console: Console | None = None,
+) -> list[RunResult]:
+    """Carry out a suite, print its table, write the files asked for, and return the runs.
+
+    Raises
+    ------
+    InvalidInput
+        If an input cannot be read, a parameter is out of range, or the server cannot be reached.
+    """
+    console = console or Console()
+    with ConsoleAudience(console) as audience:
+        make_scorer = remote.at(target) if target else InProcessScorer
+        session = Session(suite, audience, make_scorer, workers)
+        runs = list(session.run())
+    print_summary(console, runs)
+    meta = Meta(created=datetime.now(UTC).isoformat(timespec="seconds"), inputs=session.inputs)
+    if json_out is not None:
+        write_results(json_out, runs, meta)
+        console.print(f"results: {json_out}", soft_wrap=True)
+    if report is not None:
+        write_report(report, runs, meta)
+        console.print(f"report: {report}", soft_wrap=True)
+    return runs
+
+
+class ConsoleAudience(AbstractContextManager["ConsoleAudience"]):
+    """Shows a session on a terminal: a bar with rate and time left, a line for each site."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        # No thread of its own: the process forks while the bar is up.
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+        )
+        self._bar: TaskID | None = None
+
+    def __enter__(self) -> ConsoleAudience:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def reading(self, name: str, records: int) -> None:
+        """See `Audience.reading`."""
+        if self._bar is None:
+            self._bar = self._progress.add_task(f"reading {name}", total=None, rate="records")
+        self._progress.update(self._bar, completed=records)
+        self._progress.refresh()
+
+    def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None:
+        """See `Audience.opened`."""
+        self._end_bar()
+        wanted = ", ".join(f"{task.name} {len(task.wanted):,}" for task in tasks)
+        damaged = f", {site.damaged:,} damaged records skipped" if site.damaged else ""
+        line = f"{site.name}: {n_reachable:,} reachable of {len(site.records):,} records{damaged}; {wanted}"
+        self._console.print(line, soft_wrap=True)
+
+    def left_out(self, site: StoredSite, why: str) -> None:
+        """See `Audience.left_out`."""
+        self._console.print(f"{site.name}: left out: {why}", soft_wrap=True)
+
+    def begins(self, name: str, fetches: int) -> None:
+        """See `Audience.begins`."""
+        self._bar = self._progress.add_task(f"replaying {name}", total=fetches, rate="")
+
+    def at(self, fetches: int) -> None:
+        """See `Audience.at`."""
+        if self._bar is None:
+            return
+        speed = self._progress.tasks[-1].speed
+        self._progress.update(self._bar, completed=fetches, rate=f"{speed:,.0f} fetches/s" if speed else "")
+        self._progress.refresh()
+        if self._progress.tasks[-1].finished:
+            self._end_bar()
+
+    def _end_bar(self) -> None:
+        if self._bar is not None:
+            self._progress.remove_task(self._bar)
+            self._bar = None

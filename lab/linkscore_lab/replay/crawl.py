@@ -1,0 +1,176 @@
+"""Crawl a stored site again: the loop of every crawler, with the archive as the web."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from linkscore_lab.replay.frontier import BucketFrontier, Frontier, ScoreFrontier, Waiting
+from linkscore_lab.replay.results import Explanation
+from linkscore_lab.replay.scorer import Answer, Scorer, Visit
+from linkscore_lab.replay.stored import StoredSite
+
+_SAMPLES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackPlan:
+    """How labels come back to the crawl.
+
+    Attributes
+    ----------
+    rewards
+        Reward in [0, 1] of a record by its identity; what is not there is never reported.
+    delay
+        Fetches between a page and its report, 0 is right after.
+    share
+        Share of the pages that are reported, (0, 1]; drawn by `seed`.
+    """
+
+    rewards: Callable[[str], float | None]
+    delay: int = 0
+    share: float = 1.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlPlan:
+    """One crawl of a stored site.
+
+    Attributes
+    ----------
+    starts
+        Identities the crawl begins with.
+    budget
+        Fetches that are charged.
+    free
+        Identities that are neither charged nor counted when they are fetched.
+    free_sampling
+        Charge nothing before the site is learned (the protocol of Xu 2018).
+    every
+        Fetches between two questions for the order of the buckets.
+    """
+
+    starts: Sequence[str]
+    budget: int
+    free: Collection[str] = ()
+    feedback: FeedbackPlan | None = None
+    every: int = 1
+    free_sampling: bool = False
+
+
+@dataclass(slots=True)
+class Trace:
+    """What a crawl did.
+
+    Attributes
+    ----------
+    order
+        Identities of the charged fetches, in order.
+    outside
+        Distinct links that lead out of the archive.
+    skipped
+        Links the policy said not to follow, repetitions counted.
+    reasons
+        Why some fetches were made, spread evenly over the crawl.
+    """
+
+    order: list[str] = field(default_factory=list)
+    outside: int = 0
+    skipped: int = 0
+    reasons: list[Explanation] = field(default_factory=list)
+
+
+def crawl(
+    site: StoredSite, plan: CrawlPlan, scorer: Scorer, *, fetched: Callable[[int], None] = lambda n: None
+) -> Trace:
+    """Crawl until the budget is spent or nothing waits; `fetched` is called with the fetches so far.
+
+    Deterministic in the site, the plan and the scorer.
+    """
+    return _Crawl(site, plan, scorer).run(fetched)
+
+
+class _Crawl:
+    """A crawl under way."""
+
+    def __init__(self, site: StoredSite, plan: CrawlPlan, scorer: Scorer) -> None:
+        self.site, self.plan, self.scorer = site, plan, scorer
+        self.frontier: Frontier = (
+            ScoreFrontier() if scorer.per_url else BucketFrontier(scorer.values, every=plan.every)
+        )
+        self.trace = Trace()
+        self._outside: set[str] = set()
+        self._late: deque[tuple[int, int]] = deque()
+        self._rng = random.Random(plan.feedback.seed if plan.feedback else 0)
+        self._visits = 0
+        self._learned = not plan.free_sampling
+
+    def run(self, fetched: Callable[[int], None]) -> Trace:
+        """Crawl to the end."""
+        waiting = deque(self._starts())
+        while len(self.trace.order) < self.plan.budget:
+            link = waiting.popleft() if waiting else self.frontier.pop()
+            if link is None:
+                break
+            self._explain(link)
+            self._fetch(link)
+            fetched(len(self.trace.order))
+        self.trace.outside = len(self._outside)
+        return self.trace
+
+    def _starts(self) -> list[Waiting]:
+        starts = []
+        for key in dict.fromkeys(self.plan.starts):
+            number = self.site.number(key)
+            if number >= 0:
+                self.frontier.taken(number)
+                starts.append(Waiting(number, key, b""))
+        return starts
+
+    def _fetch(self, link: Waiting) -> None:
+        key = self.site.records[link.number].key
+        if self._learned and key not in self.plan.free:
+            self.trace.order.append(key)
+        answer = self.scorer.visit(self.site, Visit(self._visits, link.key, link.number, link.ticket))
+        self._visits += 1
+        self._learned = self._learned or answer.learned
+        self._offer(answer)
+        self._report(link.number)
+
+    def _offer(self, answer: Answer) -> None:
+        skip = answer.skip
+        for row, key in enumerate(answer.keys):
+            number = self.site.number(key)
+            if number < 0:
+                if key:
+                    self._outside.add(key)
+            elif skip and skip[row]:
+                self.trace.skipped += 1
+            else:
+                ticket = answer.ticket_values[answer.tickets[row]]
+                bucket = answer.bucket_names[answer.buckets[row]]
+                self.frontier.offer(Waiting(number, key, ticket), bucket, answer.scores[row])
+        for key, score in zip(answer.rescored_keys, answer.rescored_scores, strict=True):
+            self.frontier.rescore(self.site.number(key), score)
+
+    def _report(self, number: int) -> None:
+        plan = self.plan.feedback
+        if plan is None:
+            return
+        if plan.share >= 1.0 or self._rng.random() < plan.share:
+            self._late.append((self._visits + plan.delay, number))
+        while self._late and self._late[0][0] <= self._visits:
+            record = self.site.records[self._late.popleft()[1]]
+            reward = plan.rewards(record.key)
+            if reward is not None:
+                self.scorer.feedback(record.key, record.url, reward)
+
+    def _explain(self, link: Waiting) -> None:
+        step = max(1, self.plan.budget // _SAMPLES)
+        if link.ticket and self._visits % step == step // 2:
+            reason = self.scorer.explain(self.site.records[link.number].url, link.key, link.ticket)
+            if reason is not None:
+                self.trace.reasons.append(reason)

@@ -1,0 +1,157 @@
+"""Frontiers as crawlers keep them: one queue a bucket, or one queue by score."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A link in the frontier: the record it leads to, the identity to ask for, and its ticket."""
+
+    number: int
+    key: str
+    ticket: bytes
+
+
+class Frontier(Protocol):
+    """Links that wait; each record is handed out once."""
+
+    def offer(self, link: Waiting, bucket: str, score: float) -> None:
+        """Add a link, or add what else is known of one that waits."""
+        ...
+
+    def rescore(self, number: int, score: float) -> None:
+        """Note the new score of a record that waits."""
+        ...
+
+    def taken(self, number: int) -> None:
+        """Note that a record was fetched and must not be handed out."""
+        ...
+
+    def pop(self) -> Waiting | None:
+        """Hand out the best link; None if nothing waits."""
+        ...
+
+
+class BucketFrontier:
+    """One FIFO queue a bucket, whose order is asked for every `every` fetches.
+
+    A link waits in every bucket it was given; buckets with nothing left sleep. Links of equal buckets come in
+    the order of the buckets' first links.
+
+    Parameters
+    ----------
+    values
+        Returns the value of each of some buckets.
+    every
+        Fetches between two questions for the order, >= 1; in between the best bucket by the last answer is
+        used.
+    """
+
+    def __init__(self, values: Callable[[Sequence[str]], Sequence[float]], *, every: int = 1) -> None:
+        self._values = values
+        self._every = every
+        self._since = 0
+        self._ids: dict[str, int] = {}
+        self._names: list[str] = []
+        self._queues: list[deque[Waiting]] = []
+        self._live: dict[int, int] = {}
+        self._where: dict[int, set[int]] = {}
+        self._taken: set[int] = set()
+        self._order: list[int] = []
+
+    def offer(self, link: Waiting, bucket: str, score: float) -> None:
+        """See `Frontier.offer`."""
+        if link.number in self._taken:
+            return
+        id_ = self._ids.setdefault(bucket, len(self._ids))
+        if id_ == len(self._names):
+            self._names.append(bucket)
+            self._queues.append(deque())
+        where = self._where.setdefault(link.number, set())
+        if id_ not in where:
+            where.add(id_)
+            self._queues[id_].append(link)
+            self._live[id_] = self._live.get(id_, 0) + 1
+
+    def rescore(self, number: int, score: float) -> None:
+        """See `Frontier.rescore`; a bucket's value moves all its links, one alone has no place."""
+
+    def taken(self, number: int) -> None:
+        """See `Frontier.taken`."""
+        self._taken.add(number)
+        for id_ in self._where.pop(number, ()):
+            self._live[id_] -= 1
+            if not self._live[id_]:
+                del self._live[id_]
+
+    def pop(self) -> Waiting | None:
+        """See `Frontier.pop`."""
+        if not self._live:
+            return None
+        id_ = self._best()
+        queue = self._queues[id_]
+        while (link := queue.popleft()).number in self._taken:
+            pass
+        self.taken(link.number)
+        return link
+
+    def _best(self) -> int:
+        self._since += 1
+        if self._since >= self._every or not self._order:
+            ids = sorted(self._live)
+            values = self._values([self._names[id_] for id_ in ids])
+            self._order = [ids[row] for row in sorted(range(len(ids)), key=lambda row: -values[row])]
+            self._since = 0
+        for id_ in self._order:
+            if id_ in self._live:
+                return id_
+        self._order = []
+        return self._best()
+
+
+class ScoreFrontier:
+    """One queue by score; first discovered first among equals."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, int]] = []
+        self._links: dict[int, tuple[int, Waiting]] = {}
+        self._scores: dict[int, float] = {}
+        self._taken: set[int] = set()
+        self._found = 0
+
+    def offer(self, link: Waiting, bucket: str, score: float) -> None:
+        """See `Frontier.offer`; the latest score counts."""
+        if link.number in self._taken:
+            return
+        if link.number not in self._links:
+            self._found += 1
+            self._links[link.number] = (self._found, link)
+        self.rescore(link.number, score)
+
+    def rescore(self, number: int, score: float) -> None:
+        """See `Frontier.rescore`."""
+        if number in self._links and self._scores.get(number) != score:
+            self._scores[number] = score
+            heapq.heappush(self._heap, (-score, self._links[number][0], number))
+
+    def taken(self, number: int) -> None:
+        """See `Frontier.taken`."""
+        self._taken.add(number)
+        self._links.pop(number, None)
+        self._scores.pop(number, None)
+
+    def pop(self) -> Waiting | None:
+        """See `Frontier.pop`."""
+        while self._heap:
+            score, _, number = heapq.heappop(self._heap)
+            if self._scores.get(number) == -score:
+                link = self._links[number][1]
+                self.taken(number)
+                return link
+        return None

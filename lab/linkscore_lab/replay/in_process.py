@@ -1,0 +1,122 @@
+"""The library as scorer: a `CrawlModel` fed with the events a server would write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from linkscore_lab.replay.results import Explanation
+from linkscore_lab.replay.scorer import Answer, CrawlSetup, Visit
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.site import identity_or_none
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, LearningFailed, PageFetched
+from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.policies.base import SKIP
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.site.learning import run
+
+_NO_PAGE = "no usable page"
+
+
+class InProcessScorer:
+    """Scores with the library in this process; learning runs at once, where a server runs it beside.
+
+    Numbers events as a server does, so that draws by sequence number are the same.
+
+    Parameters
+    ----------
+    setup
+        The crawl.
+
+    Raises
+    ------
+    InvalidInput
+        If the policy, its parameters or the clusterer do not exist or are out of range.
+    """
+
+    def __init__(self, setup: CrawlSetup) -> None:
+        config = crawl_config(setup)
+        config.check()
+        policy = policy_class(setup.policy)
+        self.per_url, self._reads_templates = policy.per_url, policy.reads_templates
+        self.model = CrawlModel(config, ticket_key=b"replay")
+        self._seq = 0
+        self._apply(ConfigChanged(config.to_state()))
+
+    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+        """See `Scorer.visit`."""
+        record, event = site.records[visit.number], site.event(visit.number)
+        site_name = self.model.site_of(record.url)
+        if event is None:
+            status = record.status
+            event = PageFetched("", site_name, record.url, visit.key, status, _NO_PAGE, b"", 0.0, None)
+        event = replace(event, site=site_name, requested_key=visit.key, ticket=visit.ticket)
+        outcome: PageOutcome = self._apply(event)
+        self._learn()
+        links = outcome.links
+        return Answer(
+            event.features.links.keys if event.features else (),
+            links.scores.tolist(),
+            links.bucket_names,
+            links.buckets,
+            links.ticket_values,
+            links.tickets,
+            [verdict == SKIP for verdict in links.verdicts or ()],
+            *_rescored(outcome),
+            self.model.shard(site_name).model.templates is not None,
+        )
+
+    def feedback(self, key: str, url: str, reward: float) -> None:
+        """See `Scorer.feedback`."""
+        self._apply(FeedbackGiven("", self.model.site_of(url), key, b"", reward, 0.0))
+        self._learn()
+
+    def values(self, buckets: Sequence[str]) -> Sequence[float]:
+        """See `Scorer.values`."""
+        values: list[float] = self.model.rank_buckets(buckets)[1].tolist()
+        return values
+
+    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
+        """See `Scorer.explain`."""
+        for why in self.model.explain([url], [key], [ticket], [""]):
+            return Explanation(url, why.score, why.bucket, why.explanation.summary)
+        return None
+
+    def close(self) -> None:
+        """See `Scorer.close`."""
+
+    def _apply(self, event: Event) -> PageOutcome:
+        self._seq += 1
+        outcome: PageOutcome = self.model.apply(self._seq, event)
+        return outcome
+
+    def _learn(self) -> None:
+        """Run what became due, and activate it as the event a server would write.
+
+        What no policy reads is not learned: it is given up, which is an event as well.
+        """
+        for job in self.model.take_jobs():
+            if not self._reads_templates:
+                self._apply(LearningFailed(job.site, job.built_from_seq))
+                continue
+            learned = run(job)
+            self._seq += 1
+            self.model.seq = self._seq
+            self.model.activate(job.site, learned)
+
+
+def crawl_config(setup: CrawlSetup) -> CrawlConfig:
+    """Return the configuration of a crawl."""
+    learning = LearningConfig(paper=setup.paper)
+    if setup.clusterer:
+        learning = replace(learning, clusterer=setup.clusterer)
+    choice = PolicyChoice(setup.policy, setup.params)
+    return CrawlConfig("replay", policy=choice, learning=learning, seed=setup.seed)
+
+
+def _rescored(outcome: PageOutcome) -> tuple[Sequence[str], Sequence[float]]:
+    keys = [identity_or_none(url) or "" for url in outcome.rescored_urls]
+    return keys, outcome.rescored.scores.tolist()

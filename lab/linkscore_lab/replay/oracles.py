@@ -1,0 +1,154 @@
+"""What a crawler that knows the answers would do: bounds to read every other row against. Replay only.
+
+`oracle_label` knows the label of every link's target and nothing of what lies behind it; `oracle_greedy` also
+knows every page's links. Greedy is not a strict bound: it never gives a fetch away for a later gain.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Collection, Sequence
+
+from linkscore_lab.replay.results import Explanation
+from linkscore_lab.replay.scorer import Answer, Visit
+from linkscore_lab.replay.stored import StoredSite
+
+LABEL, GREEDY = "oracle_label", "oracle_greedy"
+ORACLES = (LABEL, GREEDY)
+
+
+class LabelOracle:
+    """Wanted pages first, each kind first in, first out.
+
+    Parameters
+    ----------
+    wanted
+        Identities of the wanted pages.
+    """
+
+    per_url = False
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        self._wanted = wanted
+
+    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+        """See `Scorer.visit`."""
+        event = site.event(visit.number)
+        keys = event.features.links.keys if event and event.features else []
+        good = [self._is_wanted(site, key) for key in keys]
+        return _answer(keys, [float(g) for g in good], ["other", "wanted"], [int(g) for g in good])
+
+    def feedback(self, key: str, url: str, reward: float) -> None:
+        """See `Scorer.feedback`: it knows already."""
+
+    def values(self, buckets: Sequence[str]) -> Sequence[float]:
+        """See `Scorer.values`."""
+        return [float(bucket == "wanted") for bucket in buckets]
+
+    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
+        """See `Scorer.explain`."""
+        return None
+
+    def close(self) -> None:
+        """See `Scorer.close`."""
+
+    def _is_wanted(self, site: StoredSite, key: str) -> bool:
+        number = site.number(key)
+        return number >= 0 and site.records[number].key in self._wanted
+
+
+class GreedyOracle:
+    """Wanted pages first, among equals the page that shows most wanted pages nobody has found yet.
+
+    A page that is not wanted and shows nothing new is worth the more the fewer clicks lie between it and a
+    wanted page that was not found. Score = (wanted + gain / (1 + gain)) / 2 with gain = wanted pages first
+    seen there, plus the nearness 1 / (1 + clicks) below one such page.
+
+    Parameters
+    ----------
+    site
+        The whole site.
+    wanted
+        Identities of the wanted pages.
+    """
+
+    per_url = True
+
+    def __init__(self, site: StoredSite, wanted: Collection[str]) -> None:
+        self._site = site
+        self._wanted = [record.key in wanted for record in site.records]
+        self._sources = _sources(site)
+        self._gain = [sum(self._wanted[t] for t in targets) for targets in site.links]
+        self._near = self._nearness()
+        self._found = bytearray(len(site.records))
+        self._waiting = bytearray(len(site.records))
+
+    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+        """See `Scorer.visit`; the answer re-scores the pages whose gain fell."""
+        event = site.event(visit.number)
+        keys = event.features.links.keys if event and event.features else []
+        fallen = self._find(visit.number)
+        for target in site.links[visit.number]:
+            self._waiting[target] = 1
+            fallen |= self._find(target)
+        scores = [self._score(site.number(key)) for key in keys]
+        answer = _answer(keys, scores, ["oracle"], [0] * len(keys))
+        answer.rescored_keys = [site.records[n].key for n in fallen if self._waiting[n]]
+        answer.rescored_scores = [self._score(n) for n in fallen if self._waiting[n]]
+        return answer
+
+    def feedback(self, key: str, url: str, reward: float) -> None:
+        """See `Scorer.feedback`: it knows already."""
+
+    def values(self, buckets: Sequence[str]) -> Sequence[float]:
+        """See `Scorer.values`: all its links are scored one by one."""
+        return [0.0] * len(buckets)
+
+    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
+        """See `Scorer.explain`."""
+        return None
+
+    def close(self) -> None:
+        """See `Scorer.close`."""
+
+    def _score(self, number: int) -> float:
+        if number < 0:
+            return 0.0
+        gain = self._gain[number] + 0.5 * self._near[number]
+        return (self._wanted[number] + gain / (1.0 + gain)) / 2.0
+
+    def _find(self, number: int) -> set[int]:
+        """Note that a page is known of; return the pages that thereby show one wanted page less."""
+        if self._found[number] or not self._wanted[number]:
+            return set()
+        self._found[number] = 1
+        for source in self._sources[number]:
+            self._gain[source] -= 1
+        return set(self._sources[number])
+
+    def _nearness(self) -> list[float]:
+        """Return 1 / (1 + clicks to the nearest wanted page) of every record, 0 if none can be reached."""
+        clicks = {n: 0 for n, good in enumerate(self._wanted) if good}
+        queue = deque(clicks)
+        while queue:
+            n = queue.popleft()
+            for source in self._sources[n]:
+                if source not in clicks:
+                    clicks[source] = clicks[n] + 1
+                    queue.append(source)
+        return [1.0 / (1.0 + clicks[n]) if n in clicks else 0.0 for n in range(len(self._wanted))]
+
+
+def _sources(site: StoredSite) -> list[array[int]]:
+    sources = [array("L") for _ in site.records]
+    for source, targets in enumerate(site.links):
+        for target in targets:
+            sources[target].append(source)
+    return sources
+
+
+def _answer(
+    keys: Sequence[str], scores: Sequence[float], names: Sequence[str], buckets: Sequence[int]
+) -> Answer:
+    return Answer(keys, scores, names, buckets, (b"",), [0] * len(keys))

@@ -1,0 +1,65 @@
+"""Work on all cores: results in input order, a bounded number of items under way."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from typing import Any, TypeVar
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+_PER_WORKER = 3
+_LOOK_S = 0.2
+_work: Callable[[Any], Any] = id
+
+
+def cores() -> int:
+    """Return how many processes may work at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spread(
+    work: Callable[[_In], _Out],
+    items: Iterable[_In],
+    workers: int,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Iterator[_Out]:
+    """Yield ``work(item)`` for each item in order, computed by `workers` forked processes; 1 forks none.
+
+    `work` and what it holds is there in the workers without being sent; items and results are sent.
+    `meanwhile` is called five times a second while a result is waited for.
+    """
+    global _work
+    if workers <= 1:
+        yield from map(work, items)
+        return
+    _work = work
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
+        pending: deque[Future[_Out]] = deque()
+        try:
+            for item in items:
+                pending.append(pool.submit(_call, item))
+                if len(pending) >= _PER_WORKER * workers:
+                    yield _result(pending.popleft(), meanwhile)
+            while pending:
+                yield _result(pending.popleft(), meanwhile)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _call(item: Any) -> Any:
+    return _work(item)
+
+
+def _result(future: Future[_Out], meanwhile: Callable[[], None]) -> _Out:
+    while True:
+        try:
+            return future.result(_LOOK_S)
+        except NotYet:
+            if future.done():
+                raise
+            meanwhile()

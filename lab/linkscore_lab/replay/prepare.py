@@ -1,0 +1,151 @@
+"""From archives to a `StoredSite`: read once, parse on all cores."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from linkscore_lab.archives import Archive, Record, open_archive
+from linkscore_lab.labels import read_labels
+from linkscore_lab.page_facts import PageFacts, read_page
+from linkscore_lab.replay.blobs import Blobs, packed
+from linkscore_lab.replay.parallel import cores, spread
+from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
+from linkscore_lab.site import identity, identity_or_none
+from linkscore_scoring.engine.events import PageFetched, encode
+from linkscore_scoring.errors import InvalidInput, LinkscoreError
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.features.html import extract
+
+_CHUNK = 32
+_DIGEST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """What a worker sends back of a record: everything but where its bytes lie."""
+
+    record: StoredRecord
+    event: bytes = b""
+    body: bytes = b""
+    links: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a site comes from: archives read as one, labels of its pages, and for folders the URLs."""
+
+    archives: Sequence[Path]
+    labels: Path | None = None
+    url_list: Path | None = None
+
+
+def prepare_site(
+    sources: Sequence[Source], *, workers: int = 0, seen_page: Callable[[int], None] = lambda n: None
+) -> StoredSite:
+    """Read sources as one crawl with an entry each; `seen_page` is called with the records read so far.
+
+    Raises
+    ------
+    InvalidInput
+        If an archive or the labels cannot be read, or no page is there.
+    """
+    blobs = Blobs()
+    records: list[StoredRecord] = []
+    hashes: list[array[int]] = []
+    archives = [open_archive(source.archives, url_list=source.url_list) for source in sources]
+    for archive in archives:
+        for chunk in spread(_parse_all, _chunks(archive), workers or cores()):
+            records += [_kept(parsed, blobs) for parsed in chunk]
+            hashes += [array("Q", parsed.links) for parsed in chunk]
+            seen_page(len(records))
+    if not any(record.is_page for record in records):
+        name = archives[0].name
+        raise InvalidInput(f"{name}: needs at least one page, got {len(records)} records", field="warc")
+    site = StoredSite(
+        name="+".join(archive.name for archive in archives),
+        entries=[identity(archive.entry) for archive in archives],
+        records=records,
+        links=[],
+        types=_types(sources),
+        digest=digest_of(path for source in sources for path in source.archives),
+        damaged=sum(len(archive.damage) for archive in archives),
+        blobs=blobs,
+    )
+    site.links = _linked(site, hashes)
+    return site
+
+
+def _types(sources: Iterable[Source]) -> dict[str, str]:
+    return {
+        key: kind for source in sources if source.labels for key, kind in read_labels(source.labels).items()
+    }
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Return the sha256 of some files one after the other, in hex; the files of a folder in name order."""
+    digest = hashlib.sha256()
+    for path in files:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                with file.open("rb") as stream:
+                    while block := stream.read(_DIGEST_BYTES):
+                        digest.update(block)
+    return digest.hexdigest()
+
+
+def _chunks(archive: Archive) -> Iterator[list[Record]]:
+    records = iter(archive.records())
+    while chunk := list(islice(records, _CHUNK)):
+        yield chunk
+
+
+def _parse_all(records: Sequence[Record]) -> list[_Parsed]:
+    return [parsed for record in records if (parsed := _parse(record)) is not None]
+
+
+def _parse(record: Record) -> _Parsed | None:
+    """Read one record; None if its URL cannot be parsed."""
+    key = identity_or_none(record.url)
+    if key is None:
+        return None
+    headers = {name.lower(): value for name, value in record.headers.items()}
+    content_type, location = headers.get("content-type", ""), headers.get("location", "")
+    stored = StoredRecord(record.url, key, record.status, content_type)
+    if 300 <= record.status < 400 and location:
+        return _Parsed(replace(stored, location=location_key(record.url, location)))
+    if record.status >= 400:
+        return _Parsed(stored)
+    return _parse_page(record, stored)
+
+
+def _parse_page(record: Record, stored: StoredRecord) -> _Parsed:
+    try:
+        features = extract(record.body, url=record.url, content_type=stored.content_type)
+    except LinkscoreError:
+        return _Parsed(replace(stored, status=599))
+    facts = PageFacts((), (), f"url {stored.key}")
+    if "not_html" not in features.notes:
+        facts = read_page(record.url, record.body, links=False)
+    event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
+    keys = dict.fromkeys(key for key in features.links.keys if key)
+    links = array("Q", map(hash64, keys)).tobytes()
+    return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links)
+
+
+def _kept(parsed: _Parsed, blobs: Blobs) -> StoredRecord:
+    if not parsed.event:
+        return parsed.record
+    return replace(parsed.record, event=blobs.add(parsed.event), body=blobs.add(parsed.body))
+
+
+def _linked(site: StoredSite, hashes: Sequence[array[int]]) -> list[array[int]]:
+    """Return the links of each record as numbers of the records they end at."""
+    finals = {hash64(key): site.finals[n] for key, n in site.numbers.items()}
+    return [
+        array("L", dict.fromkeys(final for h in keys if (final := finals.get(h, -1)) >= 0)) for keys in hashes
+    ]

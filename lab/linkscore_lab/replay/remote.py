@@ -1,0 +1,157 @@
+"""A running server as scorer: the same crawl over the wire, one page a call."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import grpc
+
+from linkscore.v1 import (
+    common_pb2,
+    crawl_service_pb2,
+    crawl_service_pb2_grpc,
+    link_scoring_service_pb2,
+    link_scoring_service_pb2_grpc,
+    site_model_service_pb2,
+    site_model_service_pb2_grpc,
+)
+from linkscore_lab.replay.in_process import crawl_config
+from linkscore_lab.replay.results import Explanation
+from linkscore_lab.replay.scorer import Answer, CrawlSetup, Visit
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.site import identity_or_none
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_server.convert.policies import spec_of
+
+_MESSAGE_BYTES = 64 << 20
+_LOOK_S = 0.01
+
+
+def at(target: str) -> Callable[[CrawlSetup], RemoteScorer]:
+    """Return what makes scorers at a server, ``host:port``."""
+    return lambda setup: RemoteScorer(setup, target)
+
+
+class RemoteScorer:
+    """Scores with a server; creates a crawl of its own there and deletes it when closed.
+
+    A real crawl goes on while a site is learned beside it. A replay waits for the model instead, so that its
+    order does not depend on how fast the machine is, and equals that of the library in process.
+
+    Parameters
+    ----------
+    setup
+        The crawl.
+    target
+        ``host:port``, plain text.
+
+    Raises
+    ------
+    InvalidInput
+        If the server cannot be reached or refuses the crawl; the message says why.
+    """
+
+    def __init__(self, setup: CrawlSetup, target: str) -> None:
+        self.per_url = policy_class(setup.policy).per_url
+        options = [
+            ("grpc.max_receive_message_length", _MESSAGE_BYTES),
+            ("grpc.max_send_message_length", _MESSAGE_BYTES),
+        ]
+        self._channel = grpc.insecure_channel(target, options)
+        self._links = link_scoring_service_pb2_grpc.LinkScoringServiceStub(self._channel)
+        self._sites = site_model_service_pb2_grpc.SiteModelServiceStub(self._channel)
+        self._crawls = crawl_service_pb2_grpc.CrawlServiceStub(self._channel)
+        self._name = f"crawls/replay-{uuid.uuid4().hex[:20]}"
+        _asked(target, lambda: self._crawls.CreateCrawl(_create_request(setup, self._name)))
+
+    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+        """See `Scorer.visit`."""
+        record = site.records[visit.number]
+        page = common_pb2.Page(
+            url=visit.key, final_url=record.url, status_code=record.status, ticket=visit.ticket
+        )
+        if record.event.length:
+            page.content_type, page.body = record.content_type, site.body(visit.number)
+        request = link_scoring_service_pb2.IngestPagesRequest(crawl=self._name, pages=[page])
+        (result,) = self._links.IngestPages(request).results
+        if result.status.code == common_pb2.ITEM_CODE_INVALID:
+            why = "; ".join(f"{p.field}: {p.description}" for p in result.status.problems)
+            raise InvalidInput(f"{record.url}: refused by the server: {why}", field="target")
+        if result.learning:
+            self._wait_for_model(result.site)
+        return _answer(result)
+
+    def feedback(self, key: str, url: str, reward: float) -> None:
+        """See `Scorer.feedback`."""
+        item = link_scoring_service_pb2.Feedback(url=url, reward=reward)
+        self._links.ReportFeedback(
+            link_scoring_service_pb2.ReportFeedbackRequest(crawl=self._name, feedback=[item])
+        )
+
+    def values(self, buckets: Sequence[str]) -> Sequence[float]:
+        """See `Scorer.values`."""
+        answer = self._links.RankBuckets(
+            link_scoring_service_pb2.RankBucketsRequest(crawl=self._name, buckets=buckets)
+        )
+        values = [0.0] * len(buckets)
+        for row, value in zip(answer.order, answer.values, strict=True):
+            values[row] = value
+        return values
+
+    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
+        """See `Scorer.explain`."""
+        link = link_scoring_service_pb2.CandidateLink(url=url, ticket=ticket)
+        request = link_scoring_service_pb2.ExplainLinksRequest(crawl=self._name, links=[link])
+        for why in self._links.ExplainLinks(request).explanations:
+            return Explanation(url, why.score, why.bucket, why.summary)
+        return None
+
+    def close(self) -> None:
+        """See `Scorer.close`."""
+        self._crawls.DeleteCrawl(crawl_service_pb2.DeleteCrawlRequest(name=self._name))
+        self._channel.close()
+
+    def _wait_for_model(self, site: str) -> None:
+        request = site_model_service_pb2.GetSiteRequest(name=site)
+        while self._sites.GetSite(request).site.learning:
+            time.sleep(_LOOK_S)
+
+
+def _create_request(setup: CrawlSetup, name: str) -> crawl_service_pb2.CreateCrawlRequest:
+    config = crawl_config(setup)
+    config.check()
+    learning = crawl_service_pb2.LearningConfig(
+        clusterer=f"CLUSTERER_{config.learning.clusterer.upper()}",
+        paper=setup.paper,
+    )
+    crawl = crawl_service_pb2.Crawl(
+        name=name, policy=spec_of(config.policy), learning=learning, seed=setup.seed
+    )
+    return crawl_service_pb2.CreateCrawlRequest(crawl=crawl)
+
+
+def _asked(target: str, call: Callable[[], Any]) -> None:
+    try:
+        call()
+    except grpc.RpcError as exc:
+        raise InvalidInput(f"{target}: {exc.code().name}: {exc.details()}", field="target") from exc
+
+
+def _answer(result: link_scoring_service_pb2.PageResult) -> Answer:
+    links, more = result.links, result.rescored
+    return Answer(
+        [identity_or_none(url) or "" if url else "" for url in links.urls],
+        links.scores,
+        links.bucket_names,
+        links.buckets,
+        links.ticket_values,
+        links.tickets,
+        [verdict == common_pb2.VERDICT_SKIP for verdict in links.verdicts],
+        [identity_or_none(url) or "" for url in more.urls],
+        more.scores,
+        result.learning or result.stage == common_pb2.SITE_STAGE_READY,
+    )

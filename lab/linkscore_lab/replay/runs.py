@@ -1,0 +1,199 @@
+"""Runs of a replay: which crawls a comparison consists of, and each one carried out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+from linkscore_lab.metrics import composition, harvest_curve, run_metrics
+from linkscore_lab.page_facts import PageFacts
+from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Trace, crawl
+from linkscore_lab.replay.in_process import InProcessScorer
+from linkscore_lab.replay.oracles import GREEDY, LABEL, ORACLES, GreedyOracle, LabelOracle
+from linkscore_lab.replay.policies import PolicyText
+from linkscore_lab.replay.results import RunResult, order_digest
+from linkscore_lab.replay.scorer import CrawlSetup, Scorer
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.task import Task, draw_examples
+from linkscore_scoring.policies.registry import policy_class
+
+NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")
+
+MakeScorer = Callable[[CrawlSetup], Scorer]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How crawls are carried out and charged.
+
+    Attributes
+    ----------
+    budget
+        Of the user-content task: ``"25%"`` of the reachable pages or a number.
+    n_examples
+        Example pages per type in mode ``examples``.
+    delay, share
+        Of feedback: fetches late, and share of the pages reported.
+    every
+        Fetches between two questions for the order of the buckets.
+    clusterer, paper
+        How sites are learned; empty means the library's default.
+    free_sampling
+        Charge nothing until the site is learned, for policies that need that (the protocol of Xu 2018).
+    """
+
+    budget: str = "25%"
+    n_examples: int = 3
+    delay: int = 0
+    share: float = 1.0
+    every: int = 1
+    clusterer: str = ""
+    paper: bool = False
+    free_sampling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One crawl of a comparison."""
+
+    task: Task
+    mode: str
+    policy: PolicyText
+    seed: int
+    start: str = ""
+
+
+@dataclass(slots=True)
+class Bench:
+    """A site with everything its runs share.
+
+    Attributes
+    ----------
+    site
+        The stored site.
+    kinds
+        Kind (ENTRY, INDEX, THREAD, OTHER) of each page type, where known.
+    protocol
+        How crawls are carried out.
+    make_scorer
+        What orders them: the library here, or a server.
+    """
+
+    site: StoredSite
+    protocol: Protocol = field(default_factory=Protocol)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    make_scorer: MakeScorer = InProcessScorer
+    pages: list[int] = field(default_factory=list)
+    facts: dict[str, PageFacts] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pages = self.site.reachable()
+        self.facts = {self.site.records[n].key: self.site.records[n].facts for n in self.pages}
+
+    def applies(self, case: Case) -> bool:
+        """Say whether a crawl makes sense: a policy that wants an example needs a mode or a task with one."""
+        needs = _takes_example(case.policy) and not _example_given(case.policy)
+        return not needs or case.task.is_target or case.mode == EXAMPLES
+
+    def budget(self, case: Case) -> int:
+        """Return the fetches a crawl may make."""
+        return case.task.budget(self.protocol.budget, len(self.pages))
+
+    def run(self, case: Case, fetched: Callable[[int], None] = lambda n: None) -> RunResult:
+        """Carry out one crawl; `fetched` is called with its fetches so far."""
+        started, cpu = time.perf_counter(), time.process_time()
+        examples = self._examples(case)
+        free = {self.site.records[n].key for n in examples}
+        wanted = {key: kind for key, kind in case.task.wanted.items() if key not in free}
+        budget = self.budget(case)
+        scorer = self._scorer(case, examples, wanted)
+        try:
+            trace = crawl(self.site, self._plan(case, budget, free), scorer, fetched=fetched)
+        finally:
+            scorer.close()
+        spent = (time.perf_counter() - started, time.process_time() - cpu)
+        return self._result(case, budget, wanted, trace, spent)
+
+    def _examples(self, case: Case) -> list[int]:
+        if case.mode == EXAMPLES:
+            return draw_examples(self.site, case.task, self.protocol.n_examples, case.seed, self.pages)
+        if case.task.is_target and _takes_example(case.policy) and not _example_given(case.policy):
+            return draw_examples(self.site, case.task, 1, case.seed, self.pages)
+        return []
+
+    def _scorer(self, case: Case, examples: Sequence[int], wanted: Mapping[str, str]) -> Scorer:
+        if case.policy.name == LABEL:
+            return LabelOracle(wanted)
+        if case.policy.name == GREEDY:
+            return GreedyOracle(self.site, wanted)
+        params = dict(case.policy.params)
+        if examples and _takes_example(case.policy) and not _example_given(case.policy):
+            params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
+        p = self.protocol
+        return self.make_scorer(CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper))
+
+    def _plan(self, case: Case, budget: int, free: set[str]) -> CrawlPlan:
+        p = self.protocol
+        feedback = None
+        if case.mode == FEEDBACK:
+            feedback = FeedbackPlan(case.task.rewards.get, p.delay, p.share, case.seed)
+        starts = [case.start] if case.start else self.site.entries
+        free_sampling = p.free_sampling and _needs_learning(case.policy)
+        return CrawlPlan(starts, budget, frozenset(free), feedback, p.every, free_sampling)
+
+    def _result(
+        self, case: Case, budget: int, wanted: Mapping[str, str], trace: Trace, spent: tuple[float, float]
+    ) -> RunResult:
+        order, types = trace.order, self.site.types
+        return RunResult(
+            site=self.site.name,
+            task=case.task.name,
+            mode=case.mode,
+            policy=case.policy.text,
+            seed=case.seed,
+            start=case.start or self.site.entries[0],
+            budget=budget,
+            fetched=len(order),
+            seconds=spent[0],
+            cpu_seconds=spent[1],
+            metrics=run_metrics(order, self.facts, wanted.keys(), types, self.kinds),
+            curve=harvest_curve(order, wanted),
+            n_reachable=len(self.pages),
+            n_wanted=len(wanted),
+            links_out_of_archive=trace.outside,
+            composition=composition(order, types),
+            wanted_types=sorted(filter(None, set(wanted.values()))),
+            explanations=trace.reasons,
+            order_digest=order_digest(order),
+        )
+
+
+def cases(
+    tasks: Sequence[Task],
+    modes: Sequence[str],
+    policies: Sequence[PolicyText],
+    seeds: Sequence[int],
+    starts: Sequence[str] = ("",),
+) -> Iterator[Case]:
+    """Yield every crawl of a comparison, by task, policy, mode, start and seed."""
+    for task in tasks:
+        for policy in policies:
+            for mode in modes:
+                for start in starts:
+                    for seed in seeds:
+                        yield Case(task, mode, policy, seed, start)
+
+
+def _needs_learning(policy: PolicyText) -> bool:
+    return policy.name not in ORACLES and policy_class(policy.name).needs_learning
+
+
+def _takes_example(policy: PolicyText) -> bool:
+    if policy.name in ORACLES:
+        return False
+    return any(f.name == "example_html" for f in fields(policy_class(policy.name).Params))
+
+
+def _example_given(policy: PolicyText) -> bool:
+    return any(name in policy.params for name in ("example_html", "example_url"))

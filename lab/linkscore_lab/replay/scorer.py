@@ -1,0 +1,119 @@
+"""What orders a replay: something that takes fetched pages and feedback and answers with scored links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from linkscore_lab.replay.results import Explanation
+from linkscore_lab.replay.stored import StoredSite
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One fetch of a replay.
+
+    Attributes
+    ----------
+    index
+        Fetches before it.
+    key
+        Identity that was asked for.
+    number
+        Record it ended at.
+    ticket
+        Ticket of the link that led there, empty for a start page.
+    """
+
+    index: int
+    key: str
+    number: int
+    ticket: bytes
+
+
+@dataclass(slots=True)
+class Answer:
+    """Scored links of a page as columns.
+
+    Attributes
+    ----------
+    keys
+        Identity of each link's target; empty for a link that names nothing to crawl.
+    scores
+        (n_links,) in [0, 1].
+    bucket_names, buckets
+        Distinct buckets, and the index of each link's.
+    ticket_values, tickets
+        Distinct tickets, and the index of each link's.
+    skip
+        Whether the policy says not to follow a link; empty if it never does.
+    rescored_keys, rescored_scores
+        Other links whose score changed (policies that are `per_url`).
+    learned
+        The page's site is learned.
+    """
+
+    keys: Sequence[str]
+    scores: Sequence[float]
+    bucket_names: Sequence[str]
+    buckets: Sequence[int]
+    ticket_values: Sequence[bytes]
+    tickets: Sequence[int]
+    skip: Sequence[bool] = ()
+    rescored_keys: Sequence[str] = ()
+    rescored_scores: Sequence[float] = ()
+    learned: bool = False
+
+
+class Scorer(Protocol):
+    """The side of a replay that decides; one object serves one crawl.
+
+    Attributes
+    ----------
+    per_url
+        Scores move URL by URL: keep a queue ordered by score, not one a bucket.
+    """
+
+    per_url: bool
+
+    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+        """Take in a fetched page, or a failed fetch, and score its links."""
+        ...
+
+    def feedback(self, key: str, url: str, reward: float) -> None:
+        """Take in what extraction found on a page."""
+        ...
+
+    def values(self, buckets: Sequence[str]) -> Sequence[float]:
+        """Return the value of each bucket."""
+        ...
+
+    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
+        """Say why a link has its score."""
+        ...
+
+    def close(self) -> None:
+        """Forget the crawl."""
+        ...
+
+
+@dataclass(slots=True)
+class CrawlSetup:
+    """How a crawl is set up, whichever side runs it.
+
+    Attributes
+    ----------
+    policy, params
+        The policy, and the parameters that differ from their defaults.
+    seed
+        Of its random draws.
+    clusterer, paper
+        How sites are learned; see `LearningConfig`.
+    """
+
+    policy: str
+    params: dict[str, object] = field(default_factory=dict)
+    seed: int = 0
+    clusterer: str = ""
+    paper: bool = False

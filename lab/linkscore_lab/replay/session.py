@@ -1,0 +1,161 @@
+"""A suite carried out: sites prepared one after the other, their crawls spread over all cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol as Interface
+
+from linkscore_lab.replay.in_process import InProcessScorer
+from linkscore_lab.replay.oracles import ORACLES
+from linkscore_lab.replay.parallel import cores, spread
+from linkscore_lab.replay.prepare import prepare_site
+from linkscore_lab.replay.results import Input, RunResult
+from linkscore_lab.replay.runs import Bench, Case, MakeScorer, cases
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.suite import Suite, SuiteSite
+from linkscore_lab.replay.task import USER_CONTENT, Task, draw_starts, target_name
+from linkscore_lab.replay.wanted import page_rewards, type_rewards, wanted_pages
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.policies.base import make_params
+from linkscore_scoring.policies.registry import policy_class
+
+
+class Audience(Interface):
+    """Who watches a session."""
+
+    def reading(self, name: str, records: int) -> None:
+        """So many records of a site were read."""
+        ...
+
+    def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None:
+        """A site is ready."""
+        ...
+
+    def left_out(self, site: StoredSite, why: str) -> None:
+        """Something of a site cannot be run."""
+        ...
+
+    def begins(self, name: str, fetches: int) -> None:
+        """The crawls of a site begin; they will take so many fetches."""
+        ...
+
+    def at(self, fetches: int) -> None:
+        """So many fetches of the crawls of this site were made."""
+        ...
+
+
+@dataclass(slots=True)
+class Session:
+    """One comparison.
+
+    Attributes
+    ----------
+    suite
+        What is compared.
+    audience
+        Who watches.
+    make_scorer
+        The library in process, or a server.
+    workers
+        Processes; 0 means one a core.
+    inputs
+        What was read of each site, filled while it runs.
+    """
+
+    suite: Suite
+    audience: Audience
+    make_scorer: MakeScorer = InProcessScorer
+    workers: int = 0
+    inputs: dict[str, Input] = field(default_factory=dict)
+
+    def run(self) -> Iterator[RunResult]:
+        """Yield the result of each crawl.
+
+        Raises
+        ------
+        InvalidInput
+            If an input cannot be read, or a policy's parameters are out of range; before the first crawl.
+        """
+        self._check_policies()
+        sites = self.suite.sites
+        for group in [sites] if self.suite.mixed else [(site,) for site in sites]:
+            yield from self._run_site(group)
+
+    def _check_policies(self) -> None:
+        for policy in self.suite.policies:
+            if policy.name in ORACLES:
+                if policy.params:
+                    raise InvalidInput(f"{policy.name} has no parameters", field="policy")
+                continue
+            kind = policy_class(policy.name)
+            example = {"example_html": "<p>"} if "example_html" in kind.Params.__slots__ else {}
+            given = dict(policy.params) if "example_url" in policy.params else {**example, **policy.params}
+            make_params(kind, given)
+
+    def _run_site(self, group: Sequence[SuiteSite]) -> Iterator[RunResult]:
+        name = group[0].source.archives[0].name
+        site = prepare_site(
+            [entry.source for entry in group],
+            workers=self.workers,
+            seen_page=lambda n: self.audience.reading(name, n),
+        )
+        self.inputs[site.name] = Input(site.digest, site.damaged)
+        kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
+        bench = Bench(site, self.suite.protocol, kinds, self.make_scorer)
+        tasks = self._tasks(bench, group)
+        self.audience.opened(site, len(bench.pages), tasks)
+        try:
+            yield from self._run_cases(bench, self._cases(bench, group, tasks))
+        finally:
+            site.blobs.close()
+
+    def _tasks(self, bench: Bench, group: Sequence[SuiteSite]) -> list[Task]:
+        site = bench.site
+        tasks = []
+        rewards = [page_rewards(site, entry.relevance) for entry in group if entry.relevance]
+        if rewards:
+            merged = {key: reward for part in rewards for key, reward in part.items() if reward}
+            merged = {key: 0.0 for part in rewards for key in part} | merged
+            tasks.append(Task(USER_CONTENT, wanted_pages(site, bench.facts, merged), merged))
+            if not tasks[0].wanted:
+                raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
+        for target in dict.fromkeys(t for entry in group for t in entry.targets):
+            merged = type_rewards(site, target)
+            task = Task(target_name(target), wanted_pages(site, bench.facts, merged), merged)
+            if task.wanted:
+                tasks.append(task)
+            else:
+                self.audience.left_out(site, f"no page of type {target} can be reached")
+        return tasks
+
+    def _cases(self, bench: Bench, group: Sequence[SuiteSite], tasks: Sequence[Task]) -> list[Case]:
+        starts = draw_starts(bench.site, bench.pages, self.suite.starts) if self.suite.starts > 1 else [""]
+        modes = list(dict.fromkeys(mode for entry in group for mode in entry.modes))
+        seeds = range(1, self.suite.seeds + 1)
+        every = list(cases(tasks, modes, self.suite.policies, seeds, starts))
+        kept = [case for case in every if bench.applies(case)]
+        for policy, task, mode in dict.fromkeys(
+            (c.policy.text, c.task.name, c.mode) for c in every if not bench.applies(c)
+        ):
+            self.audience.left_out(bench.site, f"{policy}, {task}, {mode}: needs an example page")
+        return kept
+
+    def _run_cases(self, bench: Bench, todo: Sequence[Case]) -> Iterator[RunResult]:
+        fetches = multiprocessing.get_context("fork").Value("L", 0)
+
+        def fetched(n: int) -> None:
+            with fetches.get_lock():
+                fetches.value += 1
+
+        def run(i: int) -> RunResult:
+            return bench.run(todo[i], fetched)
+
+        total = sum(bench.budget(case) for case in todo)
+        self.audience.begins(bench.site.name, total)
+        workers = min(len(todo), self.workers or cores())
+        for result in spread(run, range(len(todo)), workers, lambda: self.audience.at(fetches.value)):
+            self.audience.at(fetches.value)
+            yield result
+        self.audience.at(total)

@@ -1,0 +1,130 @@
+"""A stored site made ready to be crawled again: every record parsed once, links as numbers."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from linkscore_lab.page_facts import PageFacts
+from linkscore_lab.replay.blobs import NOTHING, Blob, Blobs
+from linkscore_lab.site import identity_or_none, resolve
+from linkscore_scoring.engine.events import PageFetched, decode
+
+MAX_REDIRECTS = 10
+NO_LINKS = array("L")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """One response of the archive.
+
+    Attributes
+    ----------
+    url, key
+        Its URL as stored, and the identity of that.
+    status, content_type
+        Of the response.
+    location
+        Identity it redirects to, empty if it does not.
+    event, body
+        Where its features and its body lie; nothing without a usable page.
+    facts
+        What the metrics need of it, without links.
+    """
+
+    url: str
+    key: str
+    status: int
+    content_type: str
+    location: str = ""
+    event: Blob = NOTHING
+    body: Blob = NOTHING
+    facts: PageFacts = field(default_factory=lambda: PageFacts((), (), ""))
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is a page: no redirect, no error."""
+        return not self.location and self.status < 400
+
+
+@dataclass(slots=True)
+class StoredSite:
+    """The records of one or several archives by number; the first of several with one identity counts.
+
+    Attributes
+    ----------
+    name
+        File name without ``.warc.gz``; several joined by ``+``.
+    entries
+        Identity of the entry page of each archive.
+    records
+        All responses.
+    links
+        For each record the records its distinct links lead to, redirects followed, document order.
+    types
+        Page type by identity, as the labels say.
+    digest
+        sha256 of the archives.
+    damaged
+        Records that could not be read.
+    """
+
+    name: str
+    entries: list[str]
+    records: list[StoredRecord]
+    links: list[array[int]]
+    types: Mapping[str, str]
+    digest: str
+    damaged: int
+    blobs: Blobs
+    numbers: dict[str, int] = field(default_factory=dict)
+    finals: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.numbers = {record.key: n for n, record in reversed(list(enumerate(self.records)))}
+        self.finals = [self._final(n) for n in range(len(self.records))]
+
+    def number(self, key: str) -> int:
+        """Return the number of the record a request for `key` ends at, -1 if it leads out of the archive."""
+        first = self.numbers.get(key, -1)
+        return self.finals[first] if first >= 0 else -1
+
+    def event(self, number: int) -> PageFetched | None:
+        """Return a page as the event of its fetch, None for an error; costs a decoding."""
+        blob = self.records[number].event
+        event = decode(self.blobs.read(blob)) if blob.length else None
+        return event if isinstance(event, PageFetched) else None
+
+    def body(self, number: int) -> bytes:
+        """Return the bytes of a page."""
+        return self.blobs.read(self.records[number].body)
+
+    def reachable(self, starts: Iterable[str] | None = None) -> list[int]:
+        """Return the pages that can be reached from the entries, or from `starts`, in breadth-first order."""
+        first = [self.number(key) for key in (self.entries if starts is None else starts)]
+        seen = dict.fromkeys(n for n in first if n >= 0)
+        frontier = deque(seen)
+        while frontier:
+            for target in self.links[frontier.popleft()]:
+                if target not in seen:
+                    seen[target] = None
+                    frontier.append(target)
+        return [n for n in seen if self.records[n].is_page]
+
+    def _final(self, number: int) -> int:
+        for _ in range(MAX_REDIRECTS):
+            location = self.records[number].location
+            if not location:
+                return number
+            number = self.numbers.get(location, -1)
+            if number < 0:
+                return -1
+        return -1
+
+
+def location_key(base: str, location: str) -> str:
+    """Return the identity a ``Location`` header leads to; one that names nothing to crawl leads nowhere."""
+    target = resolve(base, location)
+    return (identity_or_none(target) if target else None) or f"nowhere {location}"

@@ -1,0 +1,191 @@
+"""Which sites, tasks, modes and policies a replay compares, read from TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from linkscore_lab.relevance import ByType, Relevance, choose_relevance
+from linkscore_lab.replay.policies import PolicyText, read_policy
+from linkscore_lab.replay.prepare import Source
+from linkscore_lab.replay.runs import MODES, NONE, Protocol
+from linkscore_lab.replay.task import USER_CONTENT
+from linkscore_scoring.errors import FieldProblem, InvalidInput
+
+TARGET = "target"
+TASKS = (USER_CONTENT, TARGET)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteSite:
+    """One site of a suite.
+
+    Attributes
+    ----------
+    source
+        Archives and labels.
+    relevance
+        What is relevant in task ``user_content``; None leaves that task out.
+    targets
+        Page types that are a task of their own.
+    kinds
+        ENTRY, INDEX, THREAD or OTHER by page type.
+    modes
+        What crawls are told.
+    """
+
+    source: Source
+    relevance: Relevance | None = None
+    targets: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    modes: tuple[str, ...] = (NONE,)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A comparison.
+
+    Attributes
+    ----------
+    sites
+        The sites.
+    policies
+        What orders the crawls.
+    protocol
+        How crawls are carried out and charged.
+    seeds, starts
+        Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random.
+    mixed
+        One crawl of all sites together.
+    """
+
+    sites: tuple[SuiteSite, ...]
+    policies: tuple[PolicyText, ...]
+    protocol: Protocol = field(default_factory=Protocol)
+    seeds: int = 5
+    starts: int = 1
+    mixed: bool = False
+
+
+_SITE_KEYS = {
+    "warc", "labels", "url_list", "relevant", "relevant_url", "structured_data", "feedback_file", "targets",
+    "kinds", "tasks", "modes",
+}  # fmt: skip
+_SUITE_KEYS = {"site", "policies", "seeds", "starts", "mixed", "tasks", "modes"}
+_PROTOCOL_KEYS = {f.name for f in fields(Protocol)}
+
+
+def read_suite(path: Path) -> Suite:
+    """Return the suite of a TOML file; relative paths are relative to it.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every unknown key and every bad value.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        raise InvalidInput(f"{path}: must be a readable TOML file, got {exc}", field="suite") from exc
+    problems = [
+        FieldProblem(name, "is no key of a suite") for name in table.keys() - _SUITE_KEYS - _PROTOCOL_KEYS
+    ]
+    sites = table.get("site") or []
+    if not isinstance(sites, list) or not sites:
+        problems.append(FieldProblem("site", "at least one [[site]] is needed"))
+        sites = []
+    for i, site in enumerate(sites):
+        problems += [FieldProblem(f"site[{i}].{k}", "is no key of a site") for k in site.keys() - _SITE_KEYS]
+        if not site.get("warc"):
+            problems.append(FieldProblem(f"site[{i}].warc", "is needed: one archive or a list of them"))
+    if problems:
+        raise InvalidInput(problems).under(str(path))
+    return _suite(table, [_site(site, table, path.parent) for site in sites])
+
+
+def _suite(table: Mapping[str, Any], sites: Sequence[SuiteSite]) -> Suite:
+    protocol = Protocol(**{name: table[name] for name in _PROTOCOL_KEYS & table.keys()})
+    suite = Suite(
+        sites=tuple(sites),
+        policies=tuple(
+            read_policy(text) for text in _names(table.get("policies", ["breadth_first", "harvest"]))
+        ),
+        protocol=replace(protocol, budget=str(protocol.budget)),
+        seeds=int(table.get("seeds", 5)),
+        starts=int(table.get("starts", 1)),
+        mixed=bool(table.get("mixed", False)),
+    )
+    check_suite(suite)
+    return suite
+
+
+def check_suite(suite: Suite) -> None:
+    """Refuse a suite that cannot be run.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every bad value.
+    """
+    problems = [
+        FieldProblem(name, f"must be at least 1, got {value}")
+        for name, value in (("seeds", suite.seeds), ("starts", suite.starts), ("every", suite.protocol.every))
+        if value < 1
+    ]
+    if not 0.0 < suite.protocol.share <= 1.0:
+        problems.append(FieldProblem("share", f"must be in (0, 1], got {suite.protocol.share:g}"))
+    if suite.protocol.delay < 0:
+        problems.append(FieldProblem("delay", f"must be >= 0, got {suite.protocol.delay}"))
+    if suite.mixed and suite.starts > 1:
+        problems.append(FieldProblem("starts", "must be 1 in a mixed crawl: it begins at every entry"))
+    for i, site in enumerate(suite.sites):
+        problems += [FieldProblem(f"site[{i}].{p.field}", p.rule) for p in _site_problems(site)]
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _site_problems(site: SuiteSite) -> list[FieldProblem]:
+    problems = _unknown("modes", site.modes, MODES)
+    if site.relevance is None and not site.targets:
+        problems.append(FieldProblem("relevant", "what is relevant must be said, or a target type"))
+    if (isinstance(site.relevance, ByType) or site.targets) and site.source.labels is None:
+        problems.append(FieldProblem("labels", "is needed where pages are wanted by type"))
+    return problems
+
+
+def _site(site: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) -> SuiteSite:
+    def path(name: str) -> Path | None:
+        return folder / site[name] if site.get(name) else None
+
+    tasks, modes = (
+        _names(site.get(k, defaults.get(k, v))) for k, v in (("tasks", USER_CONTENT), ("modes", NONE))
+    )
+    if problems := _unknown("tasks", tasks, TASKS):
+        raise InvalidInput(problems)
+    relevance = None
+    if USER_CONTENT in tasks:
+        relevance = choose_relevance(
+            types=_names(site.get("relevant", [])),
+            url=site.get("relevant_url", ""),
+            structured_data=_names(site.get("structured_data", [])),
+            feedback=path("feedback_file"),
+        )
+    return SuiteSite(
+        Source([folder / name for name in _names(site["warc"])], path("labels"), path("url_list")),
+        relevance,
+        tuple(_names(site.get("targets", []))) if TARGET in tasks else (),
+        site.get("kinds", {}),
+        tuple(modes),
+    )
+
+
+def _unknown(name: str, values: Sequence[str], known: Sequence[str]) -> list[FieldProblem]:
+    bad = [value for value in values if value not in known]
+    return [FieldProblem(name, f"must be among {', '.join(known)}, got {', '.join(bad)}")] if bad else []
+
+
+def _names(value: str | Sequence[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)

@@ -1,0 +1,160 @@
+"""Runs of the same question put together: means, intervals and bands of curves.
+
+A group holds the runs of one (site, task, mode, policy) over seeds and starts. Runs of one start that fetched
+the same pages in the same order and were measured the same are one observation: the seeds of a policy without
+randomness say nothing about its spread. The others count as independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from linkscore_lab.metrics import DEFINITIONS, even_points
+from linkscore_lab.replay.estimate import Estimate, estimate, half_width
+from linkscore_lab.replay.results_records import RunResult
+
+MAX_POINTS = 200
+SUMMARY_METRICS = ("valid_ratio", "recall", "area_5pct", "text_share")
+Question = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that differ in seed and start only.
+
+    Attributes
+    ----------
+    site, task, mode, policy
+        What they share.
+    runs
+        All of them.
+    """
+
+    site: str
+    task: str
+    mode: str
+    policy: str
+    runs: tuple[RunResult, ...]
+
+    @property
+    def observations(self) -> tuple[RunResult, ...]:
+        """The runs, each different outcome once."""
+        return tuple({_outcome(run): run for run in self.runs}.values())
+
+    def metric(self, name: str) -> Estimate | None:
+        """Return the mean of a metric over the observations that have it; None if none has."""
+        values = (run.metrics.get(name) for run in self.observations)
+        return estimate([value for value in values if value is not None])
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The mean harvest curve of a group.
+
+    Attributes
+    ----------
+    points
+        Numbers of fetches.
+    mean
+        Wanted pages among that many fetches.
+    low, high
+        95 % interval of the mean, point by point, kept within what is possible; None for one observation.
+    """
+
+    points: list[int]
+    mean: list[float]
+    low: list[float] | None
+    high: list[float] | None
+
+
+def group_runs(runs: Iterable[RunResult]) -> list[Group]:
+    """Return the groups in order of appearance."""
+    groups: dict[tuple[str, str, str, str], list[RunResult]] = {}
+    for run in runs:
+        groups.setdefault((run.site, run.task, run.mode, run.policy), []).append(run)
+    return [Group(*key, tuple(members)) for key, members in groups.items()]
+
+
+def by_question(groups: Iterable[Group]) -> dict[Question, list[Group]]:
+    """Return the groups that answer the same question, i.e. differ in policy only: (site, task, mode)."""
+    questions: dict[Question, list[Group]] = {}
+    for group in groups:
+        questions.setdefault((group.site, group.task, group.mode), []).append(group)
+    return questions
+
+
+def curve_band(group: Group, most: int = MAX_POINTS) -> Band:
+    """Return the mean curve at no more than `most` points; a run that ended early keeps its last value."""
+    curves = [run.curve for run in group.observations]
+    points = even_points(max(len(curve) for curve in curves), most)
+    rows = np.array([_at(curve, points) for curve in curves], dtype=np.float64).reshape(len(curves), -1)
+    mean, half = rows.mean(axis=0), half_width(rows)
+    if half is None:
+        return Band(points, mean.tolist(), None, None)
+    possible = np.minimum(points, max(run.n_wanted for run in group.runs))
+    low, high = np.clip(mean - half, 0, None), np.minimum(mean + half, possible)
+    return Band(points, mean.tolist(), low.tolist(), high.tolist())
+
+
+def print_summary(
+    console: Console, runs: Iterable[RunResult], names: Sequence[str] = SUMMARY_METRICS
+) -> None:
+    """Print a table of each site, task and mode: mean and interval of each metric that any policy has."""
+    for (site, task, mode), groups in by_question(group_runs(runs)).items():
+        console.print(summary_table(groups, escape(f"{site}: {task}, {_told(mode)}"), names))
+
+
+def summary_table(groups: Sequence[Group], title: str, names: Sequence[str]) -> Table:
+    """Return the table of one question, best first by the first metric; ± is half the 95 % interval."""
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("policy", overflow="fold", min_width=14)
+    table.add_column("runs", justify="right")
+    shown = [name for name in names if any(group.metric(name) for group in groups)]
+    for name in shown:
+        table.add_column(DEFINITIONS[name].label, justify="right", no_wrap=True)
+    for group in best_first(groups, shown[0] if shown else ""):
+        cells = (show_estimate(group.metric(name), name) for name in shown)
+        table.add_row(Text(group.policy), str(len(group.runs)), *cells)
+    return table
+
+
+def best_first(groups: Iterable[Group], name: str) -> list[Group]:
+    """Return the groups by the mean of a metric, the best first; those without it last."""
+    sign = -1 if name in DEFINITIONS and DEFINITIONS[name].better < 0 else 1
+
+    def key(group: Group) -> tuple[bool, float]:
+        found = group.metric(name)
+        return found is None, -sign * found.mean if found else 0.0
+
+    return sorted(groups, key=key)
+
+
+def show_estimate(found: Estimate | None, name: str) -> str:
+    """Return mean and half interval of a metric, e.g. ``0.913 ±0.012``."""
+    definition = DEFINITIONS[name]
+    if found is None or found.half is None:
+        return definition.show(found.mean if found else None)
+    return f"{definition.show(found.mean)} ±{definition.show(found.half)}"
+
+
+def _told(mode: str) -> str:
+    return {"none": "told nothing", "examples": "with examples", "feedback": "with feedback"}.get(mode, mode)
+
+
+def _at(curve: Sequence[int], points: Sequence[int]) -> npt.NDArray[np.float64]:
+    values = np.asarray(curve or [0], dtype=np.float64)
+    found: npt.NDArray[np.float64] = values[np.minimum(np.asarray(points, dtype=np.intp), len(values)) - 1]
+    return found
+
+
+def _outcome(run: RunResult) -> tuple[object, ...]:
+    return run.start, run.order_digest, tuple(sorted(run.metrics.items()))

@@ -1,0 +1,94 @@
+"""What a stored site is crawled for: the wanted pages, the budget, and the examples given away."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_scoring.errors import InvalidInput
+
+USER_CONTENT = "user_content"
+
+
+def target_name(page_type: str) -> str:
+    """Return the name of the task to find pages of one type."""
+    return f"target:{page_type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task on one site.
+
+    Attributes
+    ----------
+    name
+        ``user_content`` or ``target:TYPE``.
+    wanted
+        Reachable wanted pages by identity, each with its page type (empty if it has none).
+    rewards
+        Reward in [0, 1] of every page something is known of, by identity: what extraction would report.
+    """
+
+    name: str
+    wanted: Mapping[str, str]
+    rewards: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_target(self) -> bool:
+        """Whether one type is looked for, with a budget of as many fetches as it has pages."""
+        return self.name != USER_CONTENT
+
+    def budget(self, text: str, n_reachable: int) -> int:
+        """Return a number of fetches: that of the wanted pages for a target, else a share or a number.
+
+        Parameters
+        ----------
+        text
+            ``"25%"`` of the reachable pages, rounded down, or ``"1000"``.
+
+        Raises
+        ------
+        InvalidInput
+            If it is neither, or no fetch at all.
+        """
+        if self.is_target:
+            return len(self.wanted)
+        number, share = text.removesuffix("%").strip(), text.endswith("%")
+        try:
+            budget = int(n_reachable * float(number) / 100) if share else int(number)
+        except (ValueError, OverflowError):
+            budget = 0
+        if budget < 1:
+            rule = f"must be a share like 25% or a number of pages, at least one, got {text!r}"
+            raise InvalidInput(rule, field="budget")
+        return budget
+
+
+def draw_examples(site: StoredSite, task: Task, k: int, seed: int, pages: Sequence[int]) -> list[int]:
+    """Return `k` example pages of each wanted type, drawn by seed from those that copy no other page.
+
+    Parameters
+    ----------
+    pages
+        Reachable pages by record number, in the order whose first page with a content is no duplicate.
+    """
+    by_type: dict[str, list[int]] = {}
+    seen: set[str] = set()
+    for number in pages:
+        record = site.records[number]
+        first = record.facts.content not in seen
+        seen.add(record.facts.content)
+        if first and record.key in task.wanted:
+            by_type.setdefault(task.wanted[record.key], []).append(number)
+    rng = random.Random(f"{site.name} {task.name} {seed}")
+    return [n for _, numbers in sorted(by_type.items()) for n in rng.sample(numbers, min(k, len(numbers)))]
+
+
+def draw_starts(site: StoredSite, pages: Sequence[int], n: int, seed: int = 0) -> list[str]:
+    """Return the entry and `n` - 1 further start pages drawn at random from the reachable ones."""
+    entry = site.entries[0]
+    others = [site.records[number].key for number in pages if site.records[number].key != entry]
+    rng = random.Random(f"{site.name} starts {seed}")
+    return [entry, *rng.sample(others, min(max(0, n - 1), len(others)))]

@@ -1,0 +1,159 @@
+"""Relevance: by label, URL, structured data or a file of rewards; only structured data looks at the page."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from linkscore_lab.relevance import (
+    ByFeedback,
+    ByStructuredData,
+    ByType,
+    ByUrl,
+    Relevance,
+    choose_relevance,
+)
+from linkscore_lab.schema_types import schema_types
+from linkscore_lab.site import identity
+from linkscore_scoring.errors import InvalidInput
+
+
+def ask(
+    relevance: Relevance, url: str = "https://s.test/t?b=2&a=1", kind: str = "", body: bytes = b""
+) -> tuple[float | None, bool]:
+    page = identity(url), url, kind, body
+    return relevance.reward(*page), relevance.is_wanted(*page)
+
+
+def test_a_label_is_relevant_by_its_exact_name() -> None:
+    relevance = ByType(["thread", "profile"])
+    assert [ask(relevance, kind=kind)[1] for kind in ("thread", "profile", "thread_page", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [("a=1", True), (r"/t\?b", True), ("^/t", False), ("^https://s.test/t$", False), (r"^.*a=\d$", True)],
+)
+def test_a_pattern_is_found_anywhere_in_the_stored_url(pattern: str, found: bool) -> None:
+    assert ask(ByUrl(pattern)) == (float(found), found)
+
+
+MICRODATA = b'<div itemscope itemtype="https://schema.org/QAPage"><p>q</div>'
+JSON_LD = b'<script type="application/ld+json">%s</script>'
+
+
+@pytest.mark.parametrize(
+    ("page", "types"),
+    [
+        (MICRODATA, {"qapage"}),
+        (b'<DIV ITEMSCOPE ITEMTYPE="http://www.schema.org/QAPage http://x.test/T">', {"qapage", "http://x.test/t"}),
+        (b'<div itemtype="https://schema.org/QAPage">no item without itemscope</div>', set()),
+        (b'<div vocab="https://schema.org/" typeof="QAPage WebPage">q</div>', {"qapage", "webpage"}),
+        (b'<div typeof="schema:QAPage sioc:Thread">q</div>', {"qapage", "sioc:thread"}),
+        (JSON_LD % b'{"@context": "https://schema.org", "@type": "QAPage"}', {"qapage"}),
+        (JSON_LD % b'[{"@type": ["WebPage", "schema:QAPage"]}, 3, null]', {"webpage", "qapage"}),
+        (JSON_LD % b'{"@graph": [{"@type": "A", "b": {"c": [{"@type": "QAPage"}]}}]}', {"a", "qapage"}),
+        (JSON_LD % b'\n<!--\n{"@type": "QAPage",\n "text": "two\nlines"}\n-->', {"qapage"}),
+        (JSON_LD % b'//<![CDATA[\n{"@type": "QAPage"}\n//]]>', {"qapage"}),
+        (JSON_LD % b'{"@type": {"no": "name"}, "type": "QAPage"}', set()),
+        (JSON_LD % b'{"@type": "QAPage"', set()),
+        (JSON_LD % (b"[" * 100_000), set()),
+        (b'<script type="text/javascript">{"@type": "QAPage"}</script>', set()),
+        (b"<p>the word QAPage and the word itemtype</p>", set()),
+        (b"", set()),
+        (b"\x00\xff itemtype", set()),
+        ('\ufeff<div itemscope itemtype="https://schema.org/QAPage">'.encode("utf-16-le"), {"qapage"}),
+    ],
+)  # fmt: skip
+def test_types_are_found_in_each_syntax(page: bytes, types: set[str]) -> None:
+    assert schema_types(page) == types
+
+
+def test_broken_json_leaves_the_other_scripts() -> None:
+    assert schema_types(JSON_LD % b"{" + JSON_LD % b'{"@type": "QAPage"}' + MICRODATA) == {"qapage"}
+
+
+@pytest.mark.parametrize(
+    "name", ["QAPage", "https://schema.org/QAPage", "http://schema.org/QAPage/", "schema:qapage"]
+)
+def test_a_type_is_named_with_or_without_its_prefix(name: str) -> None:
+    relevance = ByStructuredData([name])
+    assert ask(relevance, body=MICRODATA) == (1.0, True)
+    assert ask(relevance, body=b"<p>q") == (0.0, False)
+
+
+def test_only_structured_data_reads_the_body(tmp_path: Path) -> None:
+    file = tmp_path / "rewards.tsv"
+    file.write_text("url\treward\nhttps://s.test/\t1\n")
+    kinds = [ByType(["a"]), ByUrl("a"), ByFeedback(file), ByStructuredData(["a"])]
+    assert [kind.reads_body for kind in kinds] == [False, False, False, True]
+
+
+def test_a_reward_is_reported_as_it_is_and_half_is_relevant(tmp_path: Path) -> None:
+    file = tmp_path / "rewards.tsv.gz"
+    rows = "note\turl\treward\nx\thttps://s.test/t?a=1&b=2#top\t0.5\n\thttps://s.test/u\t.49\n\thttps://s.test/u\t.25\n"
+    file.write_bytes(gzip.compress(rows.encode()))
+    relevance = ByFeedback(file)
+    assert ask(relevance) == (0.5, True)
+    assert ask(relevance, "https://s.test/u") == (0.25, False)
+    assert ask(relevance, "https://s.test/unknown") == (None, False)
+    assert relevance.rewards == {"https://s.test/t?a=1&b=2": 0.5, "https://s.test/u": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule"),
+    [
+        ("https://s.test/\t2", r"line 2: reward must be a number in \[0, 1\], got '2'"),
+        ("https://s.test/\tnan", r"line 2: reward must be a number in \[0, 1\], got 'nan'"),
+        ("https://s.test/\tgood", "got 'good'"),
+        ("https://s.test/", "got ''"),
+        ("/relative\t1", "line 2: url must be absolute"),
+        ("", "needs at least one row"),
+    ],
+)
+def test_a_wrong_row_is_refused_by_its_line(tmp_path: Path, rows: str, rule: str) -> None:
+    file = tmp_path / "rewards.tsv"
+    file.write_text(f"url\treward\n{rows}\n")
+    with pytest.raises(InvalidInput, match=rf"feedback_file: .*{rule}"):
+        ByFeedback(file)
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [(b"url\tscore\n", "column reward missing"), (b"url\treward\n\xff", "must be a UTF-8 table")],
+)
+def test_a_file_that_is_no_table_of_rewards_is_refused(tmp_path: Path, content: bytes, rule: str) -> None:
+    file = tmp_path / "rewards.tsv"
+    file.write_bytes(content)
+    with pytest.raises(InvalidInput, match=rf"feedback_file: .*{rule}"):
+        ByFeedback(file)
+    with pytest.raises(InvalidInput, match=r"feedback_file: .*No such file"):
+        ByFeedback(tmp_path / "none.tsv")
+
+
+def test_bad_patterns_and_empty_types_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="relevant_url: must be a regular expression"):
+        ByUrl("(")
+    with pytest.raises(InvalidInput, match="relevant_url: must be a regular expression, got nothing"):
+        ByUrl("")
+    with pytest.raises(InvalidInput, match="relevant: must name at least one type"):
+        ByType([" "])
+    with pytest.raises(InvalidInput, match="structured_data: must name at least one type"):
+        ByStructuredData([])
+
+
+def test_exactly_one_kind_is_chosen(tmp_path: Path) -> None:
+    assert isinstance(choose_relevance(types=["a"]), ByType)
+    assert isinstance(choose_relevance(url="a"), ByUrl)
+    assert isinstance(choose_relevance(structured_data=["a"]), ByStructuredData)
+    with pytest.raises(InvalidInput, match="relevant: must be given in exactly one way, got types and url"):
+        choose_relevance(types=["a"], url="b")
+    with pytest.raises(InvalidInput, match="relevant: must be given in exactly one way, got none"):
+        choose_relevance()

@@ -1,0 +1,70 @@
+"""Pages linked most often first."""
+
+from __future__ import annotations
+
+from webs import Web
+
+
+def diamond() -> Web:
+    """a links b and c, b links c and d, c links a and d; c links d twice and itself."""
+    web = Web("in_degree")
+    web.fetch("a", "b", "c")
+    web.fetch("b", "c", "d")
+    web.fetch("c", "a", "d", "d", "c")
+    return web
+
+
+def test_a_url_counts_the_pages_fetched_that_link_to_it() -> None:
+    web = Web("in_degree")
+    web.fetch("a", "b", "c")
+    assert web.values("abcd") == [0, 1, 1, 0]
+    web.fetch("b", "c", "d")
+    assert web.values("abcd") == [0, 1, 2, 1]
+    web.fetch("c", "a", "d", "d", "c")
+    assert web.values("abcd") == [1, 1, 2, 2]
+
+
+def test_the_score_is_n_over_n_plus_one_and_the_bucket_the_count() -> None:
+    web = diamond()
+    assert web.scores("abcz") == [1 / 2, 1 / 2, 2 / 3, 0]
+    assert web.fetch("e", "d", "f").links.bucket_names == ["h/i3", "h/i1"]
+    order, values = web.model.rank_buckets(["h/i1", "h/i10", "h/x", "h/i3"])
+    assert order.tolist() == [1, 3, 0, 2]
+    assert values.tolist() == [1 / 2, 10 / 11, 0, 3 / 4]
+
+
+def test_a_page_fetched_again_counts_once() -> None:
+    web = diamond()
+    web.fetch("a", "b", "c", "d")
+    assert web.values("abcd") == [1, 1, 2, 2]
+
+
+def test_a_failed_fetch_counts_for_nothing_and_a_later_success_does() -> None:
+    web = diamond()
+    web.fail("d")
+    assert web.values("abcd") == [1, 1, 2, 2]
+    web.fetch("d", "b")
+    assert web.values("abcd") == [1, 2, 2, 2]
+
+
+def test_nothing_beyond_the_page_is_rescored() -> None:
+    assert Web("in_degree").fetch("a", "b", "c").rescored_urls == []
+
+
+def test_urls_found_first_are_forgotten_at_the_bound() -> None:
+    web = Web("in_degree", max_urls=32)
+    web.fetch("a", "b")
+    web.fetch("c", *(f"x{n}" for n in range(30)))
+    assert len(web.policy.nodes) == 30, (
+        "33 were found; the bound leaves 32, less a sixteenth for the next ones"
+    )
+    assert web.values("ab") == [0, 0]
+    assert web.value("x29") == 1
+    web.fetch("d", "b")
+    assert web.value("b") == 1
+
+
+def test_the_reason_names_the_count() -> None:
+    web, url = diamond(), "http://h/d"
+    [found] = web.model.explain([url], [url], [b""], [""])
+    assert found.explanation.summary == "2 pages fetched link to it"
