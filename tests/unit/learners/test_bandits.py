@@ -14,7 +14,12 @@ from linkscore_scoring.learners.bandits.discounted_thompson import DiscountedTho
 from linkscore_scoring.learners.bandits.draws import beta, uniform
 from linkscore_scoring.learners.bandits.groups import Groups
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
-from linkscore_scoring.learners.bandits.host_values import DRAWN, HOST_VALUES, explore_prob
+from linkscore_scoring.learners.bandits.host_values import (
+    DRAWN,
+    HOST_VALUES,
+    lambda_after,
+    released_lambda_after,
+)
 from linkscore_scoring.learners.bandits.lazy_heap import LazyHeap
 from linkscore_scoring.learners.bandits.posteriors import highest_drawn, rounded
 from linkscore_scoring.learners.bandits.softmax import Softmax
@@ -52,8 +57,14 @@ def test_there_are_eight_value_functions() -> None:
 
 @pytest.mark.parametrize(("pulls", "share"), [(0, 0.4), (9, 0.4), (10, 0.2), (30, 0.1)])
 def test_lambda_decays_in_steps_of_v_pulls(pulls: int, share: float) -> None:
-    assert explore_prob(pulls, 0.4, 10) == pytest.approx(share)
-    assert explore_prob(pulls, 0.4, 0) == 0.4
+    assert lambda_after(pulls, 0.4, 10) == pytest.approx(share)
+    assert lambda_after(pulls, 0.4, 0) == 0.4
+
+
+@pytest.mark.parametrize(("pulls", "share"), [(0, 0.4), (9, 0.4), (10, 0.0), (30, 0.0)])
+def test_the_released_lambda_is_zero_after_v_pulls(pulls: int, share: float) -> None:
+    assert released_lambda_after(pulls, 0.4, 10) == share
+    assert released_lambda_after(pulls, 0.4, 0) == 0.4
 
 
 def test_draws_are_functions_of_seed_event_and_arm() -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "anthelion", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +19,7 @@ class PolicySpec(_message.Message):
     OPIC_FIELD_NUMBER: _ClassVar[int]
     RANK_MASS_FIELD_NUMBER: _ClassVar[int]
     FRACTIONAL_PAGERANK_FIELD_NUMBER: _ClassVar[int]
+    ANTHELION_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     breadth_first: BreadthFirstParams
     depth_first: DepthFirstParams
@@ -31,8 +32,9 @@ class PolicySpec(_message.Message):
     opic: OpicParams
     rank_mass: RankMassParams
     fractional_pagerank: FractionalPagerankParams
+    anthelion: AnthelionParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -111,6 +113,24 @@ class FractionalPagerankParams(_message.Message):
     DAMPING_FIELD_NUMBER: _ClassVar[int]
     damping: float
     def __init__(self, damping: _Optional[float] = ...) -> None: ...
+
+class AnthelionParams(_message.Message):
+    __slots__ = ("value_function", "explore_prob", "decay_pulls", "classifier", "features", "mode", "hub_weight")
+    VALUE_FUNCTION_FIELD_NUMBER: _ClassVar[int]
+    EXPLORE_PROB_FIELD_NUMBER: _ClassVar[int]
+    DECAY_PULLS_FIELD_NUMBER: _ClassVar[int]
+    CLASSIFIER_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    HUB_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    value_function: str
+    explore_prob: float
+    decay_pulls: int
+    classifier: str
+    features: str
+    mode: str
+    hub_weight: float
+    def __init__(self, value_function: _Optional[str] = ..., explore_prob: _Optional[float] = ..., decay_pulls: _Optional[int] = ..., classifier: _Optional[str] = ..., features: _Optional[str] = ..., mode: _Optional[str] = ..., hub_weight: _Optional[float] = ...) -> None: ...
 
 class ExternalPolicy(_message.Message):
     __slots__ = ("name", "params")

@@ -104,6 +104,14 @@ class Bandit(ABC):
         if arm in self._places:
             self._index(arm, known)
 
+    def revise(self, arm: int, change: float) -> None:
+        """Change the reward of a pull that was counted before."""
+        known = self._arm(arm)
+        known.good = max(0.0, known.good + change)
+        known.bad = max(0.0, known.bad - change)
+        if arm in self._places:
+            self._index(arm, known)
+
     @abstractmethod
     def choose(self, seq: int) -> int:
         """Return the arm to pull at event `seq`.

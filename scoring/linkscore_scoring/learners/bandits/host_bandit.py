@@ -9,7 +9,13 @@ import numpy as np
 from linkscore_scoring.learners.bandits.base import Arm, Bandit, tie_of
 from linkscore_scoring.learners.bandits.draws import Floats, uniform
 from linkscore_scoring.learners.bandits.groups import Groups
-from linkscore_scoring.learners.bandits.host_values import DRAWN, HOST_VALUES, USES_BEST, explore_prob
+from linkscore_scoring.learners.bandits.host_values import (
+    DRAWN,
+    HOST_VALUES,
+    USES_BEST,
+    lambda_after,
+    released_lambda_after,
+)
 from linkscore_scoring.learners.bandits.lazy_heap import LazyHeap
 from linkscore_scoring.learners.bandits.posteriors import highest_drawn, rounded
 
@@ -27,6 +33,8 @@ class HostBandit(Bandit):
         lambda, in [0, 1].
     decay_pulls
         Pulls V after which lambda is halved, then a third, and so on; 0 keeps it constant.
+    as_released
+        Let lambda fall to 0 after V pulls instead.
 
     Notes
     -----
@@ -45,9 +53,11 @@ class HostBandit(Bandit):
         function: str = "success_rate_best_score",
         explore_prob: float = 0.0,
         decay_pulls: int = 0,
+        as_released: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__(seed=seed)
+        self._schedule = released_lambda_after if as_released else lambda_after
         self.function = function
         self.explore_prob = explore_prob
         self.decay_pulls = decay_pulls
@@ -64,7 +74,7 @@ class HostBandit(Bandit):
 
     def explores(self, seq: int) -> bool:
         """Say whether the decision at event `seq` is a random one."""
-        return self._explores(seq, explore_prob(self.pulls, self.explore_prob, self.decay_pulls))
+        return self._explores(seq, self._schedule(self.pulls, self.explore_prob, self.decay_pulls))
 
     def values(self, arms: Sequence[int], seq: int) -> Floats:
         """Return the value function of each arm, or a draw of each when this decision is a random one."""

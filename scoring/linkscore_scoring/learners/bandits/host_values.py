@@ -79,6 +79,11 @@ DRAWN = frozenset(name for name in HOST_VALUES if name.startswith("thompson"))
 """Functions whose values change from decision to decision."""
 
 
-def explore_prob(pulls: int, start: float, decay_pulls: int) -> float:
+def lambda_after(pulls: int, start: float, decay_pulls: int) -> float:
     """Return lambda after some pulls: constant if `decay_pulls` is 0, else start / (floor(pulls / V) + 1)."""
     return start / (pulls // decay_pulls + 1) if decay_pulls else start
+
+
+def released_lambda_after(pulls: int, start: float, decay_pulls: int) -> float:
+    """Return lambda as the released code computes it, in whole numbers: the start for V pulls, then 0."""
+    return start if not decay_pulls or pulls < decay_pulls else 0.0

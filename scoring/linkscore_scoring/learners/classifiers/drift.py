@@ -25,7 +25,7 @@ class DriftDetector:
     2 us a value; river is imported at the first one.
     """
 
-    def __init__(self, *, delta: float = 0.002, max_values: int = 2_000) -> None:
+    def __init__(self, *, delta: float = 0.002, max_values: int = 500) -> None:
         self.delta, self.max_values = delta, max_values
         self.changes = 0
         self._values: list[float] = []
