@@ -20,7 +20,8 @@ from linkscore_scoring.testing.conformance import (
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import Subject
 
-PARAMS: dict[str, dict[str, Any]] = {"source_target": {"example_url": GeneratedSite(0).example}}
+EXAMPLE = {"example_url": GeneratedSite(0).example}
+PARAMS: dict[str, dict[str, Any]] = {"source_target": EXAMPLE, "tpm": EXAMPLE}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -146,7 +146,7 @@ def test_a_site_without_pages_cannot_be_learned(server: Stubs, crawl: str) -> No
     assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SITE_NOT_LEARNED")
 
 
-@pytest.mark.parametrize("clusterer", [crawl_pb.CLUSTERER_COSINE_LINKAGE, crawl_pb.CLUSTERER_DBSCAN])
+@pytest.mark.parametrize("clusterer", crawl_pb.Clusterer.values())
 @pytest.mark.parametrize("paper", [False, True])
 @pytest.mark.parametrize("n_pages", [1, 2, 30])
 def test_a_site_of_any_size_learns_on_demand(

@@ -21,6 +21,10 @@ _MAX_HEAD_BYTES = 1 << 16
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _RECORD_START = re.compile(rb"WARC/1\.[01]\r?\n[A-Za-z]")
 _RECORD_START_BYTES = 11
+# Two line ends close a record; with fewer, the next one or the end of the frame must be there.
+_AFTER = re.compile(rb"(?:\r?\n){2}|(?:\r?\n)?(?:WARC/|\Z)")
+_AFTER_BYTES = 8
+_LENGTH = re.compile(rb"\nContent-Length: *(\d{1,18})\r\n", re.IGNORECASE)
 _PARSER = StatusAndHeadersParser(["WARC/1.1", "WARC/1.0", "WARC/0.18", "WARC/0.17"])
 
 
@@ -70,13 +74,23 @@ def _take_block(window: Window, offset: int) -> Block:
     length = _content_length(headers)
     if not window.fill(size + length):
         raise BadRecord(f"record is cut off: Content-Length is {length}, the file ends before")
-    window.fill(size + length + 4)
-    after = window.peek(size + length, size + length + 5)
-    if after and not after.startswith((b"\r\n", b"\n", b"WARC/")):
-        raise BadRecord(f"Content-Length {length} does not lead to the end of the record")
+    window.fill(size + length + _AFTER_BYTES)
     data = window.peek(size, size + length)
+    after = window.peek(size + length, size + length + _AFTER_BYTES)
+    if not _AFTER.match(after) or _cuts_a_record(data):
+        raise BadRecord(f"Content-Length {length} does not lead to the end of the record")
     window.drop(size + length)
     return Block(offset, headers, data)
+
+
+def _cuts_a_record(data: bytes) -> bool:
+    """Whether a length too long leads, by chance, to an empty line inside the next record."""
+    start = data.rfind(b"\r\n\r\nWARC/1.") + 4
+    if start < 4:
+        return False
+    end = data.find(b"\r\n\r\n", start) + 4
+    length = _LENGTH.search(data, start, end)
+    return end < 4 or (length is not None and end + int(length[1]) > len(data))
 
 
 def _parse_head(head: bytes) -> Any:

@@ -34,7 +34,7 @@ def zstd_frames(source: Source) -> Iterator[tuple[int, Iterator[bytes]]]:
     offset = 0
     while offset < source.size:
         head = source.head(offset, _SKIPPABLE_HEAD_BYTES)
-        if is_skippable(head):
+        if is_skippable(head) and _begins_frame(source, offset + _SKIPPABLE_HEAD_BYTES + _length(head)):
             offset += _SKIPPABLE_HEAD_BYTES + _length(head)
             continue
         frame = _Frame(source, offset, dictionary)
@@ -49,6 +49,8 @@ class _Frame:
         self._stream = _decompressor(dictionary).decompressobj()
 
     def chunks(self) -> Iterator[bytes]:
+        if is_skippable(self._source.head(self._start, len(ZSTD_MAGIC))):
+            raise BrokenFrame("corrupt zstd frame: a skippable frame that does not lead to another one")
         while not self._stream.eof:
             data = self._source.read(self._at)[:_INPUT_BYTES]
             if not data:
@@ -83,6 +85,11 @@ class _Frame:
             return next(start, b"").startswith(_RECORD_START)
         except BrokenFrame:
             return False
+
+
+def _begins_frame(source: Source, offset: int) -> bool:
+    head = source.head(offset, len(ZSTD_MAGIC))
+    return offset == source.size or head == ZSTD_MAGIC or is_skippable(head)
 
 
 def _decompressor(dictionary: zstandard.ZstdCompressionDict | None) -> zstandard.ZstdDecompressor:

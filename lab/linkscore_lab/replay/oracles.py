@@ -61,9 +61,9 @@ class LabelOracle:
 class GreedyOracle:
     """Wanted pages first, among equals the page that shows most wanted pages nobody has found yet.
 
-    A page that is not wanted and shows nothing new is worth the more the fewer clicks lie between it and a
-    wanted page that was not found. Score = (wanted + gain / (1 + gain)) / 2 with gain = wanted pages first
-    seen there, plus the nearness 1 / (1 + clicks) below one such page.
+    A page that shows nothing new is worth the more the fewer clicks lie between it and a wanted page. Score =
+    (wanted + gain / (1 + gain)) / 2 with gain = wanted pages first seen there, plus half the nearness
+    1 / (1 + clicks).
 
     Parameters
     ----------

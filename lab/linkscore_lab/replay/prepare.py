@@ -55,11 +55,21 @@ def prepare_site(
         If an archive or the labels cannot be read, or no page is there.
     """
     blobs = Blobs()
+    try:
+        return _read(sources, blobs, workers or cores(), seen_page)
+    except BaseException:
+        blobs.close()
+        raise
+
+
+def _read(
+    sources: Sequence[Source], blobs: Blobs, workers: int, seen_page: Callable[[int], None]
+) -> StoredSite:
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
     archives = [open_archive(source.archives, url_list=source.url_list) for source in sources]
     for archive in archives:
-        for chunk in spread(_parse_all, _chunks(archive), workers or cores()):
+        for chunk in spread(_parse_all, _chunks(archive), workers):
             records += [_kept(parsed, blobs) for parsed in chunk]
             hashes += [array("Q", parsed.links) for parsed in chunk]
             seen_page(len(records))

@@ -79,6 +79,6 @@ def _refuse(constant: str) -> float:
 
 def _json(value: Any) -> str:
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError as exc:
         raise InvalidInput(f"must hold finite numbers only: {exc}", field="runs") from exc

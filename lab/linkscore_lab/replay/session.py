@@ -96,20 +96,17 @@ class Session:
 
     def _run_site(self, group: Sequence[SuiteSite]) -> Iterator[RunResult]:
         name = group[0].source.archives[0].name
-        site = prepare_site(
+        with prepare_site(
             [entry.source for entry in group],
             workers=self.workers,
             seen_page=lambda n: self.audience.reading(name, n),
-        )
-        self.inputs[site.name] = Input(site.digest, site.damaged)
-        kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
-        bench = Bench(site, self.suite.protocol, kinds, self.make_scorer)
-        tasks = self._tasks(bench, group)
-        self.audience.opened(site, len(bench.pages), tasks)
-        try:
+        ) as site:
+            self.inputs[site.name] = Input(site.digest, site.damaged)
+            kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
+            bench = Bench(site, self.suite.protocol, kinds, self.make_scorer)
+            tasks = self._tasks(bench, group)
+            self.audience.opened(site, len(bench.pages), tasks)
             yield from self._run_cases(bench, self._cases(bench, group, tasks))
-        finally:
-            site.blobs.close()
 
     def _tasks(self, bench: Bench, group: Sequence[SuiteSite]) -> list[Task]:
         site = bench.site

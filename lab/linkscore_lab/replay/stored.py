@@ -51,7 +51,9 @@ class StoredRecord:
 
 @dataclass(slots=True)
 class StoredSite:
-    """The records of one or several archives by number; the first of several with one identity counts.
+    """The records of one or several archives by number; a context manager that gives their bytes back.
+
+    Of several records with one identity the first counts.
 
     Attributes
     ----------
@@ -85,6 +87,12 @@ class StoredSite:
     def __post_init__(self) -> None:
         self.numbers = {record.key: n for n, record in reversed(list(enumerate(self.records)))}
         self.finals = [self._final(n) for n in range(len(self.records))]
+
+    def __enter__(self) -> StoredSite:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.blobs.close()
 
     def number(self, key: str) -> int:
         """Return the number of the record a request for `key` ends at, -1 if it leads out of the archive."""

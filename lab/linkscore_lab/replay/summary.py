@@ -25,6 +25,11 @@ from linkscore_lab.replay.results_records import RunResult
 MAX_POINTS = 200
 SUMMARY_METRICS = ("valid_ratio", "recall", "area_5pct", "text_share")
 Question = tuple[str, str, str]
+_TOLD = {
+    "none": "told nothing",
+    "examples": "given example pages",
+    "feedback": "told after each fetch",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,11 @@ def group_runs(runs: Iterable[RunResult]) -> list[Group]:
     return [Group(*key, tuple(members)) for key, members in groups.items()]
 
 
+def told(mode: str) -> str:
+    """Return what a policy was told, in words."""
+    return _TOLD.get(mode, mode)
+
+
 def by_question(groups: Iterable[Group]) -> dict[Question, list[Group]]:
     """Return the groups that answer the same question, i.e. differ in policy only: (site, task, mode)."""
     questions: dict[Question, list[Group]] = {}
@@ -110,7 +120,7 @@ def print_summary(
 ) -> None:
     """Print a table of each site, task and mode: mean and interval of each metric that any policy has."""
     for (site, task, mode), groups in by_question(group_runs(runs)).items():
-        console.print(summary_table(groups, escape(f"{site}: {task}, {_told(mode)}"), names))
+        console.print(summary_table(groups, escape(f"{site}: {task}, {told(mode)}"), names))
 
 
 def summary_table(groups: Sequence[Group], title: str, names: Sequence[str]) -> Table:
@@ -144,10 +154,6 @@ def show_estimate(found: Estimate | None, name: str) -> str:
     if found is None or found.half is None:
         return definition.show(found.mean if found else None)
     return f"{definition.show(found.mean)} ±{definition.show(found.half)}"
-
-
-def _told(mode: str) -> str:
-    return {"none": "told nothing", "examples": "with examples", "feedback": "with feedback"}.get(mode, mode)
 
 
 def _at(curve: Sequence[int], points: Sequence[int]) -> npt.NDArray[np.float64]:

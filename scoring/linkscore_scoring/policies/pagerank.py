@@ -52,9 +52,9 @@ class Pagerank(UrlValuePolicy):
     ones; in between a page fetched adds damping x its rank / its links to each URL it links to. After a
     computation the answer names the URLs whose score changed (`rescored`): those that were or are highest.
 
-    Shapes: n links in, (n,) float64 out. Cost: O(n), and every `every` pages O(links of the graph) x about 20
-    iterations: 0.1 s with 10,000 pages of 100 links. References: Page et al. 1999; Cho, Garcia-Molina and
-    Page 1998 (partial PageRank). Differences from them: rank of pages without links is spread evenly over
+    Shapes: n links in, (n,) float64 out. Cost: O(n), and every `every` pages a few iterations over all links
+    of the graph: 0.1 s for 1 million, 0.3 s for 4 million. References: Page et al. 1999; Cho, Garcia-Molina
+    and Page 1998 (partial PageRank). Differences from them: rank of pages without links is spread evenly over
     all; URLs known before gain in between as well, not only new ones.
     """
 

@@ -20,7 +20,7 @@ FLOOR = 1e-12
 
 Entry = tuple[float, int]
 
-STEPS_A_PAGE = 200
+STEPS_A_PAGE = 20
 """Pages fetched before that pass mass on again, at most, for one page fetched."""
 
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import FieldProblem, LinkscoreError
-from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.urls import identity, validate_url
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Params, outside
+from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.policies.structure import StructuralPolicy
 from linkscore_scoring.site.cluster_terms import info
 from linkscore_scoring.site.hits import multi_hop_hubs, target_hits
@@ -44,12 +42,7 @@ class SourceTargetParams(Params):
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that is missing or out of range."""
-        if bool(self.example_url) == bool(self.example_html):
-            yield FieldProblem(
-                "example_url", "exactly one of example_url and example_html must be set", "REQUIRED"
-            )
-        if self.example_url:
-            yield from _url_problems(self.example_url)
+        yield from example_problems(self.example_url, self.example_html)
         yield from outside("alpha", self.alpha, 0.0, 1.0)
         yield from outside("beta", self.beta, 1e-6, 1.0 - 1e-6)
 
@@ -80,19 +73,7 @@ class SourceTarget(StructuralPolicy):
 
     def _target(self, site: SiteModel) -> int:
         if self.params.example_url:
-            return site.cluster_of(hash64(identity(self.params.example_url)))
+            return site.cluster_of(example_key(self.params.example_url))
         assert site.templates is not None
-        page = extract(
-            self.params.example_html.encode(),
-            url="http://example.invalid/",
-            content_type="text/html; charset=utf-8",
-        )
+        page = example_page(self.params.example_html)
         return int(site.templates.classify([SamplePage(page.key, page.paths)])[0])
-
-
-def _url_problems(url: str) -> list[FieldProblem]:
-    try:
-        validate_url(url, "example_url")
-    except LinkscoreError as exc:
-        return list(getattr(exc, "problems", ()))
-    return []

@@ -47,7 +47,7 @@ def modifiers(tries: Sequence[PathTrie], threshold: float, numbered: Collection[
     Looks at the 300 page-level tokens on most pages. Cost O(modifiers x tokens^2 x n_pages). Not from a
     paper.
     """
-    pages = [_page_tokens(trie, numbered) for trie in tries]
+    pages = [page_level_tokens(trie, numbered) for trie in tries]
     df = Counter(token for held in pages for token in held)
     tokens = sorted((t for t, n in df.items() if n >= threshold), key=lambda t: (-df[t], t))[:_MAX_TOKENS]
     on = np.array([[token in held for held in pages] for token in tokens], dtype=np.float64)
@@ -57,7 +57,8 @@ def modifiers(tries: Sequence[PathTrie], threshold: float, numbered: Collection[
     return frozenset(tokens[i] for i in {*cutting, *_parts(on, cutting, threshold)})
 
 
-def _page_tokens(trie: PathTrie, numbered: Collection[str]) -> set[str]:
+def page_level_tokens(trie: PathTrie, numbered: Collection[str]) -> set[str]:
+    """Return the class tokens of ``html`` and ``body``, digits as ``#`` unless the token is in `numbered`."""
     return {
         token if token in numbered else fold_digits(token)
         for tag, classes in zip(trie.tags, trie.classes, strict=True)

@@ -4,8 +4,8 @@ Two templates often share every tag path and differ in classes only; but classes
 (``postid-4711``, ``page-Some_Title``) that would make every page an outlier. Hence the filter, in this order:
 
 1. digit runs of a class token become ``#``, unless the number names a template (`class_digits`);
-2. tokens on fewer than m = max(4, 0.5 %) of the pages are dropped, and tokens that cut across templates
-   (`class_modifiers`);
+2. tokens on fewer than m = max(4, 0.5 %) of the pages are dropped, tokens that cut across templates
+   (`class_modifiers`), and tokens that name one of many things of a template (`class_values`);
 3. a path on fewer than m pages loses its rarest token, and again, until it is on m pages or bare.
 
 In a path, elements are joined by a line feed and tokens by a blank (neither can
@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.class_digits import fold_digits, template_numbers
-from linkscore_scoring.site.class_modifiers import modifiers
+from linkscore_scoring.site.class_modifiers import modifiers, page_level_tokens
 from linkscore_scoring.site.class_path_nodes import PathNodes
+from linkscore_scoring.site.class_values import class_values
 from linkscore_scoring.site.states import State
 
 _ELEMENT, _TOKEN = "\n", " "
@@ -114,7 +115,10 @@ def fit_class_paths(
     threshold = max(min_pages, min_share * len(tries))
     numbered = template_numbers(tries, threshold)
     tokens = Counter(token for trie in tries for token in page_tokens(trie, numbered))
-    dropped = modifiers(tries, threshold, numbered)
+    crossing = modifiers(tries, threshold, numbered)
+    dropped = crossing | class_values(
+        [page_level_tokens(trie, numbered) - crossing for trie in tries], threshold
+    )
     kept = {token: n for token, n in tokens.items() if n >= threshold and token not in dropped}
     raw = [raw_bag(trie, kept, numbered) for trie in tries]
     learned = ClassPathFilter(kept, numbered, _frequent_paths(raw, kept, threshold))

@@ -11,16 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
+PathCounts = NDArray[np.int16]
 Bits = NDArray[np.float64]
 
+_BATCH_CELLS = 4_000_000
 
-def schemas_of(counts: Counts, sizes: Counts) -> NDArray[np.bool_]:
+
+def schemas_of(counts: PathCounts, sizes: Counts) -> NDArray[np.bool_]:
     """Return the cheapest schema of every class, (n_classes, n_paths) bool.
 
     Parameters
     ----------
     counts
-        Pages of each class that hold each path, (n_classes, n_paths).
+        Pages of each class that hold each path, (n_classes, n_paths) of a signed integer type.
     sizes
         Pages of each class, (n_classes,).
 
@@ -29,13 +32,13 @@ def schemas_of(counts: Counts, sizes: Counts) -> NDArray[np.bool_]:
     A path in the schema costs one mention, and one for every page without it; a path outside costs one for
     every page with it.
     """
-    return np.asarray(2 * counts > sizes[:, None], dtype=np.bool_)
+    return np.asarray(counts > sizes[:, None] // 2, dtype=np.bool_)
 
 
-def mentions(counts: Counts, sizes: Counts) -> Counts:
+def mentions(counts: PathCounts, sizes: Counts) -> Counts:
     """Return how many paths the schema of each class and its pages' deviations from it name, (n,) int64."""
-    within = 1 + sizes[:, None] - counts
-    return np.asarray(np.minimum(counts, within).sum(axis=1), dtype=np.int64)
+    within = 1 + sizes.astype(counts.dtype)[:, None] - counts
+    return np.asarray(np.minimum(counts, within).sum(axis=1, dtype=np.int64))
 
 
 def schema_distances(schemas: NDArray[np.bool_]) -> Bits:
@@ -54,12 +57,12 @@ class Partition:
     Attributes
     ----------
     counts, sizes
-        See `schemas_of`.
+        See `schemas_of`; counts are (n_classes, n_paths) int16, which at most 32,766 pages fit.
     arcs
         Distinct (class, path, class led to), (n_arcs, 3) int64.
     """
 
-    counts: Counts
+    counts: PathCounts
     sizes: Counts
     arcs: Counts
 
@@ -82,13 +85,24 @@ class Partition:
         """
         n = len(self.sizes)
         alone = mentions(self.counts, self.sizes)
-        merged = mentions(self.counts[left] + self.counts[right], self.sizes[left] + self.sizes[right])
+        merged = self._mentions_merged(left, right)
         fewer_arcs = self._shared(left, right, source=0, target=2) + self._shared(
             left, right, source=2, target=0
         )
         fewer_names = (int(self.sizes.sum()) + len(self.arcs)) * np.log2(n / (n - 1))
         saved = alone[left] + alone[right] - merged + fewer_arcs
-        return np.asarray(saved * self.path_bits + fewer_arcs * np.log2(n) + fewer_names, dtype=np.float64)
+        return np.asarray(
+            saved * self.path_bits + fewer_arcs * np.log2(n - 1) + fewer_names, dtype=np.float64
+        )
+
+    def _mentions_merged(self, left: Counts, right: Counts) -> Counts:
+        step = max(1, _BATCH_CELLS // max(1, self.counts.shape[1]))
+        found = np.zeros(len(left), dtype=np.int64)
+        for at in range(0, len(left), step):
+            one, other = left[at : at + step], right[at : at + step]
+            counts = self.counts[one] + self.counts[other]
+            found[at : at + step] = mentions(counts, self.sizes[one] + self.sizes[other])
+        return found
 
     def _shared(self, left: Counts, right: Counts, *, source: int, target: int) -> Counts:
         """Return how many arcs of each pair become one when the pair does, seen from one of their ends."""
@@ -97,16 +111,19 @@ class Partition:
         if not len(self.arcs):
             return np.zeros(len(left), dtype=np.int64)
         columns = self.arcs[:, 1] * len(self.sizes) + self.arcs[:, target]
-        _, columns = np.unique(columns, return_inverse=True)
-        cells = (np.ones(len(self.arcs), dtype=np.int64), (self.arcs[:, source], columns))
+        cells = (np.ones(len(self.arcs), dtype=np.int32), (self.arcs[:, source], columns))
         ends = csr_matrix(cells, shape=(len(self.sizes), int(columns.max()) + 1))
         return np.asarray(ends[left].multiply(ends[right]).sum(axis=1), dtype=np.int64).ravel()
 
     def merged(self, classes: Counts) -> Partition:
         """Return the partition with class `i` renamed to `classes[i]`, numbered 0, 1, ..."""
-        n = int(classes.max(initial=-1)) + 1
-        counts = np.zeros((n, self.counts.shape[1]), dtype=np.int64)
-        np.add.at(counts, classes, self.counts)
+        from scipy.sparse import csr_matrix
+
+        n, before = int(classes.max(initial=-1)) + 1, np.arange(len(classes))
+        holds = csr_matrix(
+            (np.ones(len(classes), dtype=np.int16), (classes, before)), shape=(n, len(classes))
+        )
+        counts = holds @ self.counts
         sizes = np.bincount(classes, weights=self.sizes, minlength=n).astype(np.int64)
         codes = (classes[self.arcs[:, 0]] * counts.shape[1] + self.arcs[:, 1]) * n + classes[self.arcs[:, 2]]
         source_path, target = np.divmod(np.unique(codes), max(1, n))

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import CorruptState, InvalidParams
-from linkscore_scoring.policies.base import Policy, make_params
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.policies.base import MAX_RESCORED, Policy, make_params
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.testing.crawl import crawl_model, report, visit
@@ -191,6 +192,21 @@ def check_strange_buckets_have_a_value(subject: Subject) -> None:
         _check_range(subject.name, asked.policy.value(_STRANGE_BUCKETS, asked.site), len(_STRANGE_BUCKETS))
 
 
+def check_rescored_urls_are_few_and_unfetched(subject: Subject) -> None:
+    """A policy names at most `MAX_RESCORED` URLs a page, each once, none fetched; none unless `per_url`."""
+    asked = subject.new()
+    for _ in range(60):
+        asked.crawl.fetch(1)
+        named = asked.policy.rescored(asked.site)
+        assert not named or subject.policy.per_url, f"{subject.name}: rescores URLs, but is not per_url"
+        assert len(named) <= MAX_RESCORED, f"{subject.name}: {len(named)} URLs, at most {MAX_RESCORED}"
+        assert len(dict(named)) == len(named), f"{subject.name}: names a URL twice"
+        fetched = set(asked.crawl.fetched)
+        for key, url in named:
+            assert key == hash64(url), f"{subject.name}: {url} is named by a hash that is not its own"
+            assert url not in fetched, f"{subject.name}: rescores {url}, which was fetched"
+
+
 def check_memory_is_bounded(subject: Subject) -> None:
     """The state stops growing by the time pages, tag paths and URLs are three times what the bounds allow."""
     bounds = SiteBounds(links=_BOUND, contexts=2, blocks=_BOUND, apaths=_BOUND, arms=_BOUND)
@@ -235,6 +251,7 @@ CHECKS: tuple[Check, ...] = (
     check_foreign_state_is_refused,
     check_buckets_have_the_value_of_their_links,
     check_strange_buckets_have_a_value,
+    check_rescored_urls_are_few_and_unfetched,
     check_memory_is_bounded,
     check_it_beats_random_order,
 )

@@ -95,6 +95,12 @@ def test_fields_nobody_knows_are_ignored_and_optional_ones_have_defaults(file: P
     assert (run.cpu_seconds, run.composition, run.explanations) == (0.0, {}, ())
 
 
+def test_a_url_that_is_no_unicode_comes_back(tmp_path: Path) -> None:
+    odd = replace(RUN, start="https://s.test/\udcff")
+    write_results(tmp_path / "r.json", [odd], META)
+    assert read_results(tmp_path / "r.json").runs == (odd,)
+
+
 def test_a_number_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="runs: must hold finite numbers"):
         write_results(tmp_path / "r.json", [replace(RUN, seconds=float("nan"))], META)

@@ -34,7 +34,8 @@ def test_a_page_fetched_before_passes_on_once_it_has_the_most() -> None:
     assert outcome.rescored.scores.tolist() == web.scores("e")
 
 
-def test_a_loop_ends_at_the_floor_with_everything_covered() -> None:
+def test_a_loop_ends_at_the_floor_with_everything_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rank_mass, "STEPS_A_PAGE", 100)
     web = Web("rank_mass", damping=0.5)
     web.fetch("a", "b")
     web.fetch("b", "a")

@@ -16,6 +16,7 @@ from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput, InvalidPage, LimitExceeded
 from linkscore_scoring.features.types import Limits, Links
 from linkscore_scoring.policies.registry import builtin
+from linkscore_scoring.site.clusterers import CLUSTERERS
 from linkscore_server.convert import results
 from linkscore_server.convert.crawls import config_of, crawl_message
 from linkscore_server.convert.names import crawl_name, parse_crawl, parse_site, site_name
@@ -86,6 +87,14 @@ def test_a_choice_has_the_set_parameters_only_zeros_too() -> None:
 def test_an_external_policy_goes_by_name_and_struct() -> None:
     spec = spec_of(PolicyChoice("of_somebody", {"depth": 2.0}))
     assert (spec.external.name, dict(spec.external.params)) == ("of_somebody", {"depth": 2.0})
+
+
+def test_the_clusterers_of_the_contract_are_those_of_the_library() -> None:
+    numbers = [number for name, number in crawl_pb.Clusterer.items() if not name.endswith("UNSPECIFIED")]
+    learning = [crawl_pb.LearningConfig(clusterer=number) for number in numbers]
+    found = [config_of(crawl_pb.Crawl(name="crawls/c", learning=each), now_s=0.0) for each in learning]
+    assert sorted(config.learning.clusterer for config in found) == sorted(CLUSTERERS)
+    assert [crawl_message(CrawlModel(c, ticket_key=b"")).learning.clusterer for c in found] == numbers
 
 
 def test_a_configuration_is_read_back_from_its_message() -> None:

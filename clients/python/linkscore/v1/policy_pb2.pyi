@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "anthelion", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
@@ -19,7 +19,8 @@ class PolicySpec(_message.Message):
     OPIC_FIELD_NUMBER: _ClassVar[int]
     RANK_MASS_FIELD_NUMBER: _ClassVar[int]
     FRACTIONAL_PAGERANK_FIELD_NUMBER: _ClassVar[int]
-    ANTHELION_FIELD_NUMBER: _ClassVar[int]
+    TPM_FIELD_NUMBER: _ClassVar[int]
+    IROBOT_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     breadth_first: BreadthFirstParams
     depth_first: DepthFirstParams
@@ -32,9 +33,10 @@ class PolicySpec(_message.Message):
     opic: OpicParams
     rank_mass: RankMassParams
     fractional_pagerank: FractionalPagerankParams
-    anthelion: AnthelionParams
+    tpm: TpmParams
+    irobot: IrobotParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -114,23 +116,29 @@ class FractionalPagerankParams(_message.Message):
     damping: float
     def __init__(self, damping: _Optional[float] = ...) -> None: ...
 
-class AnthelionParams(_message.Message):
-    __slots__ = ("value_function", "explore_prob", "decay_pulls", "classifier", "features", "mode", "hub_weight")
-    VALUE_FUNCTION_FIELD_NUMBER: _ClassVar[int]
-    EXPLORE_PROB_FIELD_NUMBER: _ClassVar[int]
-    DECAY_PULLS_FIELD_NUMBER: _ClassVar[int]
-    CLASSIFIER_FIELD_NUMBER: _ClassVar[int]
-    FEATURES_FIELD_NUMBER: _ClassVar[int]
-    MODE_FIELD_NUMBER: _ClassVar[int]
-    HUB_WEIGHT_FIELD_NUMBER: _ClassVar[int]
-    value_function: str
-    explore_prob: float
-    decay_pulls: int
-    classifier: str
-    features: str
-    mode: str
-    hub_weight: float
-    def __init__(self, value_function: _Optional[str] = ..., explore_prob: _Optional[float] = ..., decay_pulls: _Optional[int] = ..., classifier: _Optional[str] = ..., features: _Optional[str] = ..., mode: _Optional[str] = ..., hub_weight: _Optional[float] = ...) -> None: ...
+class TpmParams(_message.Message):
+    __slots__ = ("example_url", "example_html", "mapping_pages", "similarity", "max_differing", "jump")
+    EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLE_HTML_FIELD_NUMBER: _ClassVar[int]
+    MAPPING_PAGES_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    MAX_DIFFERING_FIELD_NUMBER: _ClassVar[int]
+    JUMP_FIELD_NUMBER: _ClassVar[int]
+    example_url: str
+    example_html: str
+    mapping_pages: int
+    similarity: float
+    max_differing: int
+    jump: bool
+    def __init__(self, example_url: _Optional[str] = ..., example_html: _Optional[str] = ..., mapping_pages: _Optional[int] = ..., similarity: _Optional[float] = ..., max_differing: _Optional[int] = ..., jump: bool = ...) -> None: ...
+
+class IrobotParams(_message.Message):
+    __slots__ = ("coverage", "flip_share")
+    COVERAGE_FIELD_NUMBER: _ClassVar[int]
+    FLIP_SHARE_FIELD_NUMBER: _ClassVar[int]
+    coverage: float
+    flip_share: float
+    def __init__(self, coverage: _Optional[float] = ..., flip_share: _Optional[float] = ...) -> None: ...
 
 class ExternalPolicy(_message.Message):
     __slots__ = ("name", "params")

@@ -97,7 +97,7 @@ def _between(frame: Frame, low: npt.NDArray[np.float64], high: npt.NDArray[np.fl
 
 def _in_words(ends: Sequence[tuple[float, str]], most: int) -> str:
     largest = sorted((end for end in ends if end[0] >= 0.005), reverse=True)[:most]
-    return ", ".join(f"{name} {share:.0%}" for share, name in largest)
+    return ", ".join(f"{name} {100 * share:.0f}\u00a0%" for share, name in largest)
 
 
 def _legend(names: Mapping[str, tuple[str, str]]) -> Html:

@@ -9,7 +9,8 @@ from linkscore_lab.replay.report.marks import Mark
 from linkscore_lab.replay.report.scale import SIZE, Frame, area, line, spread, ticks
 from linkscore_lab.replay.summary import Band, Group, curve_band
 
-LABEL_GAP = 5.8
+LABEL_GAP = 5.8  # per cent of the height: a line of text on a phone
+MAX_TICKS = 7
 
 
 def harvest_chart(groups: Sequence[Group], marks: Mapping[str, Mark], title: str) -> Html:
@@ -70,7 +71,7 @@ def _series(band: Band, mark: Mark, frame: Frame) -> Html:
 
 
 def _grid(frame: Frame) -> Html:
-    across = "".join(f"M0 {frame.point(0, y)[1]}H{SIZE}" for y in ticks(frame.y_max))
+    across = "".join(f"M0 {frame.point(0, y)[1]}H{SIZE}" for y in ticks(frame.y_max, MAX_TICKS))
     return tag("path", d=across, class_="grid")
 
 
@@ -81,12 +82,12 @@ def _perfect(frame: Frame, n_wanted: int) -> Html:
 
 
 def _y_axis(frame: Frame) -> Html:
-    marks = (_tick("top", frame.point(0, y)[1], y) for y in ticks(frame.y_max))
+    marks = (_tick("top", frame.point(0, y)[1], y) for y in ticks(frame.y_max, MAX_TICKS))
     return tag("div", *marks, class_="ys", aria_hidden="true")
 
 
 def _x_axis(frame: Frame) -> Html:
-    marks = (_tick("left", frame.point(x, 0)[0], x) for x in ticks(frame.x_max, 7))
+    marks = (_tick("left", frame.point(x, 0)[0], x) for x in ticks(frame.x_max, MAX_TICKS))
     return tag("div", *marks, class_="xs", aria_hidden="true")
 
 

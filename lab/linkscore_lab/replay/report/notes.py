@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 
 from linkscore_lab.metrics import Definition
 from linkscore_lab.replay.report.html import Html, joined, tag
@@ -26,11 +27,16 @@ def explanations(groups: Sequence[Group], marks: Mapping[str, Mark]) -> Html | N
 def inputs_table(runs: Sequence[RunResult], meta: Meta) -> Html:
     """Return which archive each site was read from, with its digest and its damage."""
     names = dict.fromkeys([*meta.inputs, *(run.site for run in runs)])
-    heads = ("site", "SHA-256 of its files", "damaged records", "reachable pages")
+    heads = (
+        ("site", True),
+        ("SHA-256 of its files", True),
+        ("damaged records", False),
+        ("reachable pages", False),
+    )
     rows = (_input_row(name, runs, meta) for name in names)
     table = tag(
         "table",
-        tag("thead", tag("tr", *(tag("th", head, scope="col") for head in heads))),
+        tag("thead", tag("tr", *starmap(_head, heads))),
         tag("tbody", *rows),
     )
     return tag("section", tag("h2", "Inputs"), _scroll(table, "Inputs"), id="inputs")
@@ -47,7 +53,7 @@ def definitions(known: Mapping[str, Definition]) -> Html:
 
 
 def _explained(mark: Mark, found: Sequence[Explanation]) -> Html:
-    heads = ("link", "score", "group", "reason")
+    heads = (("link", True), ("score", False), ("group", True), ("reason", True))
     rows = (
         tag(
             "tr",
@@ -61,7 +67,7 @@ def _explained(mark: Mark, found: Sequence[Explanation]) -> Html:
     table = tag(
         "table",
         tag("caption", mark.label()),
-        tag("thead", tag("tr", *(tag("th", head, scope="col") for head in heads))),
+        tag("thead", tag("tr", *starmap(_head, heads))),
         tag("tbody", *rows),
     )
     return tag("div", _scroll(table, f"Scores of {mark.policy}"), data_p=mark.number)
@@ -78,6 +84,10 @@ def _input_row(name: str, runs: Sequence[RunResult], meta: Meta) -> Html:
         tag("td", damaged, class_="warn" if source and source.damaged else None),
         tag("td", "–" if pages is None else f"{pages:,}"),
     )
+
+
+def _head(text: str, left: bool) -> Html:
+    return tag("th", text, scope="col", class_="left" if left else None)
 
 
 def _scroll(table: Html, label: str) -> Html:

@@ -36,7 +36,10 @@ const bar = document.getElementById("policies");
 const names = new Map();
 for (const row of all("tr[data-p]")) if (!names.has(row.dataset.p)) names.set(row.dataset.p, row.querySelector(".mark"));
 for (const number of [...names.keys()].sort((a, b) => a - b)) {
-  const button = make("button", { type: "button", "aria-pressed": "true", title: "show or hide" }, names.get(number).cloneNode(true));
+  const label = names.get(number).cloneNode(true);
+  const name = label.querySelector(".name");
+  name.replaceChildren(name.textContent);
+  const button = make("button", { type: "button", "aria-pressed": "true", title: `show or hide ${name.textContent}` }, label);
   button.addEventListener("click", () => {
     const shown = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", String(shown));

@@ -38,9 +38,9 @@ def area(upper: Sequence[Point], lower: Sequence[Point]) -> str:
     return line([*upper, *reversed(lower)]) + "z"
 
 
-def ticks(highest: float, most: int = 6) -> list[int]:
+def ticks(highest: float, most: int) -> list[int]:
     """Return at most `most` whole numbers from 0 up to `highest`, in round steps."""
-    raw = max(1.0, highest / max(1, most - 1))
+    raw = max(1.0, highest / (most - 1))
     power = 10 ** floor(log10(raw))
     steps = (power * part // 4 for part in (4, 8, 10, 20, 40))  # 1, 2, 2.5, 5, 10 times a power of ten
     step = next(step for step in steps if step >= raw)

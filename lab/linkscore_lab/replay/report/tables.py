@@ -3,69 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from statistics import fmean
 
 from linkscore_lab.metrics import DEFINITIONS, Definition
-from linkscore_lab.replay.estimate import Estimate, estimate
+from linkscore_lab.replay.estimate import Estimate
 from linkscore_lab.replay.report.html import Html, tag
 from linkscore_lab.replay.report.marks import Mark
-from linkscore_lab.replay.summary import Group, best_first
+from linkscore_lab.replay.summary import Group
 
+EXTRAS = {
+    "links out": "Links left out because the archive has no page for them, mean.",
+    "CPU s": "Processor time of a run in seconds, mean.",
+    "runs": "Runs, and how many of them differ: the rest repeats them exactly.",
+}
 Column = Mapping[str, Estimate | None]
 
 
 def glance_table(
-    columns: Mapping[str, Sequence[Group]], metric: str, marks: Mapping[str, Mark], caption: str
+    questions: Mapping[str, Sequence[Group]], metric: str, marks: Mapping[str, Mark], caption: str
 ) -> Html:
-    """Return one metric of each policy (rows) in each question (columns), the mean over questions last.
+    """Return one metric of each policy (rows, best first) in each question (columns), the mean last.
 
-    The mean is given where a policy has a value in every question.
+    A policy has a mean where it has a value in every question.
     """
-    values: dict[str, dict[str, Estimate | None]] = {
-        name: {group.policy: group.metric(metric) for group in groups} for name, groups in columns.items()
-    }
-    policies = [policy for policy in marks if any(policy in column for column in values.values())]
+    columns = {name: _column(groups, metric) for name, groups in questions.items()}
+    policies = [policy for policy in marks if any(policy in column for column in columns.values())]
+    means = {policy: _mean([column.get(policy) for column in columns.values()]) for policy in policies}
     if len(columns) > 1:
-        values["mean"] = {policy: _mean(policy, list(values.values())) for policy in policies}
-    definition = DEFINITIONS[metric]
-    last = values[list(values)[-1]]
-    policies.sort(key=lambda policy: -definition.better * (found.mean if (found := last.get(policy)) else -1))
-    heads = [tag("th", name, scope="col", class_="num") for name in values]
+        columns[f"mean of {len(questions)}"] = means
+    policies.sort(key=lambda policy: _rank(means[policy], DEFINITIONS[metric]))
+    heads = [tag("th", name, scope="col") for name in columns]
     rows = [
-        _row(marks[policy], [_cell(column, policy, definition) for column in values.values()])
+        _row(marks[policy], [_cell(column, policy, DEFINITIONS[metric]) for column in columns.values()])
         for policy in policies
     ]
     return _table(caption, heads, rows)
 
 
 def metrics_table(groups: Sequence[Group], marks: Mapping[str, Mark], caption: str) -> Html:
-    """Return every metric of each policy that answered one question, best first by valid ratio."""
-    names = [name for name in DEFINITIONS if name != _twin(groups[0].task)]
-    names = [name for name in names if any(group.metric(name) for group in groups)]
-    columns = {name: {group.policy: group.metric(name) for group in groups} for name in names}
-    heads = [
-        tag(
-            "th",
-            tag("abbr", DEFINITIONS[name].label, title=DEFINITIONS[name].text),
-            scope="col",
-            class_="num",
-        )
-        for name in names
-    ]
-    extras = [_plain_head("links out", "Links left out because the archive has no page for them, mean.")]
-    extras += [_plain_head("CPU s", "Processor time of a run in seconds, mean.")]
-    extras += [_plain_head("runs", "Runs, and how many of them differ: the rest repeats them exactly.")]
-    rows = [
-        _row(
-            marks[group.policy],
-            [
-                *(_cell(columns[name], group.policy, DEFINITIONS[name]) for name in names),
-                *_extras(group),
-            ],
-        )
-        for group in best_first(groups, "valid_ratio")
-    ]
-    return _table(caption, [*heads, *extras], rows)
+    """Return every metric of each policy that answered one question, in the order of `groups`."""
+    columns = {name: _column(groups, name) for name in DEFINITIONS if name != _twin(groups[0].task)}
+    columns = {name: column for name, column in columns.items() if any(column.values())}
+    heads = [_head(DEFINITIONS[name].label, DEFINITIONS[name].text) for name in columns]
+    rows = []
+    for group in groups:
+        cells = [_cell(column, group.policy, DEFINITIONS[name]) for name, column in columns.items()]
+        rows.append(_row(marks[group.policy], [*cells, *_extras(group)]))
+    return _table(caption, [*heads, *starmap(_head, EXTRAS.items())], rows)
+
+
+def _column(groups: Sequence[Group], metric: str) -> Column:
+    return {group.policy: group.metric(metric) for group in groups}
 
 
 def _twin(task: str) -> str:
@@ -85,13 +74,13 @@ def _extras(group: Group) -> list[Html]:
     ]
 
 
-def _mean(policy: str, columns: Sequence[Column]) -> Estimate | None:
-    found = [column.get(policy) for column in columns]
+def _mean(found: Sequence[Estimate | None]) -> Estimate | None:
     means = [each.mean for each in found if each is not None]
-    if len(means) < len(columns):
-        return None
-    whole = estimate(means)
-    return Estimate(whole.mean, None, whole.n) if whole else None
+    return Estimate(fmean(means), None, len(means)) if len(means) == len(found) else None
+
+
+def _rank(found: Estimate | None, definition: Definition) -> tuple[bool, float]:
+    return found is None, -definition.better * found.mean if found else 0.0
 
 
 def _cell(column: Column, policy: str, definition: Definition) -> Html:
@@ -121,8 +110,8 @@ def _row(mark: Mark, cells: Sequence[Html]) -> Html:
     return tag("tr", tag("th", mark.label(), scope="row"), *cells, data_p=mark.number)
 
 
-def _plain_head(text: str, meaning: str) -> Html:
-    return tag("th", tag("abbr", text, title=meaning), scope="col", class_="num")
+def _head(text: str, meaning: str) -> Html:
+    return tag("th", tag("abbr", text, title=meaning), scope="col")
 
 
 def _table(caption: str, heads: Sequence[Html], rows: Sequence[Html]) -> Html:

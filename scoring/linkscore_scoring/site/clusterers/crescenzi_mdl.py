@@ -20,13 +20,19 @@ from linkscore_scoring.site.clusterers.base import (
     or_one_cluster,
     renumbered,
 )
-from linkscore_scoring.site.description_length import Counts, Partition, schema_distances, schemas_of
+from linkscore_scoring.site.description_length import (
+    Counts,
+    Partition,
+    PathCounts,
+    schema_distances,
+    schemas_of,
+)
 from linkscore_scoring.site.sample import SamplePage
 from linkscore_scoring.site.states import State, pack_sparse, unpack_sparse
 from linkscore_scoring.site.weights import fit_vectorizer
 
-_NEAREST = 32
-_ROUNDS = 100
+_NEAREST = 16
+_ROUNDS = 30
 
 
 class CrescenziModel(ClusterModel):
@@ -99,8 +105,9 @@ class CrescenziMdl(Clusterer):
     Source: Crescenzi, Merialdo and Missier 2005 (Data and Knowledge Engineering 54(3)), of which the
     threshold and the measure are known; the code lengths (`description_length`) are inferred. Differences
     from the paper: a fixed sample is clustered and no links are fetched along the way; the schema of a class
-    is the one that is cheapest to write, not the union of its pages; a round merges disjoint pairs, and looks
-    at the 32 nearest classes of each; anchors that lead off the site count as links of the schema.
+    is the one that is cheapest to write, not the union of its pages; pairs are merged in rounds, with savings
+    as of the start of the round, and each class looks at the 16 nearest; anchors that lead off the site count
+    as links of the schema.
     """
 
     name: ClassVar[str] = "crescenzi_mdl"
@@ -117,14 +124,14 @@ class CrescenziMdl(Clusterer):
             [dict.fromkeys(paths, 1) for paths in held], min_df=1, max_paths=self.max_paths
         )
         column = {path: i for i, path in enumerate(paths.vocabulary)}
-        rows = presence(held, column).astype(np.int64)
+        rows = presence(held, column).astype(np.int16)
         empty = np.array([not page.paths.parents for page in sample], dtype=np.bool_)
         labels = np.full(len(sample), OUTLIER, dtype=np.int64)
         labels[~empty] = self._classes(rows[~empty], _arcs(sample, empty, column))
         labels, notes = or_one_cluster(renumbered(_large(labels)), empty)
         return Clustering(labels, CrescenziModel(paths.vocabulary, _schemas(rows, labels)), notes)
 
-    def _classes(self, rows: Counts, arcs: Counts) -> Counts:
+    def _classes(self, rows: PathCounts, arcs: Counts) -> Counts:
         """Return the class of every page, (n_pages,) int64."""
         if not len(rows):
             return np.zeros(0, dtype=np.int64)
@@ -139,19 +146,25 @@ class CrescenziMdl(Clusterer):
         return classes
 
     def _round(self, partition: Partition) -> Counts | None:
-        """Return new numbers of the classes after merging disjoint pairs, best first; None if none saves."""
+        """Return new numbers of the classes after a round of merging; None if none saves.
+
+        The best pairs first, the smaller class of a pair goes into the larger, unless that was itself merged
+        away or the smaller has taken others in.
+        """
         left, right = self._near_pairs(partition)
         if not len(left):
             return None
         savings = partition.savings(left, right)
         parent = np.arange(len(partition.sizes))
-        taken: set[int] = set()
+        grown: set[int] = set()
         for at in np.lexsort((right, left, -savings)):
-            pair = {int(left[at]), int(right[at])}
-            if savings[at] > 0.0 and not pair & taken:
-                parent[right[at]] = left[at]
-                taken |= pair
-        if not taken:
+            if savings[at] <= 0.0:
+                break
+            large, small = sorted((int(left[at]), int(right[at])), key=lambda i: (-partition.sizes[i], i))
+            if parent[large] == large and parent[small] == small and small not in grown:
+                parent[small] = large
+                grown.add(large)
+        if not grown:
             return None
         return np.unique(parent, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
@@ -189,7 +202,7 @@ def presence(held: Sequence[frozenset[str]], column: dict[str, int]) -> NDArray[
 
 
 def _arcs(sample: Sequence[SamplePage], empty: NDArray[np.bool_], column: dict[str, int]) -> Counts:
-    """Return the links within the sample as rows (page, path, target), pages without content left out."""
+    """Return the links within the sample as rows (page, path, page led to), pages without content aside."""
     ids = {apath_id(path): i for path, i in column.items()}
     pages = [page for page, without in zip(sample, empty, strict=True) if not without]
     place = {page.hash: i for i, page in enumerate(pages)}
@@ -208,9 +221,9 @@ def _large(classes: Counts) -> Counts:
     return np.where((classes >= 0) & (sizes[classes] > 1), classes, OUTLIER).astype(np.int64)
 
 
-def _schemas(rows: Counts, labels: Counts) -> NDArray[np.float64]:
+def _schemas(rows: PathCounts, labels: Counts) -> NDArray[np.float64]:
     n = int(labels.max(initial=OUTLIER)) + 1
     if not n:
         return np.zeros((0, rows.shape[1]))
-    counts = np.stack([rows[labels == label].sum(axis=0) for label in range(n)])
+    counts = np.stack([rows[labels == label].sum(axis=0, dtype=np.int16) for label in range(n)])
     return schemas_of(counts, np.bincount(labels[labels >= 0], minlength=n)).astype(np.float64)

@@ -23,6 +23,7 @@ from linkscore_scoring.site.clusterers.base import (
 )
 from linkscore_scoring.site.sample import SamplePage
 from linkscore_scoring.site.states import State, pack_sparse, unpack_sparse
+from linkscore_scoring.site.weights import normalised
 
 
 class UxClustModel(ClusterModel):
@@ -48,7 +49,7 @@ class UxClustModel(ClusterModel):
             for _, apath in page.in_links:
                 if apath in self._row:
                     row[self._row[apath]] += 1.0
-        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
+        return normalised(counts, "l1")
 
     def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
         """See `ClusterModel.classify`; a page without links of a known Apath is an outlier."""
@@ -182,13 +183,13 @@ def _unknown(sample: Sequence[SamplePage]) -> NDArray[np.bool_]:
 def _shares(
     apaths: Mapping[int, set[int]], sample: Sequence[SamplePage], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return how the pages behind every Apath spread over the clusters; outliers, unknown pages lower it."""
+    """Return how the clustered pages behind every Apath spread over the clusters; rows of none are zero."""
     cluster = {page.hash: int(label) for page, label in zip(sample, labels, strict=True) if label >= 0}
     counts = np.zeros((len(apaths), int(labels.max(initial=OUTLIER)) + 1))
     for row, targets in zip(counts, apaths.values(), strict=True):
         for target in targets & cluster.keys():
             row[cluster[target]] += 1.0
-    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0))
+    return normalised(counts, "l1")
 
 
 def _names(apaths: Iterable[int], sample: Sequence[SamplePage]) -> dict[int, str]:

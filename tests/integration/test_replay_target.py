@@ -1,0 +1,79 @@
+"""A replay at a server equals the replay in process, to the last fetch."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import grpc
+import pytest
+
+from linkscore.v1 import crawl_service_pb2, crawl_service_pb2_grpc
+from linkscore_lab.demo_site import USER_CONTENT, DemoSite
+from linkscore_lab.relevance import ByType
+from linkscore_lab.replay import remote
+from linkscore_lab.replay.policies import read_policy
+from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.runs import Bench, Case, Protocol, cases
+from linkscore_lab.replay.scorer import CrawlSetup
+from linkscore_lab.replay.task import Task
+from linkscore_lab.replay.wanted import page_rewards, wanted_pages
+from linkscore_lab.scoring_server import own
+from linkscore_lab.site import Reply
+from linkscore_lab.survey import survey_site
+from linkscore_scoring.errors import InvalidInput
+
+POLICIES = ("breadth_first", "uniform_random", "harvest", "source_ucc", "opic", "pagerank")
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """A demonstration site of some 700 pages as a WARC file written by a library, with its labels."""
+    site = DemoSite(3, n_threads=60, n_members=40)
+    folder = tmp_path_factory.mktemp("archive")
+    types = survey_site(site).types
+    warc = folder / "demo.warc.gz"
+    warc.write_bytes(b"".join(_record(url, site.respond(url)) for url in types))
+    labels = folder / "demo.labels.tsv"
+    rows = "".join(f"{url}\t{kind}\n" for url, kind in types.items())
+    labels.write_text("url\tpage_type\n" + rows, encoding="utf-8")
+    return Source([warc], labels)
+
+
+def _record(url: str, reply: Reply) -> bytes:
+    headers = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
+    block = f"HTTP/1.1 {reply.status} OK\r\n{headers}\r\n".encode() + reply.body
+    head = (
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return gzip.compress(head.encode() + block + b"\r\n\r\n")
+
+
+def test_a_server_and_the_library_crawl_alike(archive: Source, tmp_path: Path) -> None:
+    with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
+        here = Bench(site, Protocol(budget="330"))
+        there = Bench(site, here.protocol, make_scorer=remote.at(address))
+        rewards = page_rewards(site, ByType(USER_CONTENT))
+        task = Task("user_content", wanted_pages(site, here.facts, rewards), rewards)
+        todo = list(cases([task], ["feedback"], [read_policy(name) for name in POLICIES], [2]))
+        pairs = [(here.run(case), there.run(case)) for case in todo]
+    assert [one.order_digest for one, _ in pairs] == [two.order_digest for _, two in pairs]
+    assert [one.metrics for one, _ in pairs] == [two.metrics for _, two in pairs]
+    assert [[why.summary for why in one.explanations] for one, _ in pairs] == [
+        [why.summary for why in two.explanations] for _, two in pairs
+    ]
+    assert len({one.order_digest for one, _ in pairs}) == len(POLICIES)
+
+
+def test_the_crawl_of_a_replay_is_deleted(archive: Source, tmp_path: Path) -> None:
+    with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
+        case = Case(Task("user_content", {site.entries[0]: ""}), "none", read_policy("opic"), 1)
+        Bench(site, Protocol(budget="3"), make_scorer=remote.at(address)).run(case)
+        with grpc.insecure_channel(address) as channel:
+            crawls = crawl_service_pb2_grpc.CrawlServiceStub(channel)
+            assert not crawls.ListCrawls(crawl_service_pb2.ListCrawlsRequest()).crawls
+
+
+def test_a_server_that_is_not_there_is_a_clear_error() -> None:
+    with pytest.raises(InvalidInput, match=r"target: 127\.0\.0\.1:1: UNAVAILABLE"):
+        remote.RemoteScorer(CrawlSetup("breadth_first"), "127.0.0.1:1")

@@ -1,0 +1,41 @@
+"""Whatever happens to a stretch of an archive behind its first bytes, records it did not touch still come."""
+
+from __future__ import annotations
+
+import random
+from io import BytesIO
+from itertools import accumulate
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warc_writing import members, page
+
+from linkscore_lab.archives.record import Tally
+from linkscore_lab.archives.source import Source
+from linkscore_lab.archives.warc import read_warc
+
+NOISE = random.Random(3)
+RECORDS = [page(str(n), NOISE.randbytes(200 * n).hex()) for n in range(8)]
+KINDS = {
+    "s.warc": RECORDS,
+    "s.warc.gz": members(*RECORDS),
+    "s.warc.zst": [zstandard.ZstdCompressor(write_checksum=True).compress(data) for data in RECORDS],
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(place=st.floats(0, 1), removed=st.integers(0, 300), put=st.binary(max_size=40))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_records_out_of_reach_of_a_change_still_come(
+    name: str, place: float, removed: int, put: bytes
+) -> None:
+    whole = b"".join(KINDS[name])
+    start = max(16, int(place * len(whole)))
+    changed = whole[:start] + put + whole[start + removed :]
+    found = {record.url.rpartition("/")[2] for record in read_warc(Source(name, BytesIO(changed)), Tally())}
+    ends = list(accumulate(map(len, KINDS[name])))
+    spans = zip([0, *ends], ends, strict=False)
+    untouched = {str(n) for n, (first, end) in enumerate(spans) if end <= start or first >= start + removed}
+    assert untouched <= found

@@ -1,0 +1,145 @@
+"""The loop of a replay: what is charged, what is reported when, what leads out of the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from replay_sites import page, write_site
+
+from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
+from linkscore_lab.replay.in_process import InProcessScorer
+from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.results import Explanation
+from linkscore_lab.replay.scorer import Answer, CrawlSetup, Visit
+from linkscore_lab.replay.stored import StoredSite
+
+HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[StoredSite]:
+    pages = {
+        "/": page(["/a", "/r", "/gone", "mailto:x@y.z"]),
+        "/a": page(["/c"]),
+        "/b": page(["/"]),
+        "/c": page(),
+    }
+    warc = write_site(tmp_path / "s.warc.gz", "s.test", pages, {"/r": "/b", "/out": "http://else.test/"})
+    with prepare_site([Source([warc])], workers=1) as site:
+        yield site
+
+
+class Scribe:
+    """Scores everything alike and writes down what it is told."""
+
+    per_url = False
+
+    def __init__(self, *, learned_after: int = 0, skip: Sequence[str] = ()) -> None:
+        self.log: list[str] = []
+        self._learned_after, self._skip = learned_after, skip
+
+    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+        self.log.append(f"visit {site.records[visit.number].key} for {visit.key}")
+        event = site.event(visit.number)
+        keys = event.features.links.keys if event and event.features else []
+        n = len(keys)
+        skip = [key in self._skip for key in keys]
+        learned = visit.index + 1 >= self._learned_after
+        return Answer(keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip, learned=learned)
+
+    def feedback(self, key: str, url: str, reward: float) -> None:
+        self.log.append(f"feedback {key} {reward:g}")
+
+    def values(self, buckets: Sequence[str]) -> Sequence[float]:
+        return [0.5] * len(buckets)
+
+    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
+        return Explanation(url, 0.5, "all", "all alike")
+
+    def close(self) -> None:
+        self.log.append("close")
+
+
+def test_redirects_are_followed_and_links_out_of_the_archive_counted_once(site: StoredSite) -> None:
+    trace = crawl(site, CrawlPlan([HOME], 10), Scribe())
+    assert trace.order == [HOME, A, B, C]
+    assert trace.outside == 1
+
+
+def test_the_scorer_hears_of_the_url_that_was_asked_for(site: StoredSite) -> None:
+    scribe = Scribe()
+    crawl(site, CrawlPlan([HOME], 3), scribe)
+    assert scribe.log == [f"visit {HOME} for {HOME}", f"visit {A} for {A}", f"visit {B} for http://s.test/r"]
+
+
+def test_a_crawl_ends_with_its_budget(site: StoredSite) -> None:
+    assert crawl(site, CrawlPlan([HOME], 2), Scribe()).order == [HOME, A]
+
+
+def test_links_a_policy_advises_against_are_not_queued(site: StoredSite) -> None:
+    trace = crawl(site, CrawlPlan([HOME], 10), Scribe(skip=[A]))
+    assert trace.order == [HOME, B]
+    assert trace.skipped == 1
+
+
+def test_free_pages_are_fetched_but_neither_charged_nor_counted(site: StoredSite) -> None:
+    scribe = Scribe()
+    trace = crawl(site, CrawlPlan([HOME], 3, free=frozenset([A])), scribe)
+    assert trace.order == [HOME, B, C]
+    assert f"visit {A} for {A}" in scribe.log
+
+
+def test_sampling_is_free_where_the_protocol_says_so(site: StoredSite) -> None:
+    plan = CrawlPlan([HOME], 10, free_sampling=True)
+    assert crawl(site, plan, Scribe(learned_after=2)).order == [B, C]
+
+
+def test_feedback_comes_after_its_delay_and_only_of_what_is_known(site: StoredSite) -> None:
+    rewards = {HOME: 0.0, A: 1.0, C: 1.0}
+    scribe = Scribe()
+    crawl(site, CrawlPlan([HOME], 10, feedback=FeedbackPlan(rewards.get, delay=1)), scribe)
+    assert scribe.log == [
+        f"visit {HOME} for {HOME}",
+        f"visit {A} for {A}",
+        f"feedback {HOME} 0",
+        f"visit {B} for http://s.test/r",
+        f"feedback {A} 1",
+        f"visit {C} for {C}",
+    ]
+
+
+def test_a_share_of_the_pages_is_drawn_by_seed(site: StoredSite) -> None:
+    def reported(seed: int) -> list[str]:
+        scribe = Scribe()
+        plan = FeedbackPlan(lambda key: 1.0, share=0.5, seed=seed)
+        crawl(site, CrawlPlan([HOME], 10, feedback=plan), scribe)
+        return [line for line in scribe.log if line.startswith("feedback")]
+
+    assert reported(1) == reported(1)
+    assert {len(reported(seed)) for seed in range(12)} - {0, 4}
+
+
+def test_start_pages_outside_the_archive_start_nothing(site: StoredSite) -> None:
+    assert crawl(site, CrawlPlan(["http://s.test/nix"], 5), Scribe()).order == []
+
+
+def test_some_fetches_are_explained(site: StoredSite) -> None:
+    trace = crawl(site, CrawlPlan([HOME], 4), Scribe())
+    assert [reason.url for reason in trace.reasons] == [A, B, C]
+
+
+def test_the_library_in_process_crawls_breadth_first(site: StoredSite) -> None:
+    trace = crawl(site, CrawlPlan([HOME], 10), InProcessScorer(CrawlSetup("breadth_first")))
+    assert trace.order == [HOME, A, B, C]
+
+
+def test_the_same_seed_gives_the_same_crawl_to_the_last_fetch(site: StoredSite) -> None:
+    def order(seed: int) -> list[str]:
+        return crawl(
+            site, CrawlPlan([HOME], 10), InProcessScorer(CrawlSetup("uniform_random", seed=seed))
+        ).order
+
+    assert all(order(seed) == order(seed) for seed in range(4))
+    assert len({tuple(order(seed)) for seed in range(8)}) > 1

@@ -1,0 +1,90 @@
+"""Frontiers: buckets sleep when empty, scores are the latest, nothing is handed out twice."""
+
+from __future__ import annotations
+
+from linkscore_lab.replay.frontier import BucketFrontier, ScoreFrontier, Waiting
+
+
+def link(number: int) -> Waiting:
+    return Waiting(number, f"http://s.test/{number}", b"")
+
+
+def numbers(frontier: BucketFrontier | ScoreFrontier) -> list[int]:
+    found = []
+    while (waiting := frontier.pop()) is not None:
+        found.append(waiting.number)
+    return found
+
+
+def test_buckets_are_emptied_best_first_and_first_in_first_out() -> None:
+    frontier = BucketFrontier(lambda names: [{"a": 0.1, "b": 0.9}[name] for name in names])
+    for number, bucket in ((1, "a"), (2, "b"), (3, "a"), (4, "b")):
+        frontier.offer(link(number), bucket, 0.0)
+    assert numbers(frontier) == [2, 4, 1, 3]
+
+
+def test_a_link_waits_in_every_bucket_it_was_given_and_comes_once() -> None:
+    frontier = BucketFrontier(lambda names: [{"a": 0.1, "b": 0.9}[name] for name in names])
+    frontier.offer(link(1), "a", 0.0)
+    frontier.offer(link(2), "b", 0.0)
+    frontier.offer(link(1), "b", 0.0)
+    assert numbers(frontier) == [2, 1]
+
+
+def test_only_buckets_with_links_are_asked_for() -> None:
+    asked: list[list[str]] = []
+
+    def values(names: list[str]) -> list[float]:
+        asked.append(list(names))
+        return [float(len(name)) for name in names]
+
+    frontier = BucketFrontier(values)
+    frontier.offer(link(1), "long", 0.0)
+    frontier.offer(link(2), "s", 0.0)
+    assert numbers(frontier) == [1, 2]
+    assert asked == [["long", "s"], ["s"]]
+
+
+def test_a_fetched_record_is_not_taken_in_again() -> None:
+    frontier = BucketFrontier(lambda names: [0.0] * len(names))
+    frontier.taken(1)
+    frontier.offer(link(1), "a", 0.0)
+    assert frontier.pop() is None
+
+
+def test_between_two_questions_the_last_order_is_used() -> None:
+    worth = {"a": 0.9, "b": 0.1}
+    frontier = BucketFrontier(lambda names: [worth[name] for name in names], every=3)
+    for number in range(4):
+        frontier.offer(link(number), "a", 0.0)
+        frontier.offer(link(number + 10), "b", 0.0)
+    first = [frontier.pop()]
+    worth["a"] = 0.0
+    rest = [frontier.pop() for _ in range(3)]
+    assert [waiting.number for waiting in (*first, *rest) if waiting] == [0, 1, 2, 10]
+
+
+def test_scores_order_links_and_ties_go_to_the_first_found() -> None:
+    frontier = ScoreFrontier()
+    for number, score in ((1, 0.5), (2, 0.7), (3, 0.5)):
+        frontier.offer(link(number), "", score)
+    assert numbers(frontier) == [2, 1, 3]
+
+
+def test_the_latest_score_of_a_link_counts() -> None:
+    frontier = ScoreFrontier()
+    frontier.offer(link(1), "", 0.9)
+    frontier.offer(link(2), "", 0.5)
+    frontier.rescore(1, 0.1)
+    frontier.offer(link(3), "", 0.05)
+    frontier.offer(link(3), "", 0.6)
+    assert numbers(frontier) == [3, 2, 1]
+
+
+def test_a_rescored_link_that_never_came_or_was_taken_is_passed_over() -> None:
+    frontier = ScoreFrontier()
+    frontier.rescore(7, 0.9)
+    frontier.offer(link(1), "", 0.5)
+    assert numbers(frontier) == [1]
+    frontier.rescore(1, 0.9)
+    assert frontier.pop() is None

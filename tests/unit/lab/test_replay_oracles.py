@@ -1,0 +1,65 @@
+"""Oracles on a graph worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from replay_sites import page, write_site
+
+from linkscore_lab.replay.crawl import CrawlPlan, crawl
+from linkscore_lab.replay.oracles import GreedyOracle, LabelOracle
+from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.stored import StoredSite
+
+
+def url(path: str) -> str:
+    return f"http://o.test/{path}"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[StoredSite]:
+    """`poor` leads to one wanted page, `rich` to two, `far` to one over `between`; `dull` to none."""
+    pages = {
+        "/": page(["/dull", "/poor", "/rich", "/far", "/w0"]),
+        "/dull": page(),
+        "/poor": page(["/w1"]),
+        "/rich": page(["/w2", "/w3"]),
+        "/far": page(["/between"]),
+        "/between": page(["/w4"]),
+        **{f"/w{i}": page() for i in range(5)},
+    }
+    with prepare_site([Source([write_site(tmp_path / "o.warc.gz", "o.test", pages)])], workers=1) as site:
+        yield site
+
+
+WANTED = frozenset(url(f"w{i}") for i in range(5))
+
+
+def order(site: StoredSite, oracle: GreedyOracle | LabelOracle) -> list[str]:
+    trace = crawl(site, CrawlPlan([url("")], 20), oracle)
+    return [key.removeprefix(url("")) for key in trace.order]
+
+
+def test_greedy_takes_the_wanted_then_what_shows_most_of_them(site: StoredSite) -> None:
+    found = order(site, GreedyOracle(site, WANTED))
+    assert found == ["", "w0", "rich", "w2", "w3", "poor", "w1", "far", "between", "w4", "dull"]
+
+
+def test_label_knows_the_wanted_and_nothing_behind_the_others(site: StoredSite) -> None:
+    found = order(site, LabelOracle(WANTED))
+    assert found == ["", "w0", "dull", "poor", "w1", "rich", "w2", "w3", "far", "between", "w4"]
+
+
+def test_a_hub_whose_pages_were_found_elsewhere_is_worth_nothing(tmp_path: Path) -> None:
+    pages = {
+        "/": page(["/copy", "/hub", "/poor"]),
+        "/copy": page(["/w0", "/w1"]),
+        "/hub": page(["/w0", "/w1"]),
+        "/poor": page(["/w2"]),
+        **{f"/w{i}": page() for i in range(3)},
+    }
+    with prepare_site([Source([write_site(tmp_path / "o.warc.gz", "o.test", pages)])], workers=1) as site:
+        found = order(site, GreedyOracle(site, WANTED))
+    assert found == ["", "copy", "w0", "w1", "poor", "w2", "hub"]

@@ -1,0 +1,151 @@
+"""Whole comparisons of small stored sites, in process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from replay_sites import shop
+
+from linkscore_lab.relevance import ByType
+from linkscore_lab.replay.policies import read_policy
+from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.results import RunResult
+from linkscore_lab.replay.session import Session
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.suite import Suite, SuiteSite
+from linkscore_lab.replay.task import Task, draw_examples, draw_starts
+from linkscore_scoring.errors import InvalidInput
+
+
+class Silence:
+    """An audience that only remembers what was left out."""
+
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+
+    def reading(self, name: str, records: int) -> None: ...
+
+    def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None: ...
+
+    def left_out(self, site: StoredSite, why: str) -> None:
+        self.missing.append(why)
+
+    def begins(self, name: str, fetches: int) -> None: ...
+
+    def at(self, fetches: int) -> None: ...
+
+
+def shop_site(folder: Path, host: str = "shop.test") -> SuiteSite:
+    warc, labels = shop(folder, host)
+    kinds = {"item": "THREAD", "list": "INDEX", "home": "ENTRY", "about": "OTHER", "help": "OTHER"}
+    return SuiteSite(Source([warc], labels), ByType(["item"]), kinds=kinds)
+
+
+def run(suite: Suite, workers: int = 1) -> list[RunResult]:
+    return list(Session(suite, Silence(), workers=workers).run())
+
+
+def of(site: SuiteSite, *policies: str, seeds: int = 1) -> Suite:
+    return Suite((site,), tuple(map(read_policy, policies)), seeds=seeds)
+
+
+def test_a_run_says_what_was_crawled_and_how_well(tmp_path: Path) -> None:
+    (found,) = run(of(shop_site(tmp_path), "breadth_first"))
+    assert (found.site, found.task, found.mode, found.policy) == (
+        "shop.test",
+        "user_content",
+        "none",
+        "breadth_first",
+    )
+    assert (found.budget, found.fetched, found.n_reachable, found.n_wanted) == (7, 7, 29, 24)
+    assert found.curve == [0, 0, 0, 0, 0, 1, 2]
+    assert found.metrics["valid_ratio"] == pytest.approx(2 / 7)
+    assert found.metrics["path_share"] == pytest.approx(5 / 7)
+    assert found.start == "http://shop.test/"
+    assert found.composition["list"][-1] == 2
+
+
+def test_runs_are_the_same_on_one_core_and_on_several(tmp_path: Path) -> None:
+    suite = of(shop_site(tmp_path), "uniform_random", "harvest", seeds=3)
+    one, two = run(suite), run(suite, workers=2)
+    assert [r.order_digest for r in one] == [r.order_digest for r in two]
+    assert [(r.policy, r.seed) for r in one] == [
+        (p, s) for p in ("uniform_random", "harvest") for s in (1, 2, 3)
+    ]
+    assert len({r.order_digest for r in one[:3]}) > 1
+
+
+def test_oracles_run_beside_policies(tmp_path: Path) -> None:
+    suite = of(shop_site(tmp_path), "breadth_first", "oracle_label", "oracle_greedy")
+    ratios = [run.metrics["valid_ratio"] for run in run(suite)]
+    assert ratios == [pytest.approx(2 / 7), pytest.approx(3 / 7), pytest.approx(5 / 7)]
+
+
+def test_a_target_task_has_as_many_fetches_as_pages_and_gives_an_example_away(tmp_path: Path) -> None:
+    site = replace(shop_site(tmp_path), relevance=None, targets=("item",))
+    plain, with_example = run(of(site, "breadth_first", "source_target"))
+    assert (plain.task, plain.budget, plain.n_wanted) == ("target:item", 24, 24)
+    assert (with_example.budget, with_example.n_wanted) == (24, 23)
+
+
+def test_examples_are_not_counted(tmp_path: Path) -> None:
+    (found,) = run(of(replace(shop_site(tmp_path), modes=("examples",)), "breadth_first"))
+    assert (found.mode, found.n_wanted) == ("examples", 21)
+
+
+def test_what_needs_an_example_is_left_out_where_there_is_none(tmp_path: Path) -> None:
+    audience = Silence()
+    suite = of(shop_site(tmp_path), "source_target", "breadth_first")
+    assert [run.policy for run in Session(suite, audience, workers=1).run()] == ["breadth_first"]
+    assert audience.missing == ["source_target, user_content, none: needs an example page"]
+
+
+def test_a_target_without_pages_is_left_out(tmp_path: Path) -> None:
+    audience = Silence()
+    site = replace(shop_site(tmp_path), targets=("unicorn",))
+    assert len(list(Session(of(site, "breadth_first"), audience, workers=1).run())) == 1
+    assert audience.missing == ["no page of type unicorn can be reached"]
+
+
+def test_further_starts_are_drawn_from_the_reachable_pages(tmp_path: Path) -> None:
+    suite = replace(of(shop_site(tmp_path), "breadth_first"), starts=3)
+    starts = [run.start for run in run(suite)]
+    assert starts[0] == "http://shop.test/"
+    assert len(set(starts)) == 3
+
+
+def test_a_mixed_suite_is_one_crawl_of_all_its_sites(tmp_path: Path) -> None:
+    sites = (shop_site(tmp_path, "a.test"), shop_site(tmp_path, "b.test"))
+    suite = replace(of(sites[0], "harvest", "breadth_first"), sites=sites, mixed=True)
+    found = run(suite)
+    assert {(r.site, r.n_reachable, r.n_wanted) for r in found} == {("a.test+b.test", 58, 48)}
+    assert found[1].composition["home"][-1] == 2
+
+
+def test_relevance_of_nothing_is_refused(tmp_path: Path) -> None:
+    site = replace(shop_site(tmp_path), relevance=ByType(["unicorn"]))
+    with pytest.raises(InvalidInput, match="no reachable page is relevant"):
+        run(of(site, "breadth_first"))
+
+
+def test_a_bad_parameter_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    site = SuiteSite(Source([tmp_path / "nix.warc.gz"]), ByType(["item"]))
+    with pytest.raises(InvalidInput, match="harvest has no such parameter"):
+        run(of(site, "harvest:speed=3"))
+
+
+def test_examples_are_drawn_by_seed_from_pages_that_copy_none(tmp_path: Path) -> None:
+    warc, labels = shop(tmp_path)
+    with prepare_site([Source([warc], labels)], workers=1) as site:
+        pages = site.reachable()
+        wanted = {site.records[n].key: site.types[site.records[n].key] for n in pages}
+        task = Task("user_content", wanted)
+        drawn = [draw_examples(site, task, 2, seed, pages) for seed in (1, 1, 2)]
+        types = [wanted[site.records[n].key] for n in drawn[0]]
+        starts = draw_starts(site, pages, 4)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert types == ["about", "help", "home", "item", "item", "list", "list"]
+    assert len(set(starts)) == 4

@@ -1,0 +1,137 @@
+"""Suites: read from TOML, written from a folder of labelled sites, made from options; bad ones refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from replay_sites import shop
+
+from linkscore_lab.relevance import ByType, ByUrl
+from linkscore_lab.replay.options import suite_of
+from linkscore_lab.replay.policies import read_policy
+from linkscore_lab.replay.suite import read_suite
+from linkscore_lab.replay.suite_writer import suite_text
+from linkscore_scoring.errors import InvalidInput
+
+PAGE_TYPES = """site\tpage_type\tkind\ttemplate\tuser_content\ttarget
+shop.test\titem\tTHREAD\titem\t1\t1
+shop.test\tlist\tINDEX\tlist\t0\t0
+shop.test\thome\tENTRY\thome\t0\t0
+other.test\tpost\tTHREAD\tpost\t1\t1
+"""
+NO_OPTIONS: dict[str, Any] = {
+    "archives": (), "suite": None, "labels": None, "url_list": None, "relevant": "", "relevant_url": "",
+    "structured_data": "", "feedback_file": None, "targets": (), "policies": (), "budget": None,
+    "seeds": None,
+    "starts": None, "examples": None, "feedback": False, "delay": None, "share": None, "every": None,
+    "clusterer": None, "paper": False, "free_sampling": False,
+}  # fmt: skip
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_what_is_written_of_a_folder_can_be_read(tmp_path: Path) -> None:
+    warc, labels = shop(tmp_path)
+    labels.rename(tmp_path / "shop.test.labels.tsv.gz")
+    write(tmp_path / "page_types.tsv", PAGE_TYPES)
+    suite = read_suite(
+        write(tmp_path / "suite.toml", suite_text(tmp_path, ["harvest"], relative_to=tmp_path))
+    )
+    (site,) = suite.sites
+    assert [path.resolve() for path in site.source.archives] == [warc.resolve()]
+    assert isinstance(site.relevance, ByType)
+    assert site.relevance.types == {"item"}
+    assert site.targets == ("item",)
+    assert site.kinds == {"item": "THREAD", "list": "INDEX", "home": "ENTRY"}
+    assert [policy.name for policy in suite.policies] == ["harvest"]
+    assert (suite.seeds, suite.protocol.budget, suite.mixed) == (5, "25%", False)
+
+
+def test_a_site_that_is_not_in_the_folder_is_named(tmp_path: Path) -> None:
+    shop(tmp_path)
+    write(tmp_path / "page_types.tsv", PAGE_TYPES)
+    with pytest.raises(InvalidInput, match=r"has no nix\.test; there are shop\.test"):
+        suite_text(tmp_path, ["harvest"], ["nix.test"], relative_to=tmp_path)
+
+
+def test_values_of_a_site_win_over_those_of_the_suite(tmp_path: Path) -> None:
+    text = """
+modes = ["none"]
+policies = "opic"
+budget = 10
+mixed = true
+[[site]]
+warc = ["a.warc.gz", "b.warc.gz"]
+relevant_url = "/item/"
+modes = ["feedback", "none"]
+"""
+    suite = read_suite(write(tmp_path / "s.toml", text))
+    (site,) = suite.sites
+    assert site.source.archives == [tmp_path / "a.warc.gz", tmp_path / "b.warc.gz"]
+    assert isinstance(site.relevance, ByUrl)
+    assert site.modes == ("feedback", "none")
+    assert (suite.protocol.budget, suite.mixed) == ("10", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nix = 1\n[[site]]\nwarc = 'a'", "nix: is no key of a suite"),
+        ("seeds = 1", r"at least one \[\[site\]\] is needed"),
+        ("[[site]]\nlabels = 'a'", r"site\[0\].warc: is needed"),
+        ("[[site]]\nwarc = 'a'\nfarm = 1", r"site\[0\].farm: is no key of a site"),
+        ("[[site]]\nwarc = 'a'", "must be given in exactly one way, got none"),
+        ("[[site]]\nwarc = 'a'\nrelevant = 'x'", r"site\[0\].labels: is needed"),
+        ("modes = ['loud']\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'", "must be among none, examples"),
+        ("tasks = ['fun']\n[[site]]\nwarc = 'a'", "must be among user_content, target, got fun"),
+        ("seeds = 0\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'", "seeds: must be at least 1, got 0"),
+        ("share = 0.0\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'", r"share: must be in \(0, 1\], got 0"),
+        ("policies = ['nix']\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'", "must be one of .*, got 'nix'"),
+        ("[[site", "must be a readable TOML file"),
+    ],
+)  # fmt: skip
+def test_a_bad_suite_is_refused_naming_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        read_suite(write(tmp_path / "s.toml", text))
+
+
+def test_options_make_a_suite_of_one_site(tmp_path: Path) -> None:
+    warc, labels = shop(tmp_path)
+    suite = suite_of(
+        NO_OPTIONS
+        | {"archives": (warc,), "labels": labels, "relevant": "item, list", "examples": 2, "feedback": True}
+        | {"policies": ("opic", "harvest:exploration=0.5"), "seeds": 3, "targets": ("item",)}
+    )
+    (site,) = suite.sites
+    assert isinstance(site.relevance, ByType)
+    assert site.relevance.types == {"item", "list"}
+    assert (site.targets, site.modes) == (("item",), ("examples", "feedback"))
+    assert [(p.name, p.params) for p in suite.policies] == [("opic", {}), ("harvest", {"exploration": 0.5})]
+    assert (suite.seeds, suite.protocol.n_examples) == (3, 2)
+
+
+def test_options_win_over_a_suite(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.toml", "seeds = 4\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'")
+    suite = suite_of(NO_OPTIONS | {"suite": path, "budget": "7", "feedback": True})
+    assert (suite.seeds, suite.protocol.budget, suite.sites[0].modes) == (4, "7", ("feedback",))
+
+
+def test_archives_or_a_suite_are_needed() -> None:
+    with pytest.raises(InvalidInput, match="either archives or --suite must be given"):
+        suite_of(NO_OPTIONS)
+
+
+def test_parameters_of_a_policy_are_json_or_text() -> None:
+    policy = read_policy("source_target:alpha=0.5,multi_hop=false,example_url=http://s.test/?a=b")
+    assert policy.params == {"alpha": 0.5, "multi_hop": False, "example_url": "http://s.test/?a=b"}
+    assert policy.text.startswith("source_target:alpha")
+
+
+def test_a_parameter_without_value_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="parameters are param=value, got 'alpha'"):
+        read_policy("source_ucc:alpha")
