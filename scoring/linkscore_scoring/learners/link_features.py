@@ -22,6 +22,7 @@ _PRIME = np.uint32(0x01000193)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _ANCHOR_WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"[0-9]+")
+_DIGIT = re.compile(r"[0-9]")
 
 Hashes = NDArray[np.uint32]
 Column = tuple[Ints, Hashes, Floats]
@@ -33,7 +34,7 @@ class LinkFeatures:
     ==========  ============================================================================================
     host        host of the URL
     url         tokens of `url_words`
-    ngrams      character 2-, 3- and 4-grams of the URL after the host, as bytes; 200 characters at most
+    ngrams      character 2-, 3- and 4-grams of the URL after the host, digits as ``#``; of 200 characters
     anchor      words of the anchor text, digits as ``#``, and whether there is any
     apath       Apath with class digits folded, and element path alone
     parents     at least one good or bad parent, and ln(1 + how many)
@@ -151,7 +152,7 @@ def _anchor_tokens(anchor: str) -> list[str]:
 @lru_cache(maxsize=32_768)
 def _ngram_hashes(url: str) -> Hashes:
     """Return the distinct hashes of the character n-grams of a URL after its host."""
-    text = url.partition("://")[2].partition("/")[2][:_MOST_NGRAM_CHARS]
+    text = _DIGIT.sub("#", url.partition("://")[2].partition("/")[2][:_MOST_NGRAM_CHARS])
     codes = np.frombuffer(f"^{text}$".encode("utf-8", "surrogatepass"), dtype=np.uint8).astype(np.uint32)
     found = []
     for n in _NGRAMS:

@@ -14,7 +14,7 @@ from linkscore_scoring.learners.host_crawl import HostCrawl
 from linkscore_scoring.learners.host_scores import RESIDUAL, STEPS, probs_of, steps_of
 from linkscore_scoring.learners.link_features import GROUPS, feature_names
 from linkscore_scoring.learners.released_crawl import ReleasedCrawl
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -142,12 +142,6 @@ class Anthelion(Policy):
             for at in order
             if weights[at]
         ]
-
-
-def one_of(field: str, value: str, known: Sequence[str] | dict[str, Any]) -> Iterator[FieldProblem]:
-    """Yield a problem if `value` is not among the known names."""
-    if value not in known:
-        yield FieldProblem(field, f"must be one of {', '.join(known)}, got {value!r:.100}")
 
 
 def _crawl_of(params: AnthelionParams, seed: int) -> HostCrawl:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
@@ -215,3 +215,10 @@ def outside(field: str, value: float, low: float, high: float) -> Iterator[Field
     """Yield a problem if `value` is not in [low, high]."""
     if not low <= value <= high:
         yield FieldProblem(field, f"must be in [{low:g}, {high:g}], got {value!r}")
+
+
+def one_of(field: str, value: str, known: Iterable[str]) -> Iterator[FieldProblem]:
+    """Yield a problem if `value` is not among the known names."""
+    names = list(known)
+    if value not in names:
+        yield FieldProblem(field, f"must be one of {', '.join(names)}, got {value!r:.100}")
