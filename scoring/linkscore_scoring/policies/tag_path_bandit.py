@@ -89,8 +89,8 @@ class TagPathBandit(Policy):
     Shapes: n links in, (n,) float64 out. Cost: O(URL characters), 5 ms for 1,000 links seen before.
     References: Gauquier, Manolescu and Senellart, Efficient crawling for scalable web data acquisition,
     arXiv 2602.11874. Differences: targets are what feedback says and not MIME types; no HEAD requests before
-    the classifier knows both kinds, rewards are corrected when labels come instead; 2- to 4-grams of URLs with
-    folded digits; the classifier learns label by label; links of unknown place are one group; the stop rule
+    the classifier knows both kinds, rewards are corrected when labels come instead; 2- to 4-grams of URLs,
+    digits folded; the classifier learns label by label; links of unknown place are one group; the stop rule
     is ours.
     """
 
