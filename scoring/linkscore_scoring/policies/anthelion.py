@@ -57,7 +57,7 @@ class AnthelionParams(Params):
     value_function: str = "success_rate_best_score"
     explore_prob: float = 0.0
     decay_pulls: int = 0
-    classifier: str = "ftrl"
+    classifier: str = "arow"
     features: str = "host+url+parents+siblings"
     classify: str = "on_demand"
     hub_weight: float = 0.5
@@ -89,7 +89,7 @@ class Anthelion(Policy):
     Shapes: n links in, (n,) float64 out. Cost: O(features of the links), 1 to 3 ms for 1,000 links with a
     numpy classifier; 100 us a label. References: Meusel, Mika and Blanco, Focused crawling for structured
     data, CIKM 2014. Differences: probabilities in place of raw votes; labels of relatives from when the label
-    comes; FTRL in place of naive Bayes; hubs are worth something; no queue of decisions ahead of labels.
+    comes; AROW in place of naive Bayes; hubs are worth something; no queue of decisions ahead of labels.
     """
 
     name = "anthelion"
@@ -168,8 +168,8 @@ class Anthelion(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the links of `to_state`."""
-        if "examples" not in state:
-            raise CorruptState("anthelion: missing field 'examples'")
+        if set(state) != {"examples"}:
+            raise CorruptState(f"anthelion: want the field 'examples', got {sorted(state)}")
         self._examples.load_state(state["examples"])
 
     def _top(self, links: LinkBatch, row: int, indices: list[int], weights: list[float]) -> list[Term]:
