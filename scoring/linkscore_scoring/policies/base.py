@@ -75,6 +75,31 @@ class Explanation:
     terms: list[Term]
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyTrust:
+    """How a policy did on the links of a site that were fetched.
+
+    Attributes
+    ----------
+    policy
+        Its name.
+    trust
+        Share of the trust of the policies it is compared with, in [0, 1].
+    judged
+        Links it was judged on, those forgotten since included.
+    quality
+        Agreement of its scores with rewards over the latest of these; see `concordance.quality`.
+    reward
+        Mean reward of these links for a policy that serves; expected reward of the next one for others.
+    """
+
+    policy: str
+    trust: float
+    judged: int
+    quality: float
+    reward: float
+
+
 class CrawlKnowledge(Protocol):
     """What the policies of all sites of a crawl know together; made of plain values like a policy's own."""
 
@@ -133,6 +158,13 @@ class Policy(ABC):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, one explanation per link."""
 
+    def expect(self, link: LinkBatch, site: SiteModel) -> None:  # noqa: B027
+        """Note what is expected of the link, one row, that the next `observe` will tell about.
+
+        Called before the site takes the page in, so that expectations know nothing of the outcome. Not called
+        for seeds and repeated fetches.
+        """
+
     def observe(self, page: PageObservation, site: SiteModel) -> None:  # noqa: B027 - knowing nothing is fine
         """Learn from one fetch; `site` has taken the page in already."""
 
@@ -149,6 +181,10 @@ class Policy(ABC):
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""
+
+    def trusted(self) -> list[PolicyTrust]:
+        """Return the policies this one chooses from, and how far it trusts each; most choose from none."""
+        return []
 
     def to_state(self) -> dict[str, Any]:
         """Return what the policy knows as plain values (dict, list, str, int, float, bool, bytes)."""
