@@ -7,7 +7,7 @@ from typing import Any
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
-from linkscore_scoring.policies.base import Policy, PolicyTrust
+from linkscore_scoring.policies.base import EXTRA, SERVED, Policy, PolicyTrust
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -62,10 +62,11 @@ class PolicyTrial:
 
     def figures(self, policies: Sequence[Policy]) -> list[PolicyTrust]:
         """Return what is known of each policy, in their order; the first one serves and has all the trust."""
-        rows = enumerate(zip(policies, self._judged, self._qualities, strict=True))
+        roles = [SERVED, *[EXTRA] * len(policies)]
+        rows = zip(policies, roles, self._judged, self._qualities, strict=False)
         return [
-            PolicyTrust(policy.name, float(at == 0), judged, quality, self._reward)
-            for at, (policy, judged, quality) in rows
+            PolicyTrust(policy.name, role, float(role == SERVED), judged, quality, self._reward)
+            for policy, role, judged, quality in rows
         ]
 
     def _refresh(self) -> None:

@@ -14,6 +14,7 @@ from linkscore_scoring.learners.crawl_trust import CrawlTrust
 from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
 from linkscore_scoring.learners.trust import Trust, expected
 from linkscore_scoring.policies.base import (
+    CANDIDATE,
     CrawlKnowledge,
     Explanation,
     Params,
@@ -30,7 +31,7 @@ from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObs
 from linkscore_scoring.site.model import SiteModel
 
 MAX_CANDIDATES = 6
-_WEIGH_EVERY = 4
+_WEIGH_EVERY, _REFRESH = 4, 16
 _STEPS = 16
 _MARK = "*"
 _BETWEEN = "|"
@@ -118,6 +119,7 @@ class Auto(Policy):
         self.candidates = [kind(make_params(kind, {}), seed=seed) for kind in classes]
         self.links = JudgedLinks()
         self.trust = Trust(len(classes), margin=params.margin)
+        self._qualities = [0.5] * len(classes)
         self._shared = AutoKnowledge(self.candidates)
         self._expected: list[float] | None = None
 
@@ -156,6 +158,8 @@ class Auto(Policy):
             candidate.observe(page, site)
         if self.links.judged % _WEIGH_EVERY == 0:
             self._weigh(site)
+        if len(self.links) and self.links.judged % _REFRESH == 0:
+            self._qualities = self.links.qualities()
 
     def activated(self, site: SiteModel) -> None:
         """Tell every policy of the new model."""
@@ -196,9 +200,9 @@ class Auto(Policy):
 
     def trusted(self) -> list[PolicyTrust]:
         """Return trust, quality and expected reward of each policy."""
-        qualities = self.links.qualities() or [0.5] * len(self.candidates)
-        rows = zip(self.candidates, self.trust.shares, qualities, self.trust.values, strict=True)
-        return [PolicyTrust(c.name, share, self.links.judged, q, value) for c, share, q, value in rows]
+        rows = zip(self.candidates, self.trust.shares, self._qualities, self.trust.values, strict=True)
+        judged = self.links.judged
+        return [PolicyTrust(c.name, CANDIDATE, share, judged, q, value) for c, share, q, value in rows]
 
     def to_state(self) -> dict[str, Any]:
         """Return policies, judged links and trust as plain values."""
@@ -206,6 +210,7 @@ class Auto(Policy):
             "candidates": {candidate.name: candidate.to_state() for candidate in self.candidates},
             "links": self.links.to_state(),
             "trust": self.trust.to_state(),
+            "qualities": self._qualities,
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -215,6 +220,7 @@ class Auto(Policy):
                 candidate.load_state(state["candidates"][candidate.name])
             self.links.load_state(state["links"], len(self.candidates))
             self.trust.load_state(state["trust"])
+            self._qualities = [float(quality) for quality in state["qualities"]]
         except (KeyError, TypeError) as exc:
             raise CorruptState(f"auto: missing or malformed field {exc}") from exc
 

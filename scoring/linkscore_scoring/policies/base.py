@@ -26,6 +26,9 @@ KnownUrl = tuple[int, str]
 
 NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
 
+SERVED, EXTRA, CANDIDATE = 1, 2, 3
+"""What part a policy has on a site; numbers as in the wire contract."""
+
 MAX_RESCORED = 1_000
 """Most URLs that `Policy.rescored` names."""
 
@@ -83,6 +86,8 @@ class PolicyTrust:
     ----------
     policy
         Its name.
+    role
+        `SERVED`, `EXTRA` or `CANDIDATE`.
     trust
         Share of the trust of the policies it is compared with, in [0, 1].
     judged
@@ -90,10 +95,12 @@ class PolicyTrust:
     quality
         Agreement of its scores with rewards over the latest of these; see `concordance.quality`.
     reward
-        Mean reward of these links for a policy that serves; expected reward of the next one for others.
+        Mean reward of the latest of these links, whoever chose them; for a candidate the reward expected of
+        the next fetch under it.
     """
 
     policy: str
+    role: int
     trust: float
     judged: int
     quality: float
