@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.learners.common_scale import log_odds_between
 from linkscore_scoring.learners.concordance import Floats, pairs_of, quality
 from linkscore_scoring.learners.rewards import text_reward
 from linkscore_scoring.site.links import PageObservation
@@ -129,6 +130,14 @@ class JudgedLinks:
             on = column >= 0.0
             found.append(quality(column[on], pairs_of(rewards[on], weights[on], told[on])))
         return found
+
+    def log_odds_between(self, policy: int, other: int) -> float:
+        """Return how far the scores of `other` lie above those of `policy`; see `common_scale`."""
+        if policy == other or not self._links:
+            return 0.0
+        scores = self.scores()
+        on = (scores[:, policy] >= 0.0) & (scores[:, other] >= 0.0)
+        return log_odds_between(scores[on, policy], scores[on, other], self.weights()[on])
 
     def choose(self, columns: Sequence[int]) -> None:
         """Keep some policies, in a new order; -1 stands for one that has not answered yet."""

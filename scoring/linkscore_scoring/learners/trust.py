@@ -16,6 +16,7 @@ _TRIAL = 8.0
 _PAIRED = 30.0
 _FEWEST = 16
 _POOR = 0.1
+_PATIENCE = 25.0
 _CURIOSITY = 0.01
 _TEMPERATURE = 0.05
 
@@ -83,10 +84,10 @@ def expected(evidence: Evidence, leader: int, prior: Floats) -> Floats:
 def handicaps(evidence: Evidence, values: Floats, margin: float) -> Floats:
     """Return what is added to the value of each policy before they are compared, (k,).
 
-    All but the first must be better by the margin. Where the first earns next to nothing the margin vanishes
-    and the one that led least comes next: there is nothing to lose.
+    All but the first must be better by the margin. Where the first is known to earn next to nothing the
+    margin vanishes and the one that led least comes next: there is nothing to lose.
     """
-    scarcity = max(0.0, 1.0 - max(0.0, float(values[0])) / _POOR)
+    scarcity = max(0.0, 1.0 - max(0.0, float(values[0])) / _POOR) if evidence.weight >= _PATIENCE else 0.0
     added = _CURIOSITY * scarcity * _TRIAL / (evidence.led + _TRIAL)
     added[1:] -= margin * (1.0 - scarcity)
     return added

@@ -10,6 +10,7 @@ import numpy as np
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, NotFound
 from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.learners.common_scale import moved
 from linkscore_scoring.learners.crawl_trust import CrawlTrust
 from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
 from linkscore_scoring.learners.trust import Trust, expected
@@ -100,7 +101,9 @@ class Auto(Policy):
     wrong guess is found out within a few fetches. A new site starts from what the others of the crawl showed.
     Choose it when you do not know which policy suits your sites; where `harvest` is best it stays with it.
 
-    Score = that of the leader. Bucket = ``*`` and the bucket of every policy, so that a link that waits is
+    Score = that of the first policy while it leads; of another leader the value of the bucket, moved in log
+    odds so that the links fetched have the scores that the first one gave them: sites with different leaders
+    compare. Bucket = ``*`` and the bucket of every policy, so that a link that waits is
     worth what the leader of the day thinks of it; of policies that are `per_url`, sixteenths of the score.
     Policies that need a learned site are asked once it is learned. No link is ever told to be skipped.
 
@@ -120,6 +123,7 @@ class Auto(Policy):
         self.links = JudgedLinks()
         self.trust = Trust(len(classes), margin=params.margin)
         self._qualities = [0.5] * len(classes)
+        self._move = 0.0
         self._shared = AutoKnowledge(self.candidates)
         self._expected: list[float] | None = None
 
@@ -177,13 +181,19 @@ class Auto(Policy):
         scored = [self._scored(candidate, links, site) for candidate in self.candidates]
         parts = zip(*(each.buckets for each in scored), strict=True)
         buckets = [_MARK + _BETWEEN.join(map(_quoted, row)) for row in parts]
-        return Scored(scored[self.trust.leader].scores, buckets)
+        scores = self.value(buckets, site) if self.trust.leader else scored[0].scores
+        return Scored(scores, buckets)
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return what the leader thinks of each bucket; one of another policy is worth what it says."""
         at, leader = self.trust.leader, self.leader
         parts = [_part(bucket, at) for bucket in buckets]
-        return _step_values(parts) if leader.per_url else leader.value(parts, site)
+        distinct = list(dict.fromkeys(parts))
+        values = _step_values(distinct) if leader.per_url else leader.value(distinct, site)
+        if at:
+            values = moved(values, self._move)
+        known = dict(zip(distinct, values.tolist(), strict=True))
+        return np.array([known[part] for part in parts], dtype=np.float64)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the leader, the trust in each policy, and the leader's own reason."""
@@ -211,6 +221,7 @@ class Auto(Policy):
             "links": self.links.to_state(),
             "trust": self.trust.to_state(),
             "qualities": self._qualities,
+            "move": self._move,
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -221,6 +232,7 @@ class Auto(Policy):
             self.links.load_state(state["links"], len(self.candidates))
             self.trust.load_state(state["trust"])
             self._qualities = [float(quality) for quality in state["qualities"]]
+            self._move = float(state["move"])
         except (KeyError, TypeError) as exc:
             raise CorruptState(f"auto: missing or malformed field {exc}") from exc
 
@@ -235,6 +247,7 @@ class Auto(Policy):
         if evidence.weight:
             own = expected(evidence, leader, np.zeros(len(self.candidates)))
             crawl.report(key, own - own[0], evidence.weight)
+        self._move = self.links.log_odds_between(self.trust.leader, 0)
 
     def _scored(self, candidate: Policy, links: LinkBatch, site: SiteModel) -> Scored:
         found = candidate.score(links, site)
@@ -268,7 +281,8 @@ def _part(bucket: str, at: int) -> str:
     if bucket[:1] != _MARK:
         return bucket
     parts = bucket[1:].split(_BETWEEN)
-    return parts[at].replace("%7C", _BETWEEN).replace("%25", "%") if at < len(parts) else ""
+    part = parts[at] if at < len(parts) else ""
+    return part.replace("%7C", _BETWEEN).replace("%25", "%") if "%" in part else part
 
 
 def _step_values(parts: Sequence[str]) -> Scores:

@@ -47,9 +47,12 @@ def test_expectation_is_level_plus_gain_and_then_what_was_earned() -> None:
 
 
 def test_others_must_be_better_by_the_margin_unless_there_is_nothing_to_lose() -> None:
-    evidence = Evidence(np.array([8.0, 0.0]), np.zeros(2), np.zeros(2), 0.0, 8.0)
+    evidence = Evidence(np.array([24.0, 0.0]), np.zeros(2), np.zeros(2), 0.0, 25.0)
     np.testing.assert_allclose(handicaps(evidence, np.array([0.5, 0.5]), 0.05), [0.0, -0.05])
-    np.testing.assert_allclose(handicaps(evidence, np.array([0.0, 0.0]), 0.05), [0.005, 0.01])
+    np.testing.assert_allclose(handicaps(evidence, np.array([0.0, 0.0]), 0.05), [0.0025, 0.01])
+    np.testing.assert_allclose(handicaps(evidence, np.array([0.05, 0.05]), 0.05), [0.00125, 0.005 - 0.025])
+    early = Evidence(np.array([24.0, 0.0]), np.zeros(2), np.zeros(2), 0.0, 24.0)
+    np.testing.assert_allclose(handicaps(early, np.array([0.0, 0.0]), 0.05), [0.0, -0.05])
 
 
 def test_the_first_policy_leads_while_all_look_alike() -> None:
@@ -87,10 +90,12 @@ def test_a_new_site_follows_what_the_others_showed() -> None:
 def test_where_nothing_is_earned_all_are_tried_in_turn() -> None:
     trust = Trust(3)
     rows: list[tuple[float, int, list[float]]] = []
-    for _ in range(9):
+    for _ in range(75):
         rows.append((0.0, trust.leader, [0.3, 0.3, 0.3]))
         trust.weigh(links_of(rows), [True] * 3, [0.0] * 3)
-    assert sorted(leader for _, leader, _ in rows) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    leaders = [leader for _, leader, _ in rows]
+    assert leaders[:26] == [0] * 25 + [1]
+    assert [leaders.count(k) for k in range(3)] == [25, 25, 25]
 
 
 def test_sites_count_by_their_links_and_not_for_themselves() -> None:

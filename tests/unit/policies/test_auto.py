@@ -74,6 +74,22 @@ def test_a_link_that_waits_is_worth_what_the_leader_of_the_day_thinks() -> None:
     assert board.scores("/a", "/z") == [1 / 2, 0.0]
 
 
+def test_another_leader_scores_on_the_scale_of_the_first() -> None:
+    """/a was 1/2 to both, /b 1/3 to the first and 1/2 to the second, which is ln 2 above in log odds."""
+    board = Board("auto", policies="breadth_first,in_degree")
+    board.page("/", [("/a", PLACE)])
+    board.page("/a", [("/b", PLACE)])
+    policy = auto(board)
+    policy.trust.leader, policy._move = 1, policy.links.log_odds_between(1, 0)
+    assert policy.links.scores().tolist() == [[1 / 2, 1 / 2]]
+    assert board.model.rank_buckets(["h/*d9|8"])[1].tolist() == [1 / 2]
+    board.page("/b", [("/c", PLACE)])
+    # /b: 1/3 against 1/2 is ln 2 below; weights .98 and 1
+    policy.trust.leader, policy._move = 1, policy.links.log_odds_between(1, 0)
+    odds = 2 ** (-1 / 1.98)
+    assert board.model.rank_buckets(["h/*d9|8"])[1].tolist() == pytest.approx([odds / (1 + odds)])
+
+
 def test_buckets_may_hold_any_character() -> None:
     board = Board("auto", policies="breadth_first,toy_piped")
     [name] = board.page("/", [("/a", PLACE)]).links.bucket_names
