@@ -6,7 +6,7 @@ from typing import Any
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.policies.base import CrawlKnowledge, Policy
-from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.policies.registry import all_policies
 
 
 class CrawlWide:
@@ -17,10 +17,15 @@ class CrawlWide:
         self.configure(config)
 
     def configure(self, config: CrawlConfig) -> None:
-        """Take over the crawl's policies; one that is kept keeps what it knows."""
-        kept, self._known = self._known, {}
+        """Take over the crawl's policies; one that is kept keeps what it knows.
+
+        A policy that is not registered is none of ours to report: the first site will ask for it.
+        """
+        kept, self._known, known_kinds = self._known, {}, all_policies()
         for choice in (config.policy, *config.extra_policies):
-            made = policy_class(choice.name)(choice.checked(), seed=config.seed).crawl_wide
+            if choice.name not in known_kinds:
+                continue
+            made = known_kinds[choice.name](choice.checked(), seed=config.seed).crawl_wide
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import log
 
 import numpy as np
 
@@ -16,8 +16,6 @@ _EDGE = 8.0
 _LOW, _HIGH = log(1e-4) - _EDGE, log(1e4)
 
 STEPS = int(2 * _EDGE / _STEP) + 1
-RESIDUAL = 0.5 * _STEP * 0.25 + exp(-_EDGE)
-"""Most that a score moves inside a step: half a step of log odds times the steepest slope, and the ends."""
 
 
 def lexical(first: Floats, second: Floats) -> Floats:

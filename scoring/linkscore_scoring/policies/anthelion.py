@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
 from linkscore_scoring.learners.classifiers import CLASSIFIERS
+from linkscore_scoring.learners.examples import LinkExamples
 from linkscore_scoring.learners.host_crawl import HostCrawl
-from linkscore_scoring.learners.host_scores import RESIDUAL, STEPS, probs_of, steps_of
+from linkscore_scoring.learners.host_scores import STEPS, probs_of, steps_of
 from linkscore_scoring.learners.link_features import GROUPS, feature_names
 from linkscore_scoring.learners.released_crawl import ReleasedCrawl
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
@@ -19,8 +20,11 @@ from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObs
 from linkscore_scoring.site.model import SiteModel
 
 MODES = ("intent", "as_released")
+CLASSIFY = ("on_demand", "on_explore")
 _TOP_FEATURES = 5
 _MOST_DECAY = 10**9
+_MOST_PATTERN = 2**63
+_DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +42,10 @@ class AnthelionParams(Params):
     classifier
         Name of an online classifier.
     features
-        Groups of link features, comma-separated, of `learners.link_features`.
+        Groups of link features of `learners.link_features`, joined by ``+``.
+    classify
+        When a link gets its probability (the paper's OnExplore and OnDemand): ``on_explore`` once, when it is
+        found; ``on_demand`` anew for each decision.
     hub_weight
         Worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
         has none of it.
@@ -50,8 +57,9 @@ class AnthelionParams(Params):
     value_function: str = "success_rate_best_score"
     explore_prob: float = 0.0
     decay_pulls: int = 0
-    classifier: str = "ftrl"
-    features: str = "host,url,parents,siblings"
+    classifier: str = "arow"
+    features: str = "host+url+parents+siblings"
+    classify: str = "on_demand"
     hub_weight: float = 0.5
     mode: str = "intent"
 
@@ -61,8 +69,9 @@ class AnthelionParams(Params):
         yield from outside("explore_prob", self.explore_prob, 0.0, 1.0)
         yield from outside("decay_pulls", self.decay_pulls, 0, _MOST_DECAY)
         yield from one_of("classifier", self.classifier, CLASSIFIERS)
-        for group in self.features.split(","):
+        for group in self.features.split("+"):
             yield from one_of("features", group, GROUPS)
+        yield from one_of("classify", self.classify, CLASSIFY)
         yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
         yield from one_of("mode", self.mode, MODES)
 
@@ -73,18 +82,19 @@ class Anthelion(Policy):
     Relevant is a page with a reported reward of at least 0.5. Classifier, bandit and labels are crawl-wide: a
     host nobody fetched from profits from the others. Choose it for a rare target over many hosts, reported
     soon after the fetch. Score = the place of (host, link) in the two-level decision, see
-    `learners.host_scores`; bucket = ``a<step>``, 65 steps of the link's log odds when it was scored.
+    `learners.host_scores`. Bucket: ``p<URL pattern>``, valued by the latest link of the pattern with what is
+    known today, or if links are classified when found ``a<step>``, 65 steps of their log odds then.
     Exploration (`explore_prob`) shows in the values of buckets only, where each question is one decision.
 
     Shapes: n links in, (n,) float64 out. Cost: O(features of the links), 1 to 3 ms for 1,000 links with a
     numpy classifier; 100 us a label. References: Meusel, Mika and Blanco, Focused crawling for structured
     data, CIKM 2014. Differences: probabilities in place of raw votes; labels of relatives from when the label
-    comes; FTRL in place of naive Bayes; hubs are worth something; no queue of decisions ahead of labels.
+    comes; AROW in place of naive Bayes; hubs are worth something; no queue of decisions ahead of labels.
     """
 
     name = "anthelion"
     Params = AnthelionParams
-    residual = RESIDUAL
+    residual = 1.0
     needs_feedback = True
     reads_templates = False
 
@@ -93,10 +103,15 @@ class Anthelion(Policy):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.crawl_wide = _crawl_of(params, seed)
+        self._frozen = params.classify == "on_explore"
+        self._examples = LinkExamples()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""
         self.crawl_wide.observe(page, site)
+        if not self._frozen:
+            self._examples.max_patterns = site.bounds.arms
+            self._examples.note(page.links)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Teach classifier and bandit."""
@@ -105,12 +120,27 @@ class Anthelion(Policy):
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by host and probability."""
         probs = self.crawl_wide.probs(links, site)
-        names = [f"a{step}" for step in steps_of(probs)]
+        names = (
+            [f"a{step}" for step in steps_of(probs)] if self._frozen else [f"p{n}" for n in links.patterns]
+        )
         return Scored(self.crawl_wide.scores(site, probs), names)
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
-        """Return what a link in the middle of each step is worth; an unknown bucket is in the lowest one."""
-        return self.crawl_wide.pulls(site, probs_of([_step(bucket) for bucket in buckets]))
+        """Return what the latest link of each pattern is worth, or one in the middle of each step.
+
+        A pattern without links is worth what its text is as a URL; an unknown bucket is in the lowest step.
+        """
+        probs = probs_of([_number(bucket, "a", STEPS) for bucket in buckets])
+        rows = [row for row, bucket in enumerate(buckets) if bucket[:1] == "p"]
+        if rows:
+            links = self._examples.batch([_number(buckets[row], "p", _MOST_PATTERN) for row in rows])
+            unknown = [pattern not in self._examples for pattern in links.patterns]
+            links.urls = [
+                f"http://{site.patterns.text(pattern)}" if new else url
+                for pattern, url, new in zip(links.patterns, links.urls, unknown, strict=True)
+            ]
+            probs[rows] = self.crawl_wide.probs(links, site)
+        return self.crawl_wide.pulls(site, probs)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name probability, host counts, and the features that weigh most."""
@@ -131,6 +161,16 @@ class Anthelion(Policy):
             own = Term("probability", prob, "calibrated probability of being relevant")
             explained.append(Explanation(summary, [own, *host, *top]))
         return explained
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what is of this site: a link for each pattern."""
+        return {"examples": self._examples.to_state()}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the links of `to_state`."""
+        if set(state) != {"examples"}:
+            raise CorruptState(f"anthelion: want the field 'examples', got {sorted(state)}")
+        self._examples.load_state(state["examples"])
 
     def _top(self, links: LinkBatch, row: int, indices: list[int], weights: list[float]) -> list[Term]:
         features = self.crawl_wide.features
@@ -157,13 +197,14 @@ def _crawl_of(params: AnthelionParams, seed: int) -> HostCrawl:
         return ReleasedCrawl(hosts=hosts)
     return HostCrawl(
         classifier=params.classifier,
-        groups=params.features.split(","),
+        groups=params.features.split("+"),
         hosts=hosts,
         hub_weight=params.hub_weight,
     )
 
 
-def _step(bucket: str) -> int:
+def _number(bucket: str, kind: str, end: int) -> int:
+    """Return the number of a bucket of a kind, 0 if it has none below `end`."""
     number = bucket[1:]
-    known = bucket[:1] == "a" and number.isascii() and number.isdecimal() and len(number) < 4
-    return min(int(number), STEPS - 1) if known else 0
+    known = bucket[:1] == kind and number.isascii() and number.isdecimal() and len(number) < _DIGITS
+    return int(number) if known and int(number) < end else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.classifiers import CLASSIFIERS
 from linkscore_scoring.learners.classifiers.base import Floats
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
+from linkscore_scoring.learners.examples import LinkExamples
 from linkscore_scoring.learners.link_features import LinkFeatures
 from linkscore_scoring.learners.tag_path_groups import TagPathGroups
 from linkscore_scoring.learners.target_arms import TargetArms
@@ -33,9 +35,9 @@ from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, Lin
 from linkscore_scoring.site.model import SiteModel
 
 _TARGET = 0.5
-_FEATURES = ("ngrams",)
+_FEATURES = ("url", "ngrams")
 _DIM = 1 << 15
-_STEPS = 32
+_BUCKET = re.compile(r"g(-1|[0-9]{1,9})\.([0-9]{1,18})", re.ASCII)
 _NO_GROUP = -1
 _MOST_GROUPS = 500
 _MOST_PAGES = 20_000
@@ -83,20 +85,21 @@ class TagPathBandit(Policy):
     that is not taken for a target; its reward is the number of links to targets seen for the first time.
     Choose it for files, or pages recognised by their URL, within one large site.
 
-    Score of a link taken for a target = (1 + p) / 2, bucket ``t<step>``, 32 steps of p; of any other =
-    v / (2 + 2 v), v = mean targets a pull + exploration x bonus, bucket ``g<group>``.
+    Score of a link taken for a target = (1 + p) / 2; of any other = v / (2 + 2 v), v = mean targets a pull +
+    exploration x bonus. Bucket = ``g<group>.<URL pattern>``, valued by the latest link of the pattern with
+    what is known today: links found before the classifier knew anything do not stay behind.
 
     Shapes: n links in, (n,) float64 out. Cost: O(URL characters), 5 ms for 1,000 links seen before.
     References: Gauquier, Manolescu and Senellart, Efficient crawling for scalable web data acquisition,
     arXiv 2602.11874. Differences: targets are what feedback says and not MIME types; no HEAD requests before
-    the classifier knows both kinds, rewards are corrected when labels come instead; 2- to 4-grams of URLs with
-    folded digits; the classifier learns label by label; links of unknown place are one group; the stop rule
-    is ours.
+    the classifier knows both kinds, rewards are corrected when labels come instead; URL tokens and 2- to
+    4-grams, digits folded; the classifier learns label by label; links of unknown place are one group; the
+    stop rule is ours.
     """
 
     name = "tag_path_bandit"
     Params = TagPathBanditParams
-    residual = 0.5 / _STEPS
+    residual = 1.0
     needs_feedback = True
     reads_templates = False
 
@@ -106,6 +109,7 @@ class TagPathBandit(Policy):
         self.arms = TargetArms(max_pages=_MOST_PAGES)
         self.urls = OnlineClassifier(params.classifier, dim=_DIM)
         self.trend = YieldTrend(window=params.stop_window)
+        self._examples = LinkExamples()
         self._features = LinkFeatures(_FEATURES, dim=_DIM)
         self._labels: dict[int, bool] = {}
 
@@ -114,6 +118,7 @@ class TagPathBandit(Policy):
         self._take_bounds(site.bounds)
         for apath in dict.fromkeys(page.links.apaths):
             self._join(apath, site)
+        self._examples.note(page.links)
         if page.refetch:
             return
         self.trend.fetched()
@@ -136,21 +141,23 @@ class TagPathBandit(Policy):
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score targets above everything, the others by group."""
+        groups = [self._group(apath) for apath in links.apaths]
         probs = self._probs(links.urls)
-        names = [
-            f"t{_step(prob)}" if prob >= _TARGET else f"g{self._group(apath)}"
-            for prob, apath in zip(probs.tolist(), links.apaths, strict=True)
-        ]
-        values = {name: self._value(name) for name in set(names) if name[0] == "g"}
-        scores = [
-            values[name] if name in values else 0.5 + 0.5 * p
-            for name, p in zip(names, probs.tolist(), strict=True)
-        ]
-        return Scored(np.array(scores, dtype=np.float64), names, self._verdicts(names))
+        names = [f"g{group}.{pattern}" for group, pattern in zip(groups, links.patterns, strict=True)]
+        return Scored(self._scores(probs, groups), names, self._verdicts(probs))
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
-        """Return the middle of a step of targets, or the value of a group."""
-        return np.array([self._value(bucket) for bucket in buckets], dtype=np.float64)
+        """Return the score of the latest link of each bucket's URL pattern in the bucket's group."""
+        found = [_bucket(bucket) for bucket in buckets]
+        links = self._examples.batch([pattern for _, pattern in found])
+        probs = self._probs(links.urls)
+        probs[[not url for url in links.urls]] = 0.0
+        return self._scores(probs, [group for group, _ in found])
+
+    def _scores(self, probs: Floats, groups: Sequence[int]) -> Scores:
+        values = {group: self._value(group) for group in set(groups)}
+        others = np.array([values[group] for group in groups], dtype=np.float64)
+        return np.where(probs >= _TARGET, 0.5 + 0.5 * probs, others)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name probability, group, what it found, and the trend of the site."""
@@ -166,14 +173,15 @@ class TagPathBandit(Policy):
 
     def _take_bounds(self, bounds: SiteBounds) -> None:
         self.groups.max_paths = bounds.apaths
+        self._examples.max_patterns = bounds.arms
         self.groups.max_groups = min(_MOST_GROUPS, bounds.arms)
         self.arms.max_pages = min(_MOST_PAGES, bounds.links)
 
     def _probs(self, urls: Sequence[str]) -> Floats:
-        """Return the probability of being a target; 0 while the classifier knows one kind only."""
+        """Return the probability of being a target, were they as frequent as others; 0 until both came."""
         if not self.urls.is_ready:
             return np.zeros(len(urls))
-        return self.urls.predict_prob(self._features.of(urls))
+        return self.urls.model.predict_prob(self._features.of(urls))
 
     def _targets(self, urls: Sequence[str]) -> list[bool]:
         found: list[bool] = (self._probs(urls) >= _TARGET).tolist()
@@ -202,18 +210,15 @@ class TagPathBandit(Policy):
         found = self.groups.group(apath) if apath != UNKNOWN_APATH else None
         return _NO_GROUP if found is None else found
 
-    def _value(self, bucket: str) -> float:
-        kind, number = bucket[:1], bucket[1:]
-        known = number.removeprefix("-").isdecimal() and number.isascii() and len(number) < 9
-        if kind == "t" and known:
-            return 0.5 + 0.5 * min(1.0, max(0.0, (int(number) + 0.5) / _STEPS))
-        value = self.arms.value(int(number) if kind == "g" and known else _NO_GROUP, self.params.exploration)
-        return 0.5 * max(0.0, value) / (1.0 + max(0.0, value))
+    def _value(self, group: int) -> float:
+        value = max(0.0, self.arms.value(group, self.params.exploration))
+        return 0.5 * value / (1.0 + value)
 
-    def _verdicts(self, names: list[str]) -> list[int] | None:
+    def _verdicts(self, probs: Floats) -> list[int] | None:
         if not self.trend.is_exhausted(self.params.stop_yield):
             return None
-        return [NO_VERDICT if name[0] == "t" else SKIP for name in names]
+        verdicts: list[int] = np.where(probs >= _TARGET, NO_VERDICT, SKIP).tolist()
+        return verdicts
 
     def _explanation(self, prob: float, group: int) -> Explanation:
         path = self.groups.names[group] if group >= 0 else "unknown tag paths"
@@ -238,6 +243,7 @@ class TagPathBandit(Policy):
             "urls": self.urls.to_state(),
             "trend": self.trend.to_state(),
             "labels": list(self._labels.items()),
+            "examples": self._examples.to_state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -248,9 +254,12 @@ class TagPathBandit(Policy):
             self.urls.load_state(state["urls"])
             self.trend.load_state(state["trend"])
             self._labels = {int(key): bool(label) for key, label in state["labels"]}
+            self._examples.load_state(state["examples"])
         except (KeyError, TypeError, ValueError) as exc:
             raise CorruptState(f"tag_path_bandit: missing or malformed field {exc}") from exc
 
 
-def _step(prob: float) -> int:
-    return min(_STEPS - 1, int(prob * _STEPS))
+def _bucket(bucket: str) -> tuple[int, int]:
+    """Return group and URL pattern of a bucket; no group and any URL for a name of another policy."""
+    found = _BUCKET.fullmatch(bucket)
+    return (int(found[1]), int(found[2])) if found else (_NO_GROUP, 0)

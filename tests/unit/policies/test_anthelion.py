@@ -128,7 +128,7 @@ def test_feedback_for_a_page_never_fetched_teaches_and_one_by_ticket_alone_teach
 
 def test_labels_of_parents_and_siblings_enter() -> None:
     """Same URLs but for numbers: only what they hang on tells them apart."""
-    model = crawl(features="parents,siblings")
+    model = crawl(features="parents+siblings")
     for n in range(30):
         hub, good = f"http://h/{n}", n % 2 == 0
         found = [(f"http://h/{n}-{k}", "x/a") for k in range(4)]
@@ -162,10 +162,10 @@ def test_without_exploration_buckets_have_the_order_of_scores() -> None:
 
 
 def test_a_restart_changes_nothing() -> None:
-    model = crawl(features="host,url,anchor,apath,parents,siblings", value_function="thompson_best_score")
+    model = crawl(features="host+url+anchor+apath+parents+siblings", value_function="thompson_best_score")
     taught(model, "a", 12, 7)
     taught(model, "b", 3, 9)
-    restored = crawl(features="host,url,anchor,apath,parents,siblings", value_function="thompson_best_score")
+    restored = crawl(features="host+url+anchor+apath+parents+siblings", value_function="thompson_best_score")
     restored.load_state(unpacked(packed(model.to_state())))
     urls = ["http://a/post/77", "http://b/tag/5", "http://c/post/1"]
     assert asked(restored, *urls) == asked(model, *urls)
@@ -228,8 +228,9 @@ def test_margins_keep_sign_and_order_on_the_logarithmic_scale() -> None:
     [
         ("value_function", "best"),
         ("classifier", "svm"),
-        ("features", "url,colour"),
+        ("features", "url+colour"),
         ("mode", "both"),
+        ("classify", "always"),
         ("explore_prob", 1.5),
         ("decay_pulls", -1),
     ],

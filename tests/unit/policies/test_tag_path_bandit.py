@@ -90,13 +90,28 @@ def test_labels_correct_what_was_expected() -> None:
 def test_without_feedback_links_are_worth_what_their_group_is_and_nothing_is_a_target() -> None:
     board = Board("tag_path_bandit")
     outcome = board.page("/", [("/a.csv", LIST), ("/b", LIST), ("/c", MENU)])
-    assert [name.partition("/")[2][:1] for name in outcome.links.bucket_names] == ["g", "g"]
+    groups = [name.partition("/")[2].partition(".")[0] for name in outcome.links.bucket_names]
+    assert sorted(set(groups)) == ["g0", "g1"]
+    assert len(set(outcome.links.scores.tolist())) == 1
 
 
 def test_links_that_look_like_targets_come_first() -> None:
     board = taught()
     target, other = board.scores("/files/report-9-9.csv", "/lists/77")
     assert target >= 0.75 > 0.5 >= other
+
+
+def test_links_found_before_the_classifier_knew_anything_do_not_stay_behind() -> None:
+    board = Board("tag_path_bandit")
+    [early] = board.page("/", [("/files/report-0-7.csv", LIST)]).links.bucket_names
+    [menu] = board.page("/x", [("/about/9", MENU)]).links.bucket_names
+    before = board.model.rank_buckets([early, menu])[1]
+    for n in range(5):
+        board.feedback(f"/files/report-{n}-0.csv", 1.0)
+        board.feedback(f"/about/{n}", 0.0)
+    after = board.model.rank_buckets([early, menu])[1]
+    assert before[0] == before[1]
+    assert after[0] >= 0.75 > 0.5 >= after[1]
 
 
 def test_a_group_behind_which_targets_were_found_beats_one_without() -> None:
@@ -108,7 +123,7 @@ def test_a_group_behind_which_targets_were_found_beats_one_without() -> None:
         board.page("/lists/5" if n == 6 else f"/lists/{n}", [*files, (f"/lists/{n + 1}", LIST)])
         board.page(f"/about/{n - 6}", [])
     groups = {raw: policy.groups.join(site.apaths.find(raw).id, raw) for raw in (LIST, MENU)}
-    [lists, menu] = policy.value([f"g{groups[LIST]}", f"g{groups[MENU]}"], site)
+    [lists, menu] = policy.value([f"g{groups[LIST]}.0", f"g{groups[MENU]}.0"], site)
     assert policy.arms.mean(groups[LIST]) > 1.0
     assert lists > menu == 0.0
 

@@ -147,7 +147,7 @@ class IrobotParams(_message.Message):
     def __init__(self, coverage: _Optional[float] = ..., flip_share: _Optional[float] = ...) -> None: ...
 
 class AnthelionParams(_message.Message):
-    __slots__ = ("value_function", "explore_prob", "decay_pulls", "classifier", "features", "mode", "hub_weight")
+    __slots__ = ("value_function", "explore_prob", "decay_pulls", "classifier", "features", "mode", "hub_weight", "classify")
     VALUE_FUNCTION_FIELD_NUMBER: _ClassVar[int]
     EXPLORE_PROB_FIELD_NUMBER: _ClassVar[int]
     DECAY_PULLS_FIELD_NUMBER: _ClassVar[int]
@@ -155,6 +155,7 @@ class AnthelionParams(_message.Message):
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     HUB_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    CLASSIFY_FIELD_NUMBER: _ClassVar[int]
     value_function: str
     explore_prob: float
     decay_pulls: int
@@ -162,7 +163,8 @@ class AnthelionParams(_message.Message):
     features: str
     mode: str
     hub_weight: float
-    def __init__(self, value_function: _Optional[str] = ..., explore_prob: _Optional[float] = ..., decay_pulls: _Optional[int] = ..., classifier: _Optional[str] = ..., features: _Optional[str] = ..., mode: _Optional[str] = ..., hub_weight: _Optional[float] = ...) -> None: ...
+    classify: str
+    def __init__(self, value_function: _Optional[str] = ..., explore_prob: _Optional[float] = ..., decay_pulls: _Optional[int] = ..., classifier: _Optional[str] = ..., features: _Optional[str] = ..., mode: _Optional[str] = ..., hub_weight: _Optional[float] = ..., classify: _Optional[str] = ...) -> None: ...
 
 class TagPathBanditParams(_message.Message):
     __slots__ = ("exploration", "similarity", "classifier", "stop_yield", "stop_window")

@@ -15,7 +15,7 @@ _BLANK = np.array([[0.0], [1.0]])
 
 
 class Arow(Classifier):
-    """A linear classifier that knows how sure it is of each weight; choose it for noisy labels.
+    """A linear classifier that knows how sure it is of each weight; the default: best from few labels.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ _BLANK = np.zeros((2, 1))
 
 
 class Ftrl(Classifier):
-    """Logistic regression with a learning rate per feature; the default: fast, and good from few labels.
+    """Logistic regression with a learning rate per feature; probabilities of its own, sparse with l1.
 
     Parameters
     ----------
