@@ -75,7 +75,7 @@ def test_a_site_counts_its_pages_failures_and_links(server: Stubs, crawl: str) -
 
 def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, crawl: str) -> None:
     """A seed is not judged: it was not found by a link."""
-    auto = policy_pb.PolicySpec(auto=policy_pb.AutoParams(policies="harvest,breadth_first"))
+    auto = policy_pb.PolicySpec(auto=policy_pb.AutoParams(policies="harvest+breadth_first"))
     extra = policy_pb.PolicySpec(in_degree=policy_pb.InDegreeParams())
     changed = crawl_pb.Crawl(name=crawl, policy=auto, extra_policies=[extra])
     server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))

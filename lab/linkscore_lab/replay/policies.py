@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +10,6 @@ from typing import Any
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.policies.registry import all_policies, policy_class
-
-_COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +24,6 @@ class PolicyText:
 def read_policy(text: str) -> PolicyText:
     """Return a policy from ``NAME[:param=value,...]``; values are JSON, or else text.
 
-    A text with commas stands in double quotes.
-
     Raises
     ------
     InvalidInput
@@ -42,7 +37,7 @@ def read_policy(text: str) -> PolicyText:
             known = ", ".join(sorted([*all_policies(), *ORACLES]))
             raise InvalidInput(f"must be one of {known}, got {name!r}", field="policy") from exc
     params = {}
-    for part in filter(None, _COMMA.split(rest)):
+    for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
         if not equals:
             raise InvalidInput(f"{name}: parameters are param=value, got {part!r}", field="policy")

@@ -39,10 +39,11 @@ class PolicyTrial:
 
     def expect(self, link: LinkBatch, policies: Iterable[Policy], site: SiteModel) -> None:
         """Ask every policy for the score of the link that was fetched."""
+        told = self.links.any_told()
         self._expected = []
         for policy in policies:
             policy.expect(link, site)
-            able = site.templates is not None or not policy.needs_learning
+            able = policy.is_able(site, told=told)
             self._expected.append(float(policy.score(link, site).scores[0]) if able else NO_ANSWER)
 
     def judge(self, page: PageObservation) -> None:

@@ -105,6 +105,10 @@ class JudgedLinks:
         """Return which rewards came from outside, (n,)."""
         return np.array([link.is_told for link in self._links.values()], dtype=bool)
 
+    def any_told(self) -> bool:
+        """Say whether any of the rewards came from outside."""
+        return any(link.is_told for link in self._links.values())
+
     def leaders(self) -> NDArray[np.int64]:
         """Return which policy led at each fetch, (n,)."""
         return np.array([link.leader for link in self._links.values()], dtype=np.int64)

@@ -45,19 +45,19 @@ class AutoParams(Params):
     Attributes
     ----------
     policies
-        Names of the policies to choose from, 1 to 6, comma-separated; the first one leads until another one
+        Names of the policies to choose from, 1 to 6, joined by ``+``; the first one leads until another one
         proves better. They have their default parameters.
     margin
         Reward by which another one must be expected to beat the first one, in [0, 1].
     """
 
-    policies: str = "harvest,in_degree,breadth_first,source_ucc"
+    policies: str = "harvest+in_degree+breadth_first+source_ucc"
     margin: float = 0.05
 
     @property
     def names(self) -> list[str]:
         """The policies by name."""
-        return self.policies.split(",")
+        return self.policies.split("+")
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
@@ -103,9 +103,9 @@ class Auto(Policy):
 
     Score = that of the first policy while it leads; of another leader the value of the bucket, moved in log
     odds so that the links fetched have the scores that the first one gave them: sites with different leaders
-    compare. Bucket = ``*`` and the bucket of every policy, so that a link that waits is
-    worth what the leader of the day thinks of it; of policies that are `per_url`, sixteenths of the score.
-    Policies that need a learned site are asked once it is learned. No link is ever told to be skipped.
+    compare. Bucket = ``*`` and the bucket of every policy, so that a link that waits is worth what the leader
+    of the day thinks of it; of policies that are `per_url`, sixteenths of the score. Policies that need a
+    learned site or feedback are asked once there is some. No link is ever told to be skipped.
 
     Shapes: n links in, (n,) float64 out. Cost: that of all its policies, and 0.1 ms a page. References: ours;
     progressive validation, Blum, Kalai and Langford 1999; following the leader among experts, Kalai and
@@ -237,8 +237,8 @@ class Auto(Policy):
             raise CorruptState(f"auto: missing or malformed field {exc}") from exc
 
     def _able(self, site: SiteModel) -> list[bool]:
-        learned = site.templates is not None
-        return [learned or not candidate.needs_learning for candidate in self.candidates]
+        told = self.links.any_told()
+        return [candidate.is_able(site, told=told) for candidate in self.candidates]
 
     def _weigh(self, site: SiteModel) -> None:
         """Choose the leader anew, and tell the crawl how the policies compare here."""

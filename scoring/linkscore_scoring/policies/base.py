@@ -183,6 +183,10 @@ class Policy(ABC):
         """
         return []
 
+    def is_able(self, site: SiteModel, *, told: bool) -> bool:
+        """Say whether scores are more than a fallback: site learned, feedback come, as far as needed."""
+        return (told or not self.needs_feedback) and (site.templates is not None or not self.needs_learning)
+
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 

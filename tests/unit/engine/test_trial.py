@@ -52,6 +52,16 @@ def test_feedback_counts() -> None:
     assert site(crawl).trial.links.rewards().tolist() == [0.7]
 
 
+def test_a_policy_that_needs_feedback_is_judged_once_there_is_some() -> None:
+    crawl = model(policy=PolicyChoice("anthelion"), extra_policies=())
+    crawl.apply(1, page(HOME, HOME + "a", HOME + "b"))
+    crawl.apply(2, page(HOME + "a"))
+    assert site(crawl).trusted()[0].judged == 0
+    crawl.apply(3, FeedbackGiven("", "h", HOME + "a", b"", 1.0, 0.0))
+    crawl.apply(4, page(HOME + "b"))
+    assert site(crawl).trusted()[0].judged == 1
+
+
 def test_figures_are_made_every_16_links() -> None:
     """The reward falls with the depth along a chain, so fewest clicks first is always right."""
     crawl = model(policy=PolicyChoice("breadth_first"), extra_policies=(PolicyChoice("depth_first"),))

@@ -59,13 +59,13 @@ def leader_of(crawl: SimulatedCrawl) -> str:
 
 def test_a_bucket_holds_what_every_policy_thinks() -> None:
     """One page links to /a, then two to /b: 1/2 and 2/3 are 8 and 10 sixteenths."""
-    board = Board("auto", policies="breadth_first,in_degree")
+    board = Board("auto", policies="breadth_first+in_degree")
     assert board.page("/", [("/a", PLACE), ("/b", PLACE)]).links.bucket_names == ["h/*d1|8"]
     assert board.page("/a", [("/b", PLACE)]).links.bucket_names == ["h/*d2|10"]
 
 
 def test_a_link_that_waits_is_worth_what_the_leader_of_the_day_thinks() -> None:
-    board = Board("auto", policies="breadth_first,in_degree")
+    board = Board("auto", policies="breadth_first+in_degree")
     board.page("/", [("/a", PLACE), ("/b", PLACE)])
     names = ["h/*d3|8", "h/*d1|12", "h/d1"]
     assert board.model.rank_buckets(names)[1].tolist() == [1 / 4, 1 / 2, 1 / 2]
@@ -76,7 +76,7 @@ def test_a_link_that_waits_is_worth_what_the_leader_of_the_day_thinks() -> None:
 
 def test_another_leader_scores_on_the_scale_of_the_first() -> None:
     """/a was 1/2 to both, /b 1/3 to the first and 1/2 to the second, which is ln 2 above in log odds."""
-    board = Board("auto", policies="breadth_first,in_degree")
+    board = Board("auto", policies="breadth_first+in_degree")
     board.page("/", [("/a", PLACE)])
     board.page("/a", [("/b", PLACE)])
     policy = auto(board)
@@ -91,7 +91,7 @@ def test_another_leader_scores_on_the_scale_of_the_first() -> None:
 
 
 def test_buckets_may_hold_any_character() -> None:
-    board = Board("auto", policies="breadth_first,toy_piped")
+    board = Board("auto", policies="breadth_first+toy_piped")
     [name] = board.page("/", [("/a", PLACE)]).links.bucket_names
     auto(board).trust.leader = 1
     assert board.model.rank_buckets([name])[1].tolist() == [1.0]
@@ -99,7 +99,7 @@ def test_buckets_may_hold_any_character() -> None:
 
 def test_every_link_is_judged_before_its_page_is_known() -> None:
     """/a was one click away and linked once; seeds, repetitions and policies without model are not judged."""
-    board = Board("auto", policies="breadth_first,in_degree,source_ucc")
+    board = Board("auto", policies="breadth_first+in_degree+source_ucc")
     board.page("/", [("/a", PLACE)])
     board.page("/a", [("/a", PLACE)], texts=[("own", 400)])
     board.page("/a")
@@ -111,7 +111,7 @@ def test_every_link_is_judged_before_its_page_is_known() -> None:
 
 
 def test_a_better_policy_takes_over() -> None:
-    crawl = crawled("uniform_random,harvest", 200)
+    crawl = crawled("uniform_random+harvest", 200)
     assert leader_of(crawl) == "harvest"
     random = SimulatedCrawl(crawl_model(PolicyChoice("uniform_random")), GeneratedSite(0)).fetch(200)
     assert crawl.wanted_share() > random.wanted_share() + 0.1
@@ -121,12 +121,12 @@ def test_a_better_policy_takes_over() -> None:
 def test_the_first_policy_is_followed_while_it_is_best(seed: int) -> None:
     """Random order has .3 of the wanted pages, so 5 points are one fetch in eight given away."""
     alone = SimulatedCrawl(crawl_model(PolicyChoice("harvest"), seed=seed), GeneratedSite(seed)).fetch(200)
-    crawl = crawled("harvest,uniform_random,breadth_first", 200, seed=seed)
+    crawl = crawled("harvest+uniform_random+breadth_first", 200, seed=seed)
     assert crawl.wanted_share() > alone.wanted_share() - 0.05
 
 
 def test_a_new_site_starts_from_what_another_showed() -> None:
-    crawl = crawled("uniform_random,harvest", 200)
+    crawl = crawled("uniform_random+harvest", 200)
     visit(crawl.model, "http://new.example/", GeneratedSite(1).page("http://site.example/"))
     shard = crawl.model.sites["new.example"]
     assert isinstance(shard.served, Auto)
@@ -134,7 +134,7 @@ def test_a_new_site_starts_from_what_another_showed() -> None:
 
 
 def test_policies_share_their_own_knowledge_of_the_crawl() -> None:
-    crawl = crawled("harvest,anthelion", 3)
+    crawl = crawled("harvest+anthelion", 3)
     visit(crawl.model, "http://new.example/", None)
     first, second = (shard.served for shard in crawl.model.sites.values())
     assert isinstance(first, Auto)
@@ -146,7 +146,7 @@ def test_policies_share_their_own_knowledge_of_the_crawl() -> None:
 
 
 def test_the_reason_names_the_leader_and_the_trust_in_each() -> None:
-    board = Board("auto", policies="breadth_first,in_degree")
+    board = Board("auto", policies="breadth_first+in_degree")
     board.page("/", [("/a", PLACE)])
     [why] = board.explain("/a")
     assert why.explanation.summary.startswith("breadth_first leads (trust 0.")
@@ -158,12 +158,12 @@ def test_the_reason_names_the_leader_and_the_trust_in_each() -> None:
 @pytest.mark.parametrize(
     ("policies", "rule"),
     [
-        ("harvest,no_such", "not registered"),
-        ("harvest,", "not registered"),
-        ("harvest,harvest", "different"),
+        ("harvest+no_such", "not registered"),
+        ("harvest+", "not registered"),
+        ("harvest+harvest", "different"),
         ("auto", "choose itself"),
-        ("harvest,source_target", "source_target needs parameters"),
-        ("harvest,opic,pagerank,in_degree,rank_mass,breadth_first,depth_first", "1 to 6"),
+        ("harvest+source_target", "source_target needs parameters"),
+        ("harvest+opic+pagerank+in_degree+rank_mass+breadth_first+depth_first", "1 to 6"),
     ],
 )
 def test_what_cannot_be_chosen_from_is_named(policies: str, rule: str) -> None:
