@@ -72,7 +72,7 @@ class AsyncBase:
     async def create_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Any
     ) -> crawl_service_pb2.Crawl:
-        """Create a crawl; `config` takes the fields of `Crawl`: policy, extra_policies, examples, seed, ..."""
+        """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
         request = crawl_service_pb2.CreateCrawlRequest(crawl=_requests.crawl(crawl=crawl, **config))
         made: crawl_service_pb2.CreateCrawlResponse = await self._call(
             self._stubs.crawls.CreateCrawl, request, timeout_s

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkscore_scoring.encodings.scale import PriorityScale
+from linkscore_scoring.engine.batches import link_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.engine.crawl_wide import CrawlWide
+from linkscore_scoring.engine.trial import PolicyTrial
+from linkscore_scoring.policies.base import Policy, PolicyTrust
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.fetch import Fetch
@@ -17,13 +20,24 @@ from linkscore_scoring.site.model import SiteModel
 
 
 class SiteShard:
-    """A site with the policies of the crawl: the served one first, then those kept learning beside it."""
+    """A site with the policies of the crawl: the served one first, then those kept learning beside it.
 
-    def __init__(self, model: SiteModel, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
+    `crawl_wide` is what they share with those of other sites, `examples` the example pages of this one.
+    """
+
+    def __init__(
+        self,
+        model: SiteModel,
+        config: CrawlConfig,
+        crawl_wide: CrawlWide,
+        examples: Sequence[ExamplePage] = (),
+    ) -> None:
         self.model = model
+        self._crawl_wide = crawl_wide
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
+        self.trial = PolicyTrial()
         self.configure(config, examples)
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
@@ -31,11 +45,11 @@ class SiteShard:
         choices = (config.policy, *config.extra_policies)
         kept = self._policies
         self._examples = examples
-        self._policies = {_key(c): kept.get(_key(c)) or self._make(c) for c in choices}
-        for choice in choices:
-            if _key(choice) in kept:
-                kept[_key(choice)].exemplify(examples, self.model)
-        self.served = self._policies[_key(config.policy)]
+        self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
+        for policy in kept.values():
+            policy.exemplify(examples, self.model)
+        self.served = self._policies[config.policy.key]
+        self.trial.configure(list(self._policies))
 
     def policy(self, choice: PolicyChoice | None) -> Policy:
         """Return the policy that answers: the crawl's, one kept beside it, or one made for this question.
@@ -44,7 +58,7 @@ class SiteShard:
         """
         if choice is None:
             return self.served
-        exact = self._policies.get(_key(choice))
+        exact = self._policies.get(choice.key)
         if exact is not None:
             return exact
         by_name = [p for p in self._policies.values() if p.name == choice.name]
@@ -59,8 +73,12 @@ class SiteShard:
         self._scales.setdefault(self.served.name, PriorityScale()).update(scores)
 
     def observe(self, fetch: Fetch) -> PageObservation:
-        """Let the model, then every policy, learn from a fetch."""
+        """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
+        link = link_of(self.model, fetch)
+        if link is not None:
+            self.trial.expect(link, self._policies.values(), self.model)
         observation = self.model.observe(fetch)
+        self.trial.judge(observation)
         for policy in self._policies.values():
             policy.observe(observation, self.model)
         return observation
@@ -73,14 +91,20 @@ class SiteShard:
 
     def feedback(self, event: FeedbackObservation) -> None:
         """Let every policy learn from feedback."""
+        self.trial.tell(event)
         for policy in self._policies.values():
             policy.feedback(event, self.model)
+
+    def trusted(self) -> list[PolicyTrust]:
+        """Return how each policy did here: the served one, those beside it, those it chooses from."""
+        return self.trial.figures(list(self._policies.values())) + self.served.trusted()
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
         return {
             "model": self.model.to_state(),
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
+            "trial": self.trial.to_state(),
             "scales": {name: scale.to_state() for name, scale in self._scales.items()},
         }
 
@@ -89,16 +113,13 @@ class SiteShard:
         self.model.load_state(state["model"])
         for key, policy in self._policies.items():
             policy.load_state(state["policies"][key])
+        self.trial.load_state(state["trial"])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
 
     def _make(self, choice: PolicyChoice) -> Policy:
-        policy = policy_class(choice.name)(choice.checked(), seed=self._seed)
+        policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))
         if self.model.templates is not None:
             policy.activated(self.model)
         policy.exemplify(self._examples, self.model)
         return policy
-
-
-def _key(choice: PolicyChoice) -> str:
-    return f"{choice.name}{sorted(choice.params.items())}"

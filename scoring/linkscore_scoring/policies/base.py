@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ KnownUrl = tuple[int, str]
 """Identity hash of a URL, and the URL."""
 
 NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
+
+SERVED, EXTRA, CANDIDATE = 1, 2, 3
+"""What part a policy has on a site; numbers as in the wire contract."""
 
 MAX_RESCORED = 1_000
 """Most URLs that `Policy.rescored` names."""
@@ -76,6 +79,45 @@ class Explanation:
     terms: list[Term]
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyTrust:
+    """How a policy did on the links of a site that were fetched.
+
+    Attributes
+    ----------
+    policy
+        Its name.
+    role
+        `SERVED`, `EXTRA` or `CANDIDATE`.
+    trust
+        Share of the trust of the policies it is compared with, in [0, 1].
+    judged
+        Links it was judged on, those forgotten since included.
+    quality
+        Agreement of its scores with rewards over the latest of these; see `concordance.quality`.
+    reward
+        Mean reward of the latest of these links, whoever chose them; for a candidate the reward expected of
+        the next fetch under it.
+    """
+
+    policy: str
+    role: int
+    trust: float
+    judged: int
+    quality: float
+    reward: float
+
+
+class CrawlKnowledge(Protocol):
+    """What the policies of all sites of a crawl know together; made of plain values like a policy's own."""
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the knowledge as plain values."""
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the knowledge of `to_state`, or raise CorruptState."""
+
+
 class Policy(ABC):
     """A link scoring policy for one site of one crawl.
 
@@ -83,7 +125,11 @@ class Policy(ABC):
     from a fallback until the site is learned), `reads_templates` (False: neither template clusters nor the
     navigation table are looked at), `baseline` (may lose against random in the conformance suite),
     `residual` (most that the score of a link differs from the value of its bucket), `per_url` (values move
-    per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the score).
+    per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the score),
+    `needs_feedback` (learns from reported results only).
+
+    A policy whose knowledge is not of one site makes it in its constructor and keeps it in `crawl_wide`; the
+    engine puts the crawl's in its place before the first event, keeps it, and saves it once.
 
     Parameters
     ----------
@@ -100,6 +146,9 @@ class Policy(ABC):
     baseline: ClassVar[bool] = False
     residual: ClassVar[float] = 0.0
     per_url: ClassVar[bool] = False
+    needs_feedback: ClassVar[bool] = False
+
+    crawl_wide: CrawlKnowledge | None = None
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         self.params = params
@@ -117,6 +166,13 @@ class Policy(ABC):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, one explanation per link."""
 
+    def expect(self, link: LinkBatch, site: SiteModel) -> None:  # noqa: B027
+        """Note what is expected of the link, one row, that the next `observe` will tell about.
+
+        Called before the site takes the page in, so that expectations know nothing of the outcome. Not called
+        for seeds and repeated fetches.
+        """
+
     def observe(self, page: PageObservation, site: SiteModel) -> None:  # noqa: B027 - knowing nothing is fine
         """Learn from one fetch; `site` has taken the page in already."""
 
@@ -128,6 +184,10 @@ class Policy(ABC):
         """
         return []
 
+    def is_able(self, site: SiteModel, *, told: bool) -> bool:
+        """Say whether scores are more than a fallback: site learned, feedback come, as far as needed."""
+        return (told or not self.needs_feedback) and (site.templates is not None or not self.needs_learning)
+
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 
@@ -136,6 +196,10 @@ class Policy(ABC):
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""
+
+    def trusted(self) -> list[PolicyTrust]:
+        """Return the policies this one chooses from, and how far it trusts each; most choose from none."""
+        return []
 
     def to_state(self) -> dict[str, Any]:
         """Return what the policy knows as plain values (dict, list, str, int, float, bool, bytes)."""
@@ -202,3 +266,10 @@ def outside(field: str, value: float, low: float, high: float) -> Iterator[Field
     """Yield a problem if `value` is not in [low, high]."""
     if not low <= value <= high:
         yield FieldProblem(field, f"must be in [{low:g}, {high:g}], got {value!r}")
+
+
+def one_of(field: str, value: str, known: Iterable[str]) -> Iterator[FieldProblem]:
+    """Yield a problem if `value` is not among the known names."""
+    names = list(known)
+    if value not in names:
+        yield FieldProblem(field, f"must be one of {', '.join(names)}, got {value!r:.100}")

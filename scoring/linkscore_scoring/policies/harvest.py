@@ -13,7 +13,7 @@ import numpy as np
 from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners.arms import SITE, HierarchicalArms, Node, nodes_of
 from linkscore_scoring.learners.hubs import HubLedger
-from linkscore_scoring.learners.rewards import Rewards
+from linkscore_scoring.learners.page_rewards import PageRewards
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.examples import ExamplePage
@@ -80,7 +80,7 @@ class Harvest(Policy):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.arms = HierarchicalArms()
-        self.rewards = Rewards(self.arms)
+        self.rewards = PageRewards(self.arms)
         self.hubs = HubLedger(self.arms)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
