@@ -1,4 +1,4 @@
-"""The default policy: learn while crawling which groups of links lead to text found nowhere else."""
+"""The default policy: learn while crawling which groups of links lead to what is wanted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class HarvestParams(Params):
     Attributes
     ----------
     exploration
-        Weight of the UCB bonus, >= 0.
+        Weight of the UCB bonus, >= 0. This and the others fade as labels come.
     hub_weight
         Worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0.
     curiosity
@@ -61,16 +61,18 @@ class Harvest(Policy):
     Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + 400), x = characters
     in long text blocks that belong to the page (`site.texts`) less what its links are expected to take over
     once they are fetched (`learners.teasers`); it is revised as that happens, so that lists of excerpts,
-    copies and sort orders fade. Feedback replaces it. Hub credit: a page also earns for links to unfetched
-    pages whose own arm is worth something. Choose it first; it beats breadth-first on every site measured.
+    copies and sort orders fade. If the crawl has example pages, the reward is likeness to them
+    (`learners.likeness`); feedback replaces both. Choose it first; it beats breadth-first on every site
+    measured.
 
-    Value of an arm = mean reward + hub_weight x mean hub yield + exploration x UCB bonus + curiosity; means
-    are shrunk along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket =
-    ``h<pattern>.<Apath>``.
+    Value of an arm by text = mean reward + hub_weight x mean hub yield + exploration x UCB bonus + curiosity;
+    by labels = worth per fetch of the page and the fresh links behind it (`learners.hubs`), where shrinkage
+    is all the exploration. After n labels the second counts n / (n + 2), the first the rest. Means are shrunk
+    along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket = ``h<pattern>.<Apath>``.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
-    bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; hub credit after ACHE and deep-deep. The
-    reward is ours. What each part is worth, measured, is in docs/policies.md.
+    bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; arm-acquiring bandits, Whittle 1981; hub
+    credit after ACHE and deep-deep. The rewards are ours. What each part is worth is in docs/policies.md.
     """
 
     name = "harvest"
