@@ -58,6 +58,8 @@ class SiteShard:
         observation = self.model.observe(fetch)
         for policy in self._policies.values():
             policy.observe(observation, self.model)
+        if observation.reported is not None:
+            self._tell_early(observation, observation.reported)
         return observation
 
     def activate(self, learned: LearnedSite) -> None:
@@ -67,7 +69,14 @@ class SiteShard:
             policy.activated(self.model)
 
     def feedback(self, event: FeedbackObservation) -> None:
-        """Let every policy learn from feedback."""
+        """Let the model, then every policy, learn from feedback."""
+        self.model.feedback(event)
+        for policy in self._policies.values():
+            policy.feedback(event, self.model)
+
+    def _tell_early(self, page: PageObservation, reward: float) -> None:
+        """Tell every policy again what was reported before the page came: now it knows the page."""
+        event = FeedbackObservation(page.seq, page.key, page.url, page.pattern, page.contexts, reward)
         for policy in self._policies.values():
             policy.feedback(event, self.model)
 
