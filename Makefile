@@ -7,7 +7,7 @@ GEN_VENV := .venv-gen
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 SOURCES := clients/python scoring server lab
 
-.PHONY: run test slow check gen bench image lock baseline clean
+.PHONY: run test slow quality check gen bench image lock baseline clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -18,6 +18,9 @@ test: $(STAMP)
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow
+
+quality: $(STAMP)
+	$(BIN)/python -m linkscore_lab.quality $(if $(CORPORA),--corpora $(CORPORA))
 
 check: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/ruff check .

@@ -20,6 +20,7 @@ from benchmarks import (
     bench_learning,
     bench_memory,
     bench_questions,
+    bench_replay,
 )
 from benchmarks.pages import Corpus
 from benchmarks.table import Row, lines
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "learning": bench_learning.run,
     "features": bench_features.rows,
     "clustering": bench_clustering.rows,
+    "replay": bench_replay.rows,
 }
 
 

@@ -103,6 +103,7 @@ class _Crawl:
         )
         self.trace = Trace()
         self._outside: set[str] = set()
+        self._done: set[int] = set()
         self._late: deque[tuple[int, int]] = deque()
         self._rng = random.Random(plan.feedback.seed if plan.feedback else 0)
         self._visits = 0
@@ -127,10 +128,12 @@ class _Crawl:
             number = self.site.number(key)
             if number >= 0:
                 self.frontier.taken(number)
+                self._done.add(number)
                 starts.append(Waiting(number, key, b""))
         return starts
 
     def _fetch(self, link: Waiting) -> None:
+        self._done.add(link.number)
         key = self.site.records[link.number].key
         if self._learned and key not in self.plan.free:
             self.trace.order.append(key)
@@ -141,15 +144,15 @@ class _Crawl:
         self._report(link.number)
 
     def _offer(self, answer: Answer) -> None:
-        skip = answer.skip
+        skip, ends, done = answer.skip, self.site.ends, self._done
         for row, key in enumerate(answer.keys):
-            number = self.site.number(key)
+            number = ends.get(key, -1)
             if number < 0:
                 if key:
                     self._outside.add(key)
             elif skip and skip[row]:
                 self.trace.skipped += 1
-            else:
+            elif number not in done:
                 ticket = answer.ticket_values[answer.tickets[row]]
                 bucket = answer.bucket_names[answer.buckets[row]]
                 self.frontier.offer(Waiting(number, key, ticket), bucket, answer.scores[row])

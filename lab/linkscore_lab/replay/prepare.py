@@ -155,7 +155,5 @@ def _kept(parsed: _Parsed, blobs: Blobs) -> StoredRecord:
 
 def _linked(site: StoredSite, hashes: Sequence[array[int]]) -> list[array[int]]:
     """Return the links of each record as numbers of the records they end at."""
-    finals = {hash64(key): site.finals[n] for key, n in site.numbers.items()}
-    return [
-        array("L", dict.fromkeys(final for h in keys if (final := finals.get(h, -1)) >= 0)) for keys in hashes
-    ]
+    ends = {hash64(key): n for key, n in site.ends.items()}
+    return [array("L", dict.fromkeys(n for h in keys if (n := ends.get(h, -1)) >= 0)) for keys in hashes]

@@ -71,6 +71,8 @@ class StoredSite:
         sha256 of the archives.
     damaged
         Records that could not be read.
+    ends
+        Number of the record a request for an identity ends at, redirects followed; -1 out of the archive.
     """
 
     name: str
@@ -81,12 +83,11 @@ class StoredSite:
     digest: str
     damaged: int
     blobs: Blobs
-    numbers: dict[str, int] = field(default_factory=dict)
-    finals: list[int] = field(default_factory=list)
+    ends: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.numbers = {record.key: n for n, record in reversed(list(enumerate(self.records)))}
-        self.finals = [self._final(n) for n in range(len(self.records))]
+        first = {record.key: n for n, record in reversed(list(enumerate(self.records)))}
+        self.ends = {key: self._end(n, first) for key, n in first.items()}
 
     def __enter__(self) -> StoredSite:
         return self
@@ -96,8 +97,7 @@ class StoredSite:
 
     def number(self, key: str) -> int:
         """Return the number of the record a request for `key` ends at, -1 if it leads out of the archive."""
-        first = self.numbers.get(key, -1)
-        return self.finals[first] if first >= 0 else -1
+        return self.ends.get(key, -1)
 
     def event(self, number: int) -> PageFetched | None:
         """Return a page as the event of its fetch, None for an error; costs a decoding."""
@@ -121,12 +121,12 @@ class StoredSite:
                     frontier.append(target)
         return [n for n in seen if self.records[n].is_page]
 
-    def _final(self, number: int) -> int:
+    def _end(self, number: int, first: Mapping[str, int]) -> int:
         for _ in range(MAX_REDIRECTS):
             location = self.records[number].location
             if not location:
                 return number
-            number = self.numbers.get(location, -1)
+            number = first.get(location, -1)
             if number < 0:
                 return -1
         return -1

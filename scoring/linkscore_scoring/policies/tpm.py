@@ -101,6 +101,7 @@ class Tpm(Policy):
         self._due = int(params.mapping_pages)
         self._steps: dict[int, int] = {}
         self._urls: dict[int, list[str]] = {}
+        self._worths: dict[int, float] = {}
         self._example = example_page(params.example_html).paths if params.example_html else PathTrie()
         self._tree = tree_of(self._example)
 
@@ -180,6 +181,9 @@ class Tpm(Policy):
             on_way = page.parent != ENTRY and way.step(page.url, after=[steps[page.parent]])
             steps.append(0 if page.parent == ENTRY else on_way or _NOWHERE)
             self._note_step(page.key, steps[-1], site)
+        for pattern, urls in self._urls.items():
+            self._worths[pattern] = sum(self._worth(way.step(url)) for url in urls) / len(urls)
+        self._map, self._urls = TargetMap(), {}
 
     def _note_step(self, key: int, step: int, site: SiteModel) -> None:
         if not self.params.jump:
@@ -201,8 +205,7 @@ class Tpm(Policy):
     def _way_value(self, bucket: str) -> float:
         kind, number, pattern = _parts(bucket)
         if kind in "ml":
-            urls = self._urls.get(pattern, [])
-            return sum(self._worth(self._way.step(url)) for url in urls) / max(1, len(urls))
+            return self._worths.get(pattern, 0.0)
         if kind == "t":
             return self._worth(min(number, len(self._way)))
         return _OFF_PATH / (1.0 + number)
@@ -234,6 +237,7 @@ class Tpm(Policy):
             "due": self._due,
             "steps": list(self._steps.items()),
             "urls": list(self._urls.items()),
+            "worths": list(self._worths.items()),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -245,6 +249,7 @@ class Tpm(Policy):
             self._due = int(state["due"])
             self._steps = {int(key): int(step) for key, step in state["steps"]}
             self._urls = {int(pattern): list(urls) for pattern, urls in state["urls"]}
+            self._worths = {int(pattern): float(worth) for pattern, worth in state["worths"]}
         except (KeyError, TypeError, ValueError) as exc:
             raise CorruptState(f"{self.name}: missing or malformed field {exc}") from exc
         self._tree = tree_of(self._example)

@@ -41,6 +41,7 @@ class FlatRegex:
             self._places[charset] = self._places.get(charset, 0) | 1 << bit
             self._repeated |= bool(repeat) << bit
             self._optional |= (repeat == "*") << bit
+        self._ascii = [self._accepting(chr(code)) for code in range(128)]
 
     def __str__(self) -> str:
         """Return the expression as `re` would read it."""
@@ -52,7 +53,7 @@ class FlatRegex:
             return False
         active = self._skipping(1)
         for char in text[len(self._prefix) :]:
-            places = self._accepting(char)
+            places = self._ascii[ord(char)] if char < "\x80" else self._accepting(char)
             active = self._skipping((active << 1 | active & self._repeated) & places)
             if not active:
                 return False

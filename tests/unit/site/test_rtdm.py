@@ -66,10 +66,10 @@ def test_the_distance_is_symmetric_and_at_most_all_nodes(other: Tree) -> None:
 
 
 def test_a_page_is_the_tree_of_its_tag_paths() -> None:
-    """Repeated rows of one class are one node, other classes are others; classes are no labels."""
-    page = trie_of(["html/ul/li/text()", "html/ul/li/text()", "html/ul/li[odd]/text()"])
-    li = t("li", t("text()"))
-    assert tree_of(page) == t("", t("html", t("ul", li, li)))
+    """Repeated rows of one class are one node; classes are part of the label, digits as #."""
+    page = trie_of(["html/ul/li/text()", "html/ul/li/text()", "html/ul/li[odd row-17]/text()"])
+    rows = t("li", t("text()")), t("li.odd row-#", t("text()"))
+    assert tree_of(page) == t("", t("html", t("ul", *rows)))
 
 
 def test_a_page_without_paths_is_a_bare_root() -> None:

@@ -1,0 +1,1 @@
+"""The quality gate: harvest figures of stored sites, held against a committed baseline."""

@@ -1,0 +1,108 @@
+"""Today's figures of stored sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean, stdev
+
+from linkscore_lab.labels import PageType, read_page_types
+from linkscore_lab.quality.baseline import PROTOCOL, TYPES, Figure
+from linkscore_lab.quality.plan import BUDGET, METRICS, plan
+from linkscore_lab.quality.plan import PROTOCOL as IN_WORDS
+from linkscore_lab.replay.oracles import ORACLES
+from linkscore_lab.replay.parallel import cores, spread
+from linkscore_lab.replay.prepare import Source, digest_of, prepare_site
+from linkscore_lab.replay.results import RunResult
+from linkscore_lab.replay.runs import Bench, Case, Protocol
+from linkscore_lab.replay.summary import Group, group_runs
+from linkscore_lab.replay.task import USER_CONTENT, Task, target_name
+
+_DIGITS = 6
+
+
+@dataclass(slots=True)
+class Measured:
+    """Figures of policies and oracles by ``SITE:TASK:MODE:POLICY``."""
+
+    figures: dict[str, Figure] = field(default_factory=dict)
+    oracles: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSite:
+    """A stored site of a folder: archive, labels, and what its page types are good for."""
+
+    name: str
+    archive: Path
+    labels: Path
+    kinds: tuple[PageType, ...]
+
+
+def sites_of(folder: Path) -> list[LabelledSite]:
+    """Return the sites of a folder that have user content and targets; none where there is no folder."""
+    table = folder / TYPES
+    known = read_page_types(table) if table.is_file() else {}
+    sites = [
+        LabelledSite(name, folder / f"{name}.warc.gz", folder / f"{name}.labels.tsv.gz", tuple(kinds))
+        for name, kinds in known.items()
+        if any(k.user_content for k in kinds) and any(k.target for k in kinds)
+    ]
+    return [site for site in sites if site.archive.is_file() and site.labels.is_file()]
+
+
+def inputs_of(folder: Path, sites: Iterable[LabelledSite]) -> dict[str, str]:
+    """Return the sha256 of every file that is read, and the protocol in words."""
+    files = [folder / TYPES, *(path for site in sites for path in (site.archive, site.labels))]
+    return {PROTOCOL: IN_WORDS} | {path.name: digest_of([path]) for path in files}
+
+
+def measure(site: LabelledSite, *, workers: int = 0) -> Measured:
+    """Replay a site as planned.
+
+    Raises
+    ------
+    InvalidInput
+        If its files cannot be read.
+    """
+    stored = prepare_site([Source([site.archive], site.labels)], workers=workers)
+    try:
+        bench = Bench(stored, Protocol(budget=BUDGET))
+        todo = list(plan(_tasks(bench, site.kinds)))
+        return figures_of(_crawl(bench, todo, workers or cores()))
+    finally:
+        stored.blobs.close()
+
+
+def figures_of(runs: Iterable[RunResult]) -> Measured:
+    """Return mean and deviation over the seeds of each site, task, mode and policy."""
+    found = Measured()
+    for group in group_runs(runs):
+        name = f"{group.site}:{group.task}:{group.mode}:{group.policy}"
+        if group.policy in ORACLES:
+            found.oracles[name] = _figure(group).value
+        else:
+            found.figures[name] = _figure(group)
+    return found
+
+
+def _figure(group: Group) -> Figure:
+    metric = METRICS[group.task != USER_CONTENT]
+    values = [float(run.metrics[metric] or 0.0) for run in group.runs]
+    sd = stdev(values) if len(values) > 1 else 0.0
+    return Figure(round(fmean(values), _DIGITS), round(sd, _DIGITS), len(values))
+
+
+def _tasks(bench: Bench, kinds: Iterable[PageType]) -> Iterator[Task]:
+    types = {key: bench.site.types.get(key, "") for key in bench.facts}
+    content = {kind.name for kind in kinds if kind.user_content}
+    yield Task(USER_CONTENT, {key: name for key, name in types.items() if name in content})
+    for target in (kind.name for kind in kinds if kind.target):
+        wanted = {key: name for key, name in types.items() if name == target}
+        if wanted:
+            yield Task(target_name(target), wanted)
+
+
+def _crawl(bench: Bench, todo: list[Case], workers: int) -> Iterator[RunResult]:
+    return spread(lambda i: bench.run(todo[i]), range(len(todo)), workers)
