@@ -73,17 +73,27 @@ class Suspicion:
         """Number of fetches."""
         return round(self.early.fetched + self.late.fetched)
 
+    @property
+    def copy_share(self) -> float:
+        """Share of the last half that showed only known text."""
+        return self.late.copies / self.late.fetched if self.late.fetched else 0.0
+
+    @property
+    def growth(self) -> float:
+        """New links of the same kind found by a fetch of the last half."""
+        return self.late.grown / self.late.fetched if self.late.fetched else 0.0
+
     def evidence(self) -> str:
         """Return the reasons in words and numbers."""
-        late, n = self.late, max(1.0, self.late.fetched)
-        found = [f"{self.fetched} fetched, {self.waiting} waiting"]
-        found.append(
-            f"a fetch brought {self.early_use:.2f} in the first half, {self.late_use:.2f} in the last"
-        )
-        found.append(f"of the last {n:.0f}: {late.copies / n:.0%} showed only known text")
-        found.append(f"{late.grown / n:.1f} new links of the same kind a fetch")
-        if late.reported:
-            found.append(f"mean reward {late.worth(by_reward=True):.2f} of {late.reported:.0f} reported")
+        found = [
+            f"{self.fetched} fetched, {self.waiting} waiting",
+            f"a fetch brought {self.early_use:.2f} in the first half, {self.late_use:.2f} in the last",
+            f"of the last {self.late.fetched:.0f}, {self.copy_share:.0%} showed only known text",
+            f"each found {self.growth:.1f} new links of the same kind",
+        ]
+        if self.late.reported:
+            mean = self.late.worth(by_reward=True)
+            found.append(f"{self.late.reported:.0f} of them were reported, mean reward {mean:.2f}")
         return "; ".join(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import ClassVar
 
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.testing.pages import Link, page_of
@@ -61,15 +62,17 @@ class CalendarSite(TrapSite):
     def trap(self, url: str) -> PageFeatures | None:
         month, year = (int(pair.partition("=")[2]) for pair in url.partition("?")[2].split("&"))
         at = 12 * year + month - 1
-        steps = [(f"{ROOT}/calendar?month={m % 12 + 1}&year={m // 12}", c) for m, c in
-                 ((at + 1, "html/body/table/a[next]"), (at - 1, "html/body/table/a[prev]"))]
+        steps = [
+            (f"{ROOT}/calendar?month={m % 12 + 1}&year={m // 12}", c)
+            for m, c in ((at + 1, "html/body/table/a[next]"), (at - 1, "html/body/table/a[prev]"))
+        ]
         return self._page(url, steps, [])
 
 
 class FacetSite(TrapSite):
     """A shop list with five colours, four sizes, three orders and pages of each, in every combination."""
 
-    values = {"colour": "red green blue black white", "size": "s m l xl", "sort": "price name new"}
+    values: ClassVar = {"colour": "red green blue black white", "size": "s m l xl", "sort": "price name new"}
 
     def entries(self) -> list[Link]:
         return [(f"{ROOT}/shop?sort=price", "html/body/nav/a[shop]")]
