@@ -88,27 +88,33 @@ class SiteAdvice:
 def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
     """Return advice about a site; changes nothing. Cost O(links remembered + histories)."""
     site = shard.model
-    waiting = waiting_links(site)
-    advice = SiteAdvice(site.yields.by_reward, horizon, waiting=sum(waiting.values()))
+    found = waiting_links(site)
+    advice = SiteAdvice(site.yields.by_reward, horizon, waiting=sum(found.values()))
     advice.recent_reward, advice.recent_fetches = site.yields.recent(horizon)
-    _look_ahead(advice, shard, waiting)
+    _look_ahead(advice, shard, found)
+    waiting: Counter[Group] = Counter()
+    for (pattern, way), n in found.items():
+        waiting[site.patterns.resolve(pattern), way] += n
     names = site.apaths.folded_names()
     advice.yields = list(_yields(site, waiting, names))
     advice.traps = [
-        TrapSuspicion(site.patterns.text(found.shape), names.get(found.way, ""), found)
-        for found in suspicions(site.yields, site.patterns, waiting)[:MAX_TRAPS]
+        TrapSuspicion(site.patterns.text(trap.shape), names.get(trap.way, ""), trap)
+        for trap in suspicions(site.yields, site.patterns, waiting)[:MAX_TRAPS]
     ]
     return advice
 
 
 def waiting_links(site: SiteModel) -> Counter[Group]:
-    """Return the links found, not fetched and not reported on, by URL pattern and folded Apath."""
+    """Return the links found, not fetched and not reported on.
+
+    By folded Apath and by the URL pattern each link had when it was first seen, as policies know it.
+    """
     raw = site.memory.waiting()
     raw.subtract(way for key in site.yields.reported_only() if (way := site.memory.way(key)) is not None)
     waiting: Counter[Group] = Counter()
     for (pattern, apath), n in raw.items():
         if n > 0:
-            waiting[site.patterns.resolve(pattern), site.apaths.get(apath).folded] += n
+            waiting[pattern, site.apaths.get(apath).folded] += n
     return waiting
 
 
@@ -131,7 +137,7 @@ def _expected(group: Group, site: SiteModel) -> float:
     """Return the reward to expect of a link by what its group brought lately, else its URL shape."""
     yields = site.yields
     promise = yields.promise(site.patterns.lineage(group[0]), by_reward=yields.by_reward)
-    history = yields.groups.get(group)
+    history = yields.groups.get((site.patterns.resolve(group[0]), group[1]))
     return shrunk(history, promise, by_reward=yields.by_reward) if history is not None else promise
 
 

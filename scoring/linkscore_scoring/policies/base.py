@@ -130,8 +130,8 @@ class Policy(ABC):
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
         """Return the reward expected of fetching one more link of each group, (n_groups,) float64 in [0, 1].
 
-        A group is a URL pattern and a folded Apath. None, the default: the policy estimates no rewards, and
-        what the site's fetches brought so far stands for them.
+        A group is a URL pattern, as links had it when they were first seen, and a folded Apath. None, the
+        default: the policy estimates no rewards, and what the site's fetches brought so far stands for them.
         """
         return None
 

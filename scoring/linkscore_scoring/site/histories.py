@@ -123,7 +123,7 @@ class History:
         """Return the tallies of the first and of the last half of the fetches, to the bin."""
         left, half, cut = 0.0, self.fetched / 2.0, 0
         for counts in self.bins:
-            if abs(left + counts[1] - half) > abs(left - half):
+            if abs(left + counts[1] - half) >= abs(left - half):
                 break
             left += counts[1]
             cut += 1

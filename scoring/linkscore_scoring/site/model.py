@@ -42,6 +42,7 @@ from linkscore_scoring.site.yields import Yields
 # Few literal values per slot: arms pool early (measured: docs/policies.md).
 _PATTERNS = UrlPatternParams(max_values=4)
 _PLAN_URLS = 60_000
+_FETCHES, _GROUPS = 20_000, 5_000
 
 
 class Stage(IntEnum):
@@ -83,7 +84,7 @@ class SiteModel:
         self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
-        self.yields = Yields()
+        self.yields = Yields(max_fetches=min(_FETCHES, bounds.links), max_groups=min(_GROUPS, bounds.arms))
         self.navigation = NavigationTable(navigation_params(learning))
         self.templates: TemplateModel | None = None
         self.identities = ClusterIdentities()
