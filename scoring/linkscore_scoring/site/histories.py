@@ -121,13 +121,22 @@ class History:
 
     def halves(self) -> tuple[Tally, Tally]:
         """Return the tallies of the first and of the last half of the fetches, to the bin."""
-        left, half, cut = 0.0, self.fetched / 2.0, 0
-        for counts in self.bins:
-            if abs(left + counts[1] - half) >= abs(left - half):
-                break
-            left += counts[1]
-            cut += 1
+        cut = self._cut(0.5)
         return _tally(self.bins[:cut]), _tally(self.bins[cut:])
+
+    def latest(self, share: float, *, at_least: int = 1) -> Tally:
+        """Return the tally of the last `share` of the fetches or of `at_least` so many, to the bin."""
+        share = max(share, at_least / max(1.0, self.fetched))
+        return _tally(self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :])
+
+    def _cut(self, share: float) -> int:
+        """Return how many bins hold about the first `share` of the fetches."""
+        left, wanted = 0.0, share * self.fetched
+        for cut, counts in enumerate(self.bins):
+            if abs(left + counts[1] - wanted) >= abs(left - wanted):
+                return cut
+            left += counts[1]
+        return len(self.bins)
 
     def _widen(self) -> None:
         pairs = [self.bins[i : i + 2] for i in range(0, len(self.bins), 2)]

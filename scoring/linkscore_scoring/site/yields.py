@@ -21,6 +21,7 @@ MIN_REPORTED = 20
 _PRIOR = 0.3
 _PRIOR_WEIGHT = 2.0
 _KNOWN_AFTER = 3
+_LATEST, _LATEST_FETCHES = 0.25, 10
 _NOT_REPORTED = -1.0
 
 Group = tuple[int, int]
@@ -151,9 +152,10 @@ class Yields:
     def promise(self, lineage: Iterable[int], *, by_reward: bool) -> float:
         """Return the reward expected of a URL: the later half of the finest shape fetched thrice, shrunk.
 
-        Fetches without any long text say nothing about new text: the site's mean stands for them.
+        Fetches without any long text say nothing about new text. For them, and for what was not fetched yet,
+        stands the mean of the site's last quarter of fetches, at least of ten.
         """
-        site = self.site().total()
+        site = self.site().latest(_LATEST, at_least=_LATEST_FETCHES)
         prior = site.worth(by_reward=by_reward) if site.fetched else _PRIOR
         for node in lineage:
             history = self.shapes.get(node)

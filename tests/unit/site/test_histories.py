@@ -35,6 +35,15 @@ def test_one_fetch_is_its_own_last_half() -> None:
     assert (early.fetched, late.fetched, late.text) == (0, 1, 0.5)
 
 
+def test_the_last_quarter() -> None:
+    history = history_of(*[0.0] * 12, *[1.0] * 4)
+    assert (history.latest(0.25).fetched, history.latest(0.25).text) == (4, 4)
+    assert history.latest(1.0) == history.total()
+    assert history.latest(0.25, at_least=8).fetched == 8
+    assert history_of(1.0).latest(0.25).fetched == 1
+    assert History().latest(0.25, at_least=10) == Tally()
+
+
 def test_nothing_has_empty_halves() -> None:
     assert History().halves() == (Tally(), Tally())
     assert History().total().worth(by_reward=False) == 0.0
