@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import (
+    bench_bandits,
     bench_clustering,
     bench_features,
     bench_feedback,
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "learning": bench_learning.run,
     "features": bench_features.rows,
     "clustering": bench_clustering.rows,
+    "bandits": bench_bandits.run,
     "replay": bench_replay.rows,
 }
 

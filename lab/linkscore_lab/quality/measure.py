@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 from linkscore_lab.labels import PageType, read_page_types
 from linkscore_lab.quality.baseline import PROTOCOL, TYPES, Figure
-from linkscore_lab.quality.plan import BUDGET, METRICS, plan
+from linkscore_lab.quality.plan import BUDGET, plan
 from linkscore_lab.quality.plan import PROTOCOL as IN_WORDS
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
@@ -88,10 +88,19 @@ def figures_of(runs: Iterable[RunResult]) -> Measured:
 
 
 def _figure(group: Group) -> Figure:
-    metric = METRICS[group.task != USER_CONTENT]
-    values = [float(run.metrics[metric] or 0.0) for run in group.runs]
+    values = [_share(run) for run in group.runs]
     sd = stdev(values) if len(values) > 1 else 0.0
     return Figure(round(fmean(values), _DIGITS), round(sd, _DIGITS), len(values))
+
+
+def _share(run: RunResult) -> float:
+    """Return recall for a target, else wanted pages over fetches allowed.
+
+    The latter is the valid ratio, except that a crawl that ends early does not gain by it.
+    """
+    if run.task != USER_CONTENT:
+        return float(run.metrics["recall"] or 0.0)
+    return run.curve[-1] / run.budget if run.curve else 0.0
 
 
 def _tasks(bench: Bench, kinds: Iterable[PageType]) -> Iterator[Task]:

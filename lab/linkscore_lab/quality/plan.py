@@ -25,11 +25,9 @@ WITHOUT_RANDOMNESS = frozenset(
         "rank_mass",
     }
 )
-METRICS = {True: "recall", False: "valid_ratio"}
-"""Metric of a task, by whether it is a target."""
 PROTOCOL = (
-    f"user_content: {METRICS[False]} at {BUDGET} of the reachable pages; target: {METRICS[True]} at as many "
-    f"fetches as pages of the type; seeds {', '.join(map(str, SEEDS))}"
+    f"user_content: wanted pages fetched / fetches allowed, {BUDGET} of the reachable pages; "
+    f"target: recall at as many fetches as pages of the type; seeds {', '.join(map(str, SEEDS))}"
 )
 
 

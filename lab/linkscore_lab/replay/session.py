@@ -133,6 +133,9 @@ class Session:
         seeds = range(1, self.suite.seeds + 1)
         every = list(cases(tasks, modes, self.suite.policies, seeds, starts))
         kept = [case for case in every if bench.applies(case)]
+        if not kept:
+            rule = "every policy asked for needs an example page: use mode examples or a target type"
+            raise InvalidInput(rule, field="policy")
         for policy, task, mode in dict.fromkeys(
             (c.policy.text, c.task.name, c.mode) for c in every if not bench.applies(c)
         ):

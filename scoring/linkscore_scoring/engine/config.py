@@ -21,6 +21,11 @@ class PolicyChoice:
     name: str = "harvest"
     params: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def key(self) -> str:
+        """Name and parameters as one text: equal for equal choices."""
+        return f"{self.name}{sorted(self.params.items())}"
+
     def checked(self) -> Params:
         """Return the complete parameters.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from linkscore_scoring.engine.batches import hash_of
 from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
@@ -24,7 +25,6 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.base import MAX_RESCORED
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, PageObservation
-from linkscore_scoring.site.model import SiteModel
 
 MAX_EVENT_IDS = 100_000
 MAX_SITES = 10_000
@@ -163,6 +163,7 @@ class CrawlModel(CrawlQuestions):
 
     def _reconfigure(self, config: CrawlConfig) -> None:
         self.config = config
+        self.crawl_wide.configure(config)
         for shard in self.sites.values():
             shard.configure(config)
 
@@ -178,9 +179,7 @@ class CrawlModel(CrawlQuestions):
     def _shard(self, site: str) -> SiteShard:
         shard = self.sites.get(site)
         if shard is None:
-            shard = self.sites[site] = SiteShard(
-                SiteModel(site, self.config.learning, self.config.bounds), self.config
-            )
+            shard = self.sites[site] = self.stranger(site)
             self._hosts[hash_of(site)] = site
             if len(self.sites) > MAX_SITES:
                 dropped, _ = self.sites.popitem(last=False)
@@ -194,6 +193,7 @@ class CrawlModel(CrawlQuestions):
             "config": self.config.to_state(),
             "counts": [self.seq, self.pages, self.feedbacks],
             "event_ids": list(self._event_ids),
+            "crawl_wide": self.crawl_wide.to_state(),
             "sites": [[name, shard.to_state()] for name, shard in self.sites.items()],
         }
 
@@ -209,6 +209,8 @@ class CrawlModel(CrawlQuestions):
             self.config = CrawlConfig.from_state(state["config"])
             self.seq, self.pages, self.feedbacks = state["counts"]
             self._event_ids = OrderedDict.fromkeys(state["event_ids"])
+            self.crawl_wide = CrawlWide(self.config)
+            self.crawl_wide.load_state(state["crawl_wide"])
             for name, shard in state["sites"]:
                 self._shard(name).load_state(shard)
         except (KeyError, TypeError, ValueError) as exc:

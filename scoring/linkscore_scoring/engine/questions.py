@@ -12,6 +12,7 @@ from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.batches import batch_of, batch_of_known, hash_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion, indexed
 from linkscore_scoring.engine.shard import SiteShard
@@ -43,6 +44,7 @@ class CrawlQuestions:
     ) -> None:
         self.config = config
         self.seq = 0
+        self.crawl_wide = CrawlWide(config)
         self.sites: OrderedDict[str, SiteShard] = OrderedDict()
         self._hosts: dict[int, str] = {}
         self._book = TicketBook(ticket_key, config.name)
@@ -213,7 +215,8 @@ class CrawlQuestions:
 
     def stranger(self, site: str) -> SiteShard:
         """Return a site as it would be before its first page, without keeping it."""
-        return SiteShard(SiteModel(site, self.config.learning, self.config.bounds), self.config)
+        model = SiteModel(site, self.config.learning, self.config.bounds)
+        return SiteShard(model, self.config, self.crawl_wide)
 
     def _fetch(self, seq: int, event: PageFetched) -> Fetch:
         features = event.features

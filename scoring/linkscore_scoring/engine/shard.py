@@ -7,6 +7,7 @@ from typing import Any
 
 from linkscore_scoring.encodings.scale import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.fetch import Fetch
@@ -16,10 +17,14 @@ from linkscore_scoring.site.model import SiteModel
 
 
 class SiteShard:
-    """A site with the policies of the crawl: the served one first, then those kept learning beside it."""
+    """A site with the policies of the crawl: the served one first, then those kept learning beside it.
 
-    def __init__(self, model: SiteModel, config: CrawlConfig) -> None:
+    `crawl_wide` is what they share with those of other sites.
+    """
+
+    def __init__(self, model: SiteModel, config: CrawlConfig, crawl_wide: CrawlWide) -> None:
         self.model = model
+        self._crawl_wide = crawl_wide
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
@@ -29,8 +34,8 @@ class SiteShard:
         """Take over the crawl's policies; one that is kept keeps what it knows."""
         choices = (config.policy, *config.extra_policies)
         kept = self._policies
-        self._policies = {_key(c): kept.get(_key(c)) or self._make(c) for c in choices}
-        self.served = self._policies[_key(config.policy)]
+        self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
+        self.served = self._policies[config.policy.key]
 
     def policy(self, choice: PolicyChoice | None) -> Policy:
         """Return the policy that answers: the crawl's, one kept beside it, or one made for this question.
@@ -39,7 +44,7 @@ class SiteShard:
         """
         if choice is None:
             return self.served
-        exact = self._policies.get(_key(choice))
+        exact = self._policies.get(choice.key)
         if exact is not None:
             return exact
         by_name = [p for p in self._policies.values() if p.name == choice.name]
@@ -97,11 +102,7 @@ class SiteShard:
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
 
     def _make(self, choice: PolicyChoice) -> Policy:
-        policy = policy_class(choice.name)(choice.checked(), seed=self._seed)
+        policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))
         if self.model.templates is not None:
             policy.activated(self.model)
         return policy
-
-
-def _key(choice: PolicyChoice) -> str:
-    return f"{choice.name}{sorted(choice.params.items())}"

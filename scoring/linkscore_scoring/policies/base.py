@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,16 @@ class Explanation:
     terms: list[Term]
 
 
+class CrawlKnowledge(Protocol):
+    """What the policies of all sites of a crawl know together; made of plain values like a policy's own."""
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the knowledge as plain values."""
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the knowledge of `to_state`, or raise CorruptState."""
+
+
 class Policy(ABC):
     """A link scoring policy for one site of one crawl.
 
@@ -82,7 +92,11 @@ class Policy(ABC):
     from a fallback until the site is learned), `reads_templates` (False: neither template clusters nor the
     navigation table are looked at), `baseline` (may lose against random in the conformance suite),
     `residual` (most that the score of a link differs from the value of its bucket), `per_url` (values move
-    per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the score).
+    per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the score),
+    `needs_feedback` (learns from reported results only).
+
+    A policy whose knowledge is not of one site makes it in its constructor and keeps it in `crawl_wide`; the
+    engine puts the crawl's in its place before the first event, keeps it, and saves it once.
 
     Parameters
     ----------
@@ -99,6 +113,9 @@ class Policy(ABC):
     baseline: ClassVar[bool] = False
     residual: ClassVar[float] = 0.0
     per_url: ClassVar[bool] = False
+    needs_feedback: ClassVar[bool] = False
+
+    crawl_wide: CrawlKnowledge | None = None
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         self.params = params
@@ -206,3 +223,10 @@ def outside(field: str, value: float, low: float, high: float) -> Iterator[Field
     """Yield a problem if `value` is not in [low, high]."""
     if not low <= value <= high:
         yield FieldProblem(field, f"must be in [{low:g}, {high:g}], got {value!r}")
+
+
+def one_of(field: str, value: str, known: Iterable[str]) -> Iterator[FieldProblem]:
+    """Yield a problem if `value` is not among the known names."""
+    names = list(known)
+    if value not in names:
+        yield FieldProblem(field, f"must be one of {', '.join(names)}, got {value!r:.100}")

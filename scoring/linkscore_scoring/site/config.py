@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.site.clusterers import CLUSTERERS
 
 MAX_SAMPLE = 2_000
 
@@ -34,6 +35,11 @@ class LearningConfig:
     def problems(self, prefix: str) -> list[FieldProblem]:
         """Return one problem for each field out of range."""
         found = []
+        if self.clusterer not in CLUSTERERS:
+            names = ", ".join(sorted(CLUSTERERS))
+            found.append(
+                FieldProblem(f"{prefix}.clusterer", f"must be one of {names}, got {self.clusterer!r}")
+            )
         if not 8 <= self.sample_pages <= MAX_SAMPLE:
             found.append(
                 FieldProblem(

@@ -46,6 +46,11 @@ class LinkBatch:
     def __len__(self) -> int:
         return len(self.urls)
 
+    def rows(self, rows: Sequence[int]) -> LinkBatch:
+        """Return some rows as a batch of their own."""
+        columns = (self.urls, self.keys, self.apaths, self.sources, self.depths, self.patterns, self.anchors)
+        return LinkBatch(*([column[row] for row in rows] for column in columns))  # type: ignore[arg-type]
+
 
 def links_of_page(
     urls: Sequence[str],

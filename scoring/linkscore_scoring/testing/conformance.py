@@ -16,7 +16,7 @@ from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.policies.base import MAX_RESCORED, Policy, make_params
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.site.config import SiteBounds
-from linkscore_scoring.testing.crawl import crawl_model, visit
+from linkscore_scoring.testing.crawl import crawl_model, report, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.params import check_bad_params_are_named
 from linkscore_scoring.testing.subject import Asked, Subject, packed, unpacked
@@ -216,8 +216,11 @@ def check_memory_is_bounded(subject: Subject) -> None:
         url = f"http://endless.example/{page}/p.html"
         links = [(f"http://endless.example/{page + 1}/p.html", f"html/body/div/a[a{page}x]")]
         visit(model, url, page_of(url, links=links, texts=[(f"text {page}", 500)]))
+        if subject.policy.needs_feedback:
+            report(model, url, float(page % 2))
         if (page + 1) in (3 * _BOUND, 9 * _BOUND):
-            sizes.append(len(packed(model.sites["endless.example"].served.to_state())))
+            policy = model.sites["endless.example"].served
+            sizes.append(len(packed([policy.to_state(), model.crawl_wide.to_state()])))
     assert sizes[1] <= 1.25 * sizes[0], f"{subject.name}: state grew from {sizes[0]} to {sizes[1]} bytes"
 
 

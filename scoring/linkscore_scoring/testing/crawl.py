@@ -6,7 +6,7 @@ from collections import deque
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ModelActivated, PageFetched
+from linkscore_scoring.engine.events import FeedbackGiven, ModelActivated, PageFetched
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
@@ -28,6 +28,8 @@ def crawl_model(
 class SimulatedCrawl:
     """Fetches pages of a site in the order a policy asks for; learning happens at once.
 
+    With `reports` it tells after each fetch whether the page was wanted.
+
     Attributes
     ----------
     model
@@ -36,8 +38,16 @@ class SimulatedCrawl:
         URLs fetched, in order.
     """
 
-    def __init__(self, model: CrawlModel, site: GeneratedSite, *, seeds: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        model: CrawlModel,
+        site: GeneratedSite,
+        *,
+        seeds: list[str] | None = None,
+        reports: bool = False,
+    ) -> None:
         self.model = model
+        self.reports = reports
         self.site = site
         self.fetched: list[str] = []
         self._queues: dict[str, deque[tuple[str, bytes]]] = {}
@@ -65,6 +75,8 @@ class SimulatedCrawl:
     def _take(self, url: str, ticket: bytes) -> None:
         self.fetched.append(url)
         outcome = visit(self.model, url, self.site.page(url), ticket)
+        if self.reports:
+            report(self.model, url, float(self.site.is_wanted(url)))
         names, tickets = outcome.links.bucket_names, outcome.links.ticket_values
         for row, (found, apath) in enumerate(_links(self.site.page(url))):
             self._put(names[outcome.links.buckets[row]], found, tickets[apath])
@@ -94,6 +106,13 @@ def visit(
         digest, state = learned.digest(), learned.to_state()
         model.apply(model.seq + 1, ModelActivated(job.site, job.built_from_seq, digest, state))
     return outcome
+
+
+def report(model: CrawlModel, url: str, reward: float, *, ticket: bytes = b"") -> bool:
+    """Tell a crawl what a page was worth; say whether that was new."""
+    event = FeedbackGiven("", model.site_of(url), url, ticket, reward, 0.0)
+    new: bool = model.apply(model.seq + 1, event)
+    return new
 
 
 def _links(features: PageFeatures | None) -> list[tuple[str, int]]:

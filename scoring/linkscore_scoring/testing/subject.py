@@ -67,7 +67,9 @@ class Subject:
 
     def crawl(self, seed: int = 0) -> SimulatedCrawl:
         """Return a crawl that has not begun."""
-        return SimulatedCrawl(crawl_model(self.choice, seed=seed), GeneratedSite(seed))
+        return SimulatedCrawl(
+            crawl_model(self.choice, seed=seed), GeneratedSite(seed), reports=self.policy.needs_feedback
+        )
 
     def new(self) -> Asked:
         """Return a crawl without pages."""

@@ -183,22 +183,23 @@ def test_policies_that_run_once_order_the_same_whatever_the_seed(corpora: Path, 
     assert runs[0].fetched == 19
 
 
+def run(task: str, seed: int, curve: tuple[int, ...], recall: float) -> RunResult:
+    return RunResult(
+        site="s", task=task, mode="none", policy="harvest", seed=seed, start="u", budget=10,
+        fetched=len(curve), seconds=0.0, metrics={"valid_ratio": 1.0, "recall": recall}, curve=curve,
+        n_reachable=40, n_wanted=20, order_digest=str(seed),
+    )  # fmt: skip
+
+
 def test_figures_are_means_and_sample_deviations_over_seeds() -> None:
-    shared = {
-        "site": "s", "mode": "none", "policy": "harvest", "start": "u", "budget": 1, "fetched": 1,
-        "seconds": 0.0, "curve": (0,), "n_reachable": 1, "n_wanted": 1,
-    }  # fmt: skip
-    runs = [
-        RunResult(
-            **shared,
-            task=task,
-            seed=seed,
-            order_digest=str(seed),
-            metrics={"valid_ratio": value, "recall": 0.1},
-        )
-        for task in ("user_content", "target:t")
-        for seed, value in enumerate((0.4, 0.5, 0.6))
-    ]
-    found = figures_of(runs).figures
+    curves = [(1, 2, 3, 4), (1, 2, 3, 4, 5), (1, 2, 3, 4, 5, 6)]
+    content = [run("user_content", seed, curve, 0.0) for seed, curve in enumerate(curves)]
+    target = [run("target:t", seed, (1,), recall) for seed, recall in enumerate((0.1, 0.1))]
+    found = figures_of([*content, *target]).figures
     assert found["s:user_content:none:harvest"] == Figure(0.5, 0.1, 3)
-    assert found["s:target:t:none:harvest"] == Figure(0.1, 0.0, 3)
+    assert found["s:target:t:none:harvest"] == Figure(0.1, 0.0, 2)
+
+
+def test_a_crawl_that_ends_early_loses_what_it_left() -> None:
+    found = figures_of([run("user_content", 1, (1, 2), 0.1)]).figures
+    assert found["s:user_content:none:harvest"].value == 0.2

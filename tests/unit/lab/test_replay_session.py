@@ -13,6 +13,7 @@ from linkscore_lab.relevance import ByType
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import Source, prepare_site
 from linkscore_lab.replay.results import RunResult
+from linkscore_lab.replay.runs import Protocol
 from linkscore_lab.replay.session import Session
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
@@ -101,6 +102,17 @@ def test_what_needs_an_example_is_left_out_where_there_is_none(tmp_path: Path) -
     suite = of(shop_site(tmp_path), "source_target", "breadth_first")
     assert [run.policy for run in Session(suite, audience, workers=1).run()] == ["breadth_first"]
     assert audience.missing == ["source_target, user_content, none: needs an example page"]
+
+
+def test_nothing_left_to_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="every policy asked for needs an example page"):
+        run(of(shop_site(tmp_path), "source_target"))
+
+
+def test_an_unknown_clusterer_is_refused(tmp_path: Path) -> None:
+    suite = replace(of(shop_site(tmp_path), "harvest"), protocol=Protocol(clusterer="nix"))
+    with pytest.raises(InvalidInput, match=r"clusterer: must be one of cosine_linkage, .*, got 'nix'"):
+        run(suite)
 
 
 def test_a_target_without_pages_is_left_out(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "anthelion", "tag_path_bandit", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
@@ -21,6 +21,8 @@ class PolicySpec(_message.Message):
     FRACTIONAL_PAGERANK_FIELD_NUMBER: _ClassVar[int]
     TPM_FIELD_NUMBER: _ClassVar[int]
     IROBOT_FIELD_NUMBER: _ClassVar[int]
+    ANTHELION_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_BANDIT_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     breadth_first: BreadthFirstParams
     depth_first: DepthFirstParams
@@ -35,8 +37,10 @@ class PolicySpec(_message.Message):
     fractional_pagerank: FractionalPagerankParams
     tpm: TpmParams
     irobot: IrobotParams
+    anthelion: AnthelionParams
+    tag_path_bandit: TagPathBanditParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., tag_path_bandit: _Optional[_Union[TagPathBanditParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -139,6 +143,40 @@ class IrobotParams(_message.Message):
     coverage: float
     flip_share: float
     def __init__(self, coverage: _Optional[float] = ..., flip_share: _Optional[float] = ...) -> None: ...
+
+class AnthelionParams(_message.Message):
+    __slots__ = ("value_function", "explore_prob", "decay_pulls", "classifier", "features", "mode", "hub_weight", "classify")
+    VALUE_FUNCTION_FIELD_NUMBER: _ClassVar[int]
+    EXPLORE_PROB_FIELD_NUMBER: _ClassVar[int]
+    DECAY_PULLS_FIELD_NUMBER: _ClassVar[int]
+    CLASSIFIER_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    HUB_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    CLASSIFY_FIELD_NUMBER: _ClassVar[int]
+    value_function: str
+    explore_prob: float
+    decay_pulls: int
+    classifier: str
+    features: str
+    mode: str
+    hub_weight: float
+    classify: str
+    def __init__(self, value_function: _Optional[str] = ..., explore_prob: _Optional[float] = ..., decay_pulls: _Optional[int] = ..., classifier: _Optional[str] = ..., features: _Optional[str] = ..., mode: _Optional[str] = ..., hub_weight: _Optional[float] = ..., classify: _Optional[str] = ...) -> None: ...
+
+class TagPathBanditParams(_message.Message):
+    __slots__ = ("exploration", "similarity", "classifier", "stop_yield", "stop_window")
+    EXPLORATION_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    CLASSIFIER_FIELD_NUMBER: _ClassVar[int]
+    STOP_YIELD_FIELD_NUMBER: _ClassVar[int]
+    STOP_WINDOW_FIELD_NUMBER: _ClassVar[int]
+    exploration: float
+    similarity: float
+    classifier: str
+    stop_yield: float
+    stop_window: int
+    def __init__(self, exploration: _Optional[float] = ..., similarity: _Optional[float] = ..., classifier: _Optional[str] = ..., stop_yield: _Optional[float] = ..., stop_window: _Optional[int] = ...) -> None: ...
 
 class ExternalPolicy(_message.Message):
     __slots__ = ("name", "params")

@@ -1,0 +1,45 @@
+"""Thompson sampling over many arms: arms of one posterior draw together."""
+
+from __future__ import annotations
+
+from math import log, log1p
+
+import numpy as np
+
+from linkscore_scoring.learners.bandits.draws import beta, uniform
+from linkscore_scoring.learners.bandits.groups import Groups
+
+_EXACT = 10.0
+_GRID = log1p(0.1)
+
+
+def rounded(count: float) -> float:
+    """Return a count to the next whole number up to 10, and to a grid of 10 % beyond: at most 5 % off."""
+    if count < _EXACT:
+        return float(round(count))
+    return _EXACT * float(np.exp(_GRID * round(log(count / _EXACT) / _GRID)))
+
+
+def highest_drawn(groups: Groups, seed: int, seq: int) -> int:
+    """Return an arm whose draw of Beta(good + 1, bad + 1) x factor is the highest.
+
+    The highest of n independent draws with distribution function F is F^-1(u^(1/n)), so a group costs one
+    draw however many arms it has: exact in distribution. Cost O(groups), 2 us each.
+
+    Parameters
+    ----------
+    groups
+        Keys are (good, bad, factor).
+
+    Raises
+    ------
+    LookupError
+        If no arm is awake.
+    """
+    tops = [(*key, n, arm) for key, n, arm, _ in groups.tops()]
+    if not tops:
+        raise LookupError("no arm is awake")
+    good, bad, factor, n, _ = np.array(tops, dtype=np.float64).T
+    arms = [int(top[-1]) for top in tops]
+    u = uniform(seed, seq, arms) ** (1.0 / n)
+    return arms[int(np.argmax(beta(good, bad, u) * factor))]

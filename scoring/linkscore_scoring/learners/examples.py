@@ -1,0 +1,71 @@
+"""One link to speak for each group of links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.site.links import UNKNOWN_CLUSTER, LinkBatch
+
+_NOBODY = (0, "", 0, "")
+
+
+class LinkExamples:
+    """The latest link of each URL pattern: identity hash, URL, Apath, anchor.
+
+    Parameters
+    ----------
+    max_patterns
+        Patterns kept; beyond it those seen first are dropped.
+    """
+
+    def __init__(self, *, max_patterns: int = 20_000) -> None:
+        self.max_patterns = max_patterns
+        self._examples: dict[int, tuple[int, str, int, str]] = {}
+
+    def __contains__(self, pattern: int) -> bool:
+        return pattern in self._examples
+
+    def note(self, links: LinkBatch) -> None:
+        """Take in the links of a page."""
+        columns = zip(links.patterns, links.keys, links.urls, links.apaths, links.anchors, strict=True)
+        for pattern, key, url, apath, anchor in columns:
+            self._examples[pattern] = (key, url, apath, anchor[:80])
+        for pattern in list(islice(self._examples, max(0, len(self._examples) - self.max_patterns))):
+            del self._examples[pattern]
+
+    def batch(self, patterns: Sequence[int]) -> LinkBatch:
+        """Return one link for each pattern; an empty one for a pattern that is not known."""
+        found = [self._examples.get(pattern, _NOBODY) for pattern in patterns]
+        n = len(found)
+        return LinkBatch(
+            [url for _, url, _, _ in found],
+            [key for key, _, _, _ in found],
+            [apath for _, _, apath, _ in found],
+            [UNKNOWN_CLUSTER] * n,
+            [0] * n,
+            list(patterns),
+            [anchor for _, _, _, anchor in found],
+        )
+
+    def to_state(self) -> list[Any]:
+        """Return the examples as plain values."""
+        return [[pattern, *example] for pattern, example in self._examples.items()]
+
+    def load_state(self, state: list[Any]) -> None:
+        """Take over the examples of `to_state`.
+
+        Raises
+        ------
+        CorruptState
+            If an entry is malformed.
+        """
+        try:
+            self._examples = {
+                int(pattern): (int(key), str(url), int(apath), str(anchor))
+                for pattern, key, url, apath, anchor in state
+            }
+        except (TypeError, ValueError) as exc:
+            raise CorruptState(f"link examples: malformed entry {exc}") from exc

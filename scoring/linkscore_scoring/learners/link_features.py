@@ -1,0 +1,192 @@
+"""Links as sparse hashed features for the classifiers; groups of features are switched by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.learners.classifiers.base import Features, Floats, Ints
+from linkscore_scoring.learners.relatives import KINDS
+from linkscore_scoring.learners.url_words import host_of_url, url_words
+
+GROUPS = ("host", "url", "ngrams", "anchor", "apath", "parents", "siblings")
+_NGRAMS = (2, 3, 4)
+_MOST_NGRAM_CHARS = 200
+_MOST_ANCHOR_WORDS = 12
+_PRIME = np.uint32(0x01000193)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_ANCHOR_WORD = re.compile(r"\w+")
+_DIGITS = re.compile(r"[0-9]+")
+_DIGIT = re.compile(r"[0-9]")
+
+Hashes = NDArray[np.uint32]
+Column = tuple[Ints, Hashes, Floats]
+
+
+class LinkFeatures:
+    """Turns links into hashed features.
+
+    ==========  ============================================================================================
+    host        host of the URL
+    url         tokens of `url_words`
+    ngrams      character 2-, 3- and 4-grams of the URL after the host, digits as ``#``; of 200 characters
+    anchor      words of the anchor text, digits as ``#``, and whether there is any
+    apath       Apath with class digits folded, and element path alone
+    parents     at least one good or bad parent, and ln(1 + how many)
+    siblings    the same of siblings
+    ==========  ============================================================================================
+
+    Every row also has a bias. What depends on a URL or an anchor alone is remembered for the last 32,768.
+
+    Parameters
+    ----------
+    groups
+        Names of groups.
+    dim
+        Number of features; collisions add up.
+
+    Notes
+    -----
+    Cost for 1,000 links, all groups but n-grams: about 1 ms if seen before, 10 ms if not; see
+    `benchmarks/bench_bandits.py`.
+    """
+
+    def __init__(self, groups: Iterable[str], *, dim: int = 1 << 18) -> None:
+        self.groups = frozenset(groups)
+        self.dim = dim
+
+    def of(
+        self,
+        urls: Sequence[str],
+        *,
+        anchors: Sequence[str] = (),
+        apaths: Sequence[tuple[int, int]] = (),
+        relatives: Floats | None = None,
+    ) -> Features:
+        """Return the features of links; columns that are left out add nothing.
+
+        Parameters
+        ----------
+        anchors
+            Anchor texts.
+        apaths
+            Ids of the folded Apath and of the element path.
+        relatives
+            (n, 4), columns as `relatives.KINDS`.
+        """
+        n = len(urls)
+        columns = [_bias(n)]
+        if "host" in self.groups:
+            columns.append(_remembered(_host_hashes, urls))
+        if "url" in self.groups:
+            columns.append(_remembered(_url_hashes, urls))
+        if "ngrams" in self.groups:
+            columns.append(_remembered(_ngram_hashes, urls))
+        if "anchor" in self.groups and anchors:
+            columns.append(_remembered(_anchor_hashes, anchors))
+        if "apath" in self.groups and apaths:
+            columns.append(_of_ids(apaths))
+        if relatives is not None:
+            columns += [_of_relatives(relatives, kind) for kind in range(len(KINDS)) if self._wants(kind)]
+        rows, hashes, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+        return Features(n, rows, hashes.astype(np.int64) % self.dim, values)
+
+    def _wants(self, kind: int) -> bool:
+        return KINDS[kind].split()[1] in self.groups
+
+
+def feature_names(url: str, anchor: str, groups: Iterable[str], dim: int) -> dict[int, str]:
+    """Return the names of the features of one link, as far as they have any; for explanations."""
+    wanted = set(groups)
+    names = {crc32(b"bias") % dim: "bias"}
+    tokens = [("host", host_of_url(url))] if "host" in wanted else []
+    tokens += [("url", token) for token in url_words(url)] if "url" in wanted else []
+    tokens += [("anchor", token) for token in _anchor_tokens(anchor)] if "anchor" in wanted else []
+    for group, token in tokens:
+        names[_hash(group, token) % dim] = f"{group} {token}"
+    for kind in KINDS:
+        names[_hash("relatives", f"{kind} any") % dim] = f"any {kind}"
+        names[_hash("relatives", f"{kind} log") % dim] = f"number of {kind}"
+    return names
+
+
+def _hash(group: str, token: str) -> int:
+    return crc32(token.encode("utf-8", "surrogatepass"), crc32(group.encode()))
+
+
+def _hashes(group: str, tokens: Iterable[str]) -> Hashes:
+    salt = crc32(group.encode())
+    found = {crc32(token.encode("utf-8", "surrogatepass"), salt): None for token in tokens}
+    return np.fromiter(found, dtype=np.uint32, count=len(found))
+
+
+def _host_hashes(url: str) -> Hashes:
+    return _one_host(host_of_url(url))
+
+
+@lru_cache(maxsize=32_768)
+def _one_host(host: str) -> Hashes:
+    return _hashes("host", [host])
+
+
+@lru_cache(maxsize=32_768)
+def _url_hashes(url: str) -> Hashes:
+    return _hashes("url", url_words(url))
+
+
+@lru_cache(maxsize=32_768)
+def _anchor_hashes(anchor: str) -> Hashes:
+    return _hashes("anchor", _anchor_tokens(anchor))
+
+
+def _anchor_tokens(anchor: str) -> list[str]:
+    words = [_DIGITS.sub("#", word) for word in _ANCHOR_WORD.findall(anchor.lower())]
+    return [*words[:_MOST_ANCHOR_WORDS], "any" if words else "none"]
+
+
+@lru_cache(maxsize=32_768)
+def _ngram_hashes(url: str) -> Hashes:
+    """Return the distinct hashes of the character n-grams of a URL after its host."""
+    text = _DIGIT.sub("#", url.partition("://")[2].partition("/")[2][:_MOST_NGRAM_CHARS])
+    codes = np.frombuffer(f"^{text}$".encode("utf-8", "surrogatepass"), dtype=np.uint8).astype(np.uint32)
+    found = []
+    for n in _NGRAMS:
+        rolled = np.full(max(0, len(codes) - n + 1), n, dtype=np.uint32)
+        for shift in range(n):
+            rolled = (rolled ^ codes[shift : shift + len(rolled)]) * _PRIME
+        found.append(rolled)
+    return np.unique(np.concatenate(found))
+
+
+def _remembered(hashes_of: Callable[[str], Hashes], texts: Sequence[str]) -> Column:
+    found = [hashes_of(text) for text in texts]
+    rows = np.repeat(np.arange(len(found), dtype=np.int64), [len(part) for part in found])
+    hashes = np.concatenate(found) if found else np.zeros(0, dtype=np.uint32)
+    return rows, hashes, np.ones(len(rows))
+
+
+def _bias(n: int) -> Column:
+    return np.arange(n, dtype=np.int64), np.full(n, crc32(b"bias"), dtype=np.uint32), np.ones(n)
+
+
+def _of_ids(ids: Sequence[tuple[int, int]]) -> Column:
+    mixed = np.array(ids, dtype=np.uint64).reshape(-1, 2)
+    mixed = (mixed ^ np.array([1, 2], dtype=np.uint64)) * _MIX
+    hashes = (mixed >> np.uint64(32)).astype(np.uint32).ravel()
+    return np.repeat(np.arange(len(ids), dtype=np.int64), 2), hashes, np.ones(len(hashes))
+
+
+def _of_relatives(relatives: Floats, kind: int) -> Column:
+    counts = relatives[:, kind]
+    some = np.flatnonzero(counts)
+    any_, log = (_hash("relatives", f"{KINDS[kind]} {name}") for name in ("any", "log"))
+    return (
+        np.concatenate([some, some]),
+        np.repeat(np.array([any_, log], dtype=np.uint32), len(some)),
+        np.concatenate([np.ones(len(some)), np.log1p(counts[some])]),
+    )

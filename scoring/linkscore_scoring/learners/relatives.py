@@ -1,0 +1,100 @@
+"""Labels of a link's parents and siblings: is it found on good pages, and next to good ones?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.errors import CorruptState
+
+KINDS = ("good parents", "bad parents", "good siblings", "bad siblings")
+_NONE = (0, 0)
+
+
+class Relatives:
+    """Labels of pages, and per page the labels of the pages it links to; crawl-wide, by identity hash.
+
+    Parameters
+    ----------
+    max_pages
+        Labelled pages and parents kept, each; beyond it the oldest are forgotten.
+    """
+
+    def __init__(self, *, max_pages: int = 50_000) -> None:
+        self.max_pages = max_pages
+        self._labels: dict[int, bool] = {}
+        self._children: dict[int, tuple[int, int]] = {}
+
+    def label(self, page: int) -> bool | None:
+        """Return the label of a page, None if it has none."""
+        return self._labels.get(page)
+
+    def note(self, page: int, parents: Iterable[int], relevant: bool) -> None:
+        """Label a page known from `parents`; a second label replaces the first."""
+        before = self._labels.get(page)
+        if before is relevant:
+            return
+        self._labels[page] = relevant
+        for parent in dict.fromkeys(parents):
+            bad, good = self._children.get(parent, _NONE)
+            if before is not None:
+                bad, good = (bad - 1, good) if relevant else (bad, good - 1)
+            self._children[parent] = (max(0, bad + (not relevant)), max(0, good + relevant))
+        for table in (self._labels, self._children):
+            _trim(table, self.max_pages)
+
+    def counts(self, parents: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return how many good and bad parents and siblings links have, (n, 4) float64, columns as `KINDS`.
+
+        Parameters
+        ----------
+        parents
+            Pages each link was seen on. A sibling that shares two parents counts twice.
+        """
+        return np.array([self._count(pages) for pages in parents], dtype=np.float64).reshape(-1, len(KINDS))
+
+    def _count(self, parents: Sequence[int]) -> tuple[int, int, int, int]:
+        good = bad = good_siblings = bad_siblings = 0
+        for parent in parents:
+            label = self._labels.get(parent)
+            if label is not None:
+                good += label
+                bad += not label
+            siblings = self._children.get(parent)
+            if siblings is not None:
+                bad_siblings += siblings[0]
+                good_siblings += siblings[1]
+        return good, bad, good_siblings, bad_siblings
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the labels as plain values."""
+        return {
+            "pages": list(self._labels),
+            "labels": list(self._labels.values()),
+            "parents": list(self._children),
+            "children": list(self._children.values()),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the labels of `to_state`.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        try:
+            self._labels = dict(zip(state["pages"], map(bool, state["labels"]), strict=True))
+            pairs = ((int(bad), int(good)) for bad, good in state["children"])
+            self._children = dict(zip(state["parents"], pairs, strict=True))
+        except (KeyError, TypeError, ValueError) as exc:
+            raise CorruptState(f"relatives: missing or malformed field {exc}") from exc
+
+
+def _trim(table: dict[int, Any], most: int) -> None:
+    for key in list(islice(table, max(0, len(table) - most))):
+        del table[key]

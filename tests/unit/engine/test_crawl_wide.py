@@ -1,0 +1,58 @@
+"""Knowledge of the crawl: one for all sites, kept with its policy, saved once."""
+
+from __future__ import annotations
+
+from crawls import fetched, small
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
+from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.subject import packed
+
+ANTHELION = PolicyChoice("anthelion", {"value_function": "best_score"})
+
+
+def crawl(*extra: PolicyChoice) -> CrawlModel:
+    model = CrawlModel(CrawlConfig("c", ANTHELION, extra_policies=extra, bounds=small()), ticket_key=b"key")
+    for n, host in enumerate(("a", "b", "a")):
+        url = f"http://{host}/{n}"
+        model.apply(2 * n + 1, fetched(url, page_of(url, ["html/body/p/text()"]), site=host))
+        model.apply(2 * n + 2, FeedbackGiven("", host, f"http://{host}/{n}", b"", float(n % 2), 0.0))
+    return model
+
+
+def test_policies_of_all_sites_share_one_object() -> None:
+    model = crawl()
+    known = {id(shard.served.crawl_wide) for shard in model.sites.values()}
+    assert len(model.sites) == 2
+    assert len(known) == 1
+    assert model.sites["a"].served.crawl_wide.classifier.labels == [2, 1]
+
+
+def test_each_choice_of_parameters_has_its_own() -> None:
+    model = crawl(PolicyChoice("anthelion"), PolicyChoice("harvest"))
+    assert len(model.crawl_wide.to_state()) == 2
+
+
+def test_a_stranger_profits_and_leaves_no_trace() -> None:
+    model = crawl()
+    before = packed(model.to_state())
+    assert model.stranger("z").served.crawl_wide is model.sites["a"].served.crawl_wide
+    model.score_links(["http://z/1"], ["http://z/1"], [b""], [""])
+    assert packed(model.to_state()) == before
+
+
+def test_a_policy_made_for_one_question_has_its_own_and_knows_nothing() -> None:
+    model = crawl()
+    asked = model.sites["a"].policy(PolicyChoice("anthelion", {"classifier": "arow"}))
+    assert asked.crawl_wide is not model.sites["a"].served.crawl_wide
+    assert asked.crawl_wide.classifier.labels == [0, 0]
+
+
+def test_knowledge_goes_when_its_policy_goes() -> None:
+    model = crawl()
+    model.apply(99, ConfigChanged(CrawlConfig("c", PolicyChoice("harvest")).to_state()))
+    assert model.crawl_wide.to_state() == {}
+    model.apply(100, ConfigChanged(CrawlConfig("c", ANTHELION).to_state()))
+    assert model.sites["a"].served.crawl_wide.classifier.labels == [0, 0]

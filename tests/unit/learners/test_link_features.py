@@ -1,0 +1,166 @@
+"""URL tokens, hashed features, relatives, and the tokens of the released Anthelion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkscore_scoring.learners.anthelion_tokens import (
+    SLOTS,
+    java_hash,
+    paper_features,
+    paper_slots,
+    paper_tokens,
+)
+from linkscore_scoring.learners.link_features import GROUPS, LinkFeatures, feature_names
+from linkscore_scoring.learners.relatives import Relatives
+from linkscore_scoring.learners.url_words import host_of_url, url_words
+from linkscore_scoring.testing.subject import packed, unpacked
+
+DIM = 1 << 18
+
+
+def found(features: LinkFeatures, url: str, **more: object) -> set[int]:
+    return set(features.of([url], **more).indices.tolist())
+
+
+def test_tokens_of_a_url() -> None:
+    assert url_words("http://h:8/Shop/12/a-red-hat.html?b=2&a=x") == [
+        "n3",
+        "0/Shop",
+        "1/#",
+        "2/a-red-hat.html",
+        "#2",
+        "-1",
+        "shop",
+        "red",
+        "hat",
+        "html",
+        ".html",
+        "ka",
+        "kb",
+        "=a=x",
+        "=b=#",
+        "&a&b",
+    ]
+
+
+@pytest.mark.parametrize("url", ["http://h", "", "x", "http://h/?", "http://h/%zz/\ud800?&&=#f"])
+def test_strange_urls_have_tokens_and_features(url: str) -> None:
+    assert url_words(url)
+    assert np.isfinite(LinkFeatures(GROUPS).of([url]).values).all()
+
+
+def test_hosts_are_read_without_parsing() -> None:
+    assert [host_of_url(u) for u in ("http://h:8/a", "https://h", "http://h?x")] == ["h:8", "h", "h"]
+
+
+def test_groups_are_switched_by_name() -> None:
+    url, more = "http://h/a/1", {"anchors": ["Next page 2"], "apaths": [(5, 6)], "relatives": np.ones((1, 4))}
+    alone = {group: found(LinkFeatures([group]), url, **more) for group in GROUPS}
+    bias = found(LinkFeatures([]), url, **more)
+    assert len(bias) == 1
+    assert all(bias < features for features in alone.values())
+    assert found(LinkFeatures(GROUPS), url, **more) == set().union(*alone.values())
+
+
+def test_numbers_share_their_features_and_words_do_not() -> None:
+    features = LinkFeatures(["url"])
+    assert found(features, "http://a/t/17?p=2") == found(features, "http://b/t/3?p=99")
+    assert found(features, "http://a/t/17") != found(features, "http://a/u/17")
+
+
+def test_a_link_has_the_same_features_in_any_batch() -> None:
+    urls = [f"http://h/{n}/x?y={n}" for n in range(20)]
+    relatives = np.arange(80.0).reshape(20, 4)
+    features = LinkFeatures(GROUPS)
+    whole = list(features.of(urls, relatives=relatives).each())
+    for n, url in enumerate(urls):
+        [(indices, values)] = features.of([url], relatives=relatives[n : n + 1]).each()
+        np.testing.assert_array_equal(indices, whole[n][0])
+        np.testing.assert_array_equal(values, whole[n][1])
+
+
+def test_relatives_are_a_flag_and_a_logarithm() -> None:
+    X = LinkFeatures(["parents"]).of(["http://h/"], relatives=np.array([[3.0, 0.0, 7.0, 7.0]]))
+    assert sorted(X.values.tolist()) == [1.0, 1.0, pytest.approx(np.log(4.0))]
+
+
+def test_explanations_find_the_names_of_features() -> None:
+    url = "http://h/a/17"
+    names = feature_names(url, "more", ["host", "url", "anchor"], DIM)
+    X = LinkFeatures(["host", "url", "anchor"]).of([url], anchors=["more"])
+    assert {names[index] for index in X.indices.tolist()} >= {"bias", "host h", "url 1/#", "anchor more"}
+
+
+def test_parents_and_siblings_are_counted() -> None:
+    """Page 1 is good and links to 2 (good), 3 (bad) and 4; 3 also stands on 5."""
+    relatives = Relatives()
+    relatives.note(1, [], True)
+    relatives.note(2, [1], True)
+    relatives.note(3, [1, 5, 5], False)
+    assert relatives.counts([[1], [5], [1, 5], []]).tolist() == [
+        [1, 0, 1, 1],
+        [0, 0, 0, 1],
+        [1, 0, 1, 2],
+        [0, 0, 0, 0],
+    ]
+
+
+def test_a_second_label_replaces_the_first_and_a_repeated_one_counts_once() -> None:
+    relatives = Relatives()
+    for relevant in (True, True, False):
+        relatives.note(2, [1], relevant)
+    assert relatives.counts([[1], [2]]).tolist() == [[0, 0, 0, 1], [0, 1, 0, 0]]
+
+
+def test_relatives_are_bounded_and_survive_a_restart() -> None:
+    relatives = Relatives(max_pages=10)
+    for page in range(100):
+        relatives.note(page, [page + 1_000], page % 2 == 0)
+    restored = Relatives(max_pages=10)
+    restored.load_state(unpacked(packed(relatives.to_state())))
+    assert relatives.label(5) is None
+    assert [restored.label(page) for page in (98, 99)] == [True, False]
+    assert restored.counts([[1_099]]).tolist() == relatives.counts([[1_099]]).tolist()
+
+
+def test_paper_tokens_are_the_words_of_path_query_and_fragment() -> None:
+    url = "http://Ex.org/Shop/p12/product-2014.html?id=77&cat=Shoes#top"
+    assert paper_tokens(url) == {"shop", "product", "[NUMBER]", "html", "cat", "shoes", "top"}
+
+
+def test_short_and_mixed_pieces_are_dropped_and_escapes_are_read() -> None:
+    assert paper_tokens("http://h/mp3s/p1234/12/123/r%65d") == {"[NUMBER]", "red"}
+    assert paper_tokens("http://[bad") == set()
+
+
+@pytest.mark.parametrize(
+    ("token", "slot"),
+    [
+        ("product", 4065),
+        ("[NUMBER]", 2279),
+        ("html", 3227),
+        ("review", 8968),
+        ("recipes", 6293),
+        ("index", 6066),
+    ],
+)
+def test_slots_are_those_of_java(token: str, slot: int) -> None:
+    assert abs(java_hash(token)) % SLOTS == slot
+
+
+def test_java_hashes_wrap_at_32_bits() -> None:
+    assert (java_hash(""), java_hash("html"), java_hash("product")) == (0, 3213227, -309474065)
+
+
+def test_paper_features_are_slots_host_number_and_good_parent() -> None:
+    X = paper_features(["http://h/html/index"], [7], [True])
+    [(indices, values)] = X.each()
+    assert paper_slots("http://h/html/index") == (3227, 6066)
+    assert dict(zip(indices.tolist(), values.tolist(), strict=True)) == {
+        3227: 1.0,
+        6066: 1.0,
+        SLOTS: 7.0,
+        SLOTS + 1: 1.0,
+    }

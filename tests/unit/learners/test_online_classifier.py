@@ -1,0 +1,126 @@
+"""Imbalance, calibration and drift, on drawn labels with fixed seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.learners.classifiers.base import features_of
+from linkscore_scoring.learners.classifiers.calibration import PlattCalibration
+from linkscore_scoring.learners.classifiers.drift import DriftDetector
+from linkscore_scoring.learners.classifiers.online import OnlineClassifier
+from linkscore_scoring.testing.classifiers import DIM, auc, drawn_rows
+from linkscore_scoring.testing.subject import packed, unpacked
+
+HOT = ("ftrl", "arow", "multinomial_nb")
+
+
+@pytest.mark.parametrize("kind", HOT)
+def test_one_relevant_page_in_a_hundred_is_learned(kind: str) -> None:
+    """AUC at least .85 after 2,000 labels of which about 20 are relevant; chance .5, spread .07 with 20."""
+    reached = []
+    for seed in (1, 2, 3):
+        model = OnlineClassifier(kind, dim=DIM)
+        model.learn(*drawn_rows(seed, 2_000, share=0.01))
+        X, y = drawn_rows(seed + 50, 2_000, share=0.01)
+        reached.append(auc(model.predict_prob(X), y))
+    assert np.mean(reached) >= 0.85
+
+
+@pytest.mark.parametrize("kind", HOT)
+def test_probabilities_keep_the_base_rate_in_spite_of_weights(kind: str) -> None:
+    """One in twenty relevant: the mean probability of unseen rows is within a factor of two of that."""
+    model = OnlineClassifier(kind, dim=DIM)
+    model.learn(*drawn_rows(4, 1_500, share=0.05))
+    X, _ = drawn_rows(5, 1_000, share=0.05)
+    assert 0.025 <= model.predict_prob(X).mean() <= 0.1
+
+
+@pytest.mark.parametrize("kind", HOT)
+def test_labels_that_turn_round_are_noticed_and_relearned(kind: str) -> None:
+    """After 800 labels good and bad change places; 300 labels later the new order holds."""
+    model = OnlineClassifier(kind, dim=DIM)
+    model.learn(*drawn_rows(6, 800))
+    X, y = drawn_rows(7, 300)
+    model.learn(X, 1.0 - y)
+    assert model.drift.changes >= 1
+    X, y = drawn_rows(8, 400)
+    assert auc(model.predict_prob(X), 1.0 - y) >= 0.75
+
+
+@pytest.mark.parametrize("kind", HOT)
+def test_steady_labels_raise_no_alarm(kind: str) -> None:
+    model = OnlineClassifier(kind, dim=DIM)
+    model.learn(*drawn_rows(9, 1_500))
+    assert model.drift.changes == 0
+
+
+def test_late_and_repeated_labels_are_learned_like_any() -> None:
+    model = OnlineClassifier("ftrl", dim=DIM)
+    X, y = drawn_rows(10, 100)
+    order = np.random.default_rng(1).permutation(100)
+    rows = list(X.each())
+    for at in [*order, *order[:30]]:
+        indices, values = rows[at]
+        model.learn(features_of([dict(zip(indices.tolist(), values.tolist(), strict=True))]), y[at : at + 1])
+    assert model.labels == [
+        int((1 - y).sum() + (1 - y[order[:30]]).sum()),
+        int(y.sum() + y[order[:30]].sum()),
+    ]
+    assert auc(model.predict_prob(X), y) > 0.9
+
+
+def test_a_restart_changes_no_prediction_to_the_last_bit() -> None:
+    straight = OnlineClassifier("ftrl", dim=DIM)
+    straight.learn(*drawn_rows(11, 300, share=0.2))
+    restored = OnlineClassifier("ftrl", dim=DIM)
+    restored.load_state(unpacked(packed(straight.to_state())))
+    for model in (straight, restored):
+        model.learn(*drawn_rows(12, 200, share=0.2))
+    X, _ = drawn_rows(13, 100)
+    np.testing.assert_array_equal(straight.predict_prob(X), restored.predict_prob(X))
+
+
+def test_state_of_another_kind_is_refused() -> None:
+    with pytest.raises(CorruptState, match="state of 'ftrl', want 'arow'"):
+        OnlineClassifier("arow", dim=DIM).load_state(OnlineClassifier("ftrl", dim=DIM).to_state())
+
+
+def test_platts_curve_undoes_a_shift() -> None:
+    """Predictions of .5 of which one in ten comes true become .1, as far as the pull to the identity lets."""
+    curve = PlattCalibration(window=1_000, every=1_000)
+    for n in range(1_000):
+        curve.add(0.5, n % 10 == 0)
+    assert curve.apply(np.array([0.5]))[0] == pytest.approx(0.1, abs=0.01)
+
+
+def test_platts_curve_is_the_identity_until_both_labels_came_and_always_rises() -> None:
+    curve = PlattCalibration()
+    for _ in range(100):
+        curve.add(0.9, True)
+    probs = np.linspace(0.0, 1.0, 11)
+    assert curve.apply(probs) is probs
+    for n in range(100):
+        curve.add(0.9 if n % 2 else 0.1, n % 2 == 0)
+    assert (np.diff(curve.apply(probs)) > 0).all()
+
+
+def test_a_rise_is_a_change_and_a_fall_is_not() -> None:
+    detector = DriftDetector()
+    assert not any(detector.add(0.8) for _ in range(200))
+    assert not any(detector.add(0.1) for _ in range(200))
+    assert any(detector.add(0.9) for _ in range(200))
+    assert detector.changes == 1
+
+
+def test_the_detector_keeps_a_bounded_number_of_values_and_survives_a_restart() -> None:
+    straight = DriftDetector(max_values=100)
+    rng = np.random.default_rng(3)
+    for value in rng.random(350):
+        straight.add(float(value))
+    assert len(straight.to_state()["values"]) <= 100
+    restored = DriftDetector(max_values=100)
+    restored.load_state(unpacked(packed(straight.to_state())))
+    stream = [*rng.random(60), *(0.5 + 0.5 * rng.random(200))]
+    assert [straight.add(float(v)) for v in stream] == [restored.add(float(v)) for v in stream]

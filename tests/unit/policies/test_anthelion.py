@@ -1,0 +1,246 @@
+"""Host bandit and link classifier: what feedback teaches, and what it teaches other hosts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import exp
+
+import numpy as np
+import pytest
+from boards import ROOT, Board
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
+from linkscore_scoring.errors import InvalidParams
+from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
+from linkscore_scoring.learners.host_crawl import host_arm
+from linkscore_scoring.learners.host_scores import clipped, probs_of, scores, steps_of
+from linkscore_scoring.learners.released_crawl import scaled
+from linkscore_scoring.policies.anthelion import Anthelion, AnthelionParams
+from linkscore_scoring.policies.base import make_params
+from linkscore_scoring.testing.crawl import report, visit
+from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.subject import packed, unpacked
+
+
+def crawl(**params: object) -> CrawlModel:
+    return CrawlModel(CrawlConfig("c", PolicyChoice("anthelion", params)), ticket_key=b"key")
+
+
+def taught(model: CrawlModel, host: str, good: int, bad: int) -> None:
+    """Fetch and label pages in turn: posts are good, tags are bad."""
+    labels = [(f"http://{host}/post/{n}", 1.0, n) for n in range(good)]
+    labels += [(f"http://{host}/tag/{n}", 0.0, n) for n in range(bad)]
+    for url, reward, _ in sorted(labels, key=lambda label: label[2]):
+        visit(model, url, page_of(url))
+        report(model, url, reward)
+
+
+def asked(model: CrawlModel, *urls: str) -> list[float]:
+    return model.score_links(urls, urls, [b""] * len(urls), [""] * len(urls)).scores.tolist()
+
+
+def known(model: CrawlModel) -> Anthelion:
+    served = next(iter(model.sites.values())).served
+    assert isinstance(served, Anthelion)
+    return served
+
+
+def test_without_feedback_all_links_are_alike() -> None:
+    board = Board("anthelion")
+    board.page("/", [("/a/1", "x/a"), ("/b", "x/a")])
+    assert len(set(board.scores("/a/1", "/b", "/c?d=1"))) == 1
+
+
+def test_links_like_relevant_pages_come_first() -> None:
+    model = crawl()
+    taught(model, "h", 12, 12)
+    good, bad = asked(model, "http://h/post/99", "http://h/tag/99")
+    assert good > bad
+
+
+def test_what_one_host_teaches_another_profits_from() -> None:
+    model = crawl(value_function="best_score", features="url")
+    taught(model, "a", 12, 12)
+    good, bad = asked(model, "http://never-seen/post/99", "http://never-seen/tag/99")
+    assert good > 0.5 > bad
+
+
+def test_between_hosts_the_better_one_comes_first() -> None:
+    model = crawl(value_function="success_rate")
+    taught(model, "good", 9, 3)
+    taught(model, "bad", 3, 9)
+    [better, new, worse] = asked(model, "http://good/x", "http://new/x", "http://bad/x")
+    assert better == pytest.approx(10 / 14, abs=1e-8)
+    assert new == pytest.approx(1 / 2, abs=1e-8)
+    assert worse == pytest.approx(4 / 14, abs=1e-8)
+
+
+def test_inside_a_host_the_more_probable_link_comes_first_whatever_the_function() -> None:
+    for function in HOST_VALUES:
+        model = crawl(value_function=function)
+        taught(model, "h", 12, 12)
+        good, bad = asked(model, "http://h/post/99", "http://h/tag/99")
+        assert good > bad, function
+
+
+@pytest.mark.parametrize("function", ["absolute_good_best_score", "success_rate_best_score"])
+def test_products_order_links_of_all_hosts_by_host_value_times_probability(function: str) -> None:
+    factors, probs = np.array([5.0, 0.2, 1.0, 40.0]), np.array([0.3, 0.9, 0.02, 0.7])
+    assert (
+        np.argsort(scores(function, factors * probs, probs)).tolist() == np.argsort(factors * probs).tolist()
+    )
+
+
+def test_a_host_without_good_pages_is_not_worth_more_than_one_with() -> None:
+    """Product 0 orders by probability, below all products."""
+    found = scores("absolute_good_best_score", np.array([0.0, 0.0, 0.001]), np.array([0.2, 0.9, 0.001]))
+    assert found[0] < found[1] < found[2]
+
+
+def test_steps_of_probability_are_quarters_of_log_odds() -> None:
+    assert steps_of(np.array([0.0, 0.5, 1.0, 1 / (1 + exp(-1.0))])) == [0, 32, 64, 36]
+    assert probs_of([32, 36]).tolist() == pytest.approx([0.5, 1 / (1 + exp(-1.0))])
+    assert clipped(np.array([0.0]))[0] == pytest.approx(1 / (1 + exp(8.0)))
+
+
+def test_labels_are_counted_once_and_corrected() -> None:
+    model = crawl()
+    taught(model, "h", 2, 1)
+    report(model, "http://h/post/0", 1.0)
+    arm = known(model).crawl_wide.hosts.arms[host_arm("h")]
+    assert (arm.good, arm.bad) == (2.0, 1.0)
+    report(model, "http://h/post/0", 0.0)
+    assert (arm.good, arm.bad) == (1.0, 2.0)
+
+
+def test_feedback_for_a_page_never_fetched_teaches_and_one_by_ticket_alone_teaches_the_host() -> None:
+    model = crawl()
+    outcome = visit(model, "http://h/", page_of("http://h/", links=[("http://h/post/1", "x/a")]))
+    assert report(model, "http://h/post/1", 1.0)
+    assert known(model).crawl_wide.classifier.labels == [0, 1]
+    model.apply(model.seq + 1, FeedbackGiven("", "h", "", outcome.links.ticket_values[0], 0.0, 0.0))
+    assert known(model).crawl_wide.classifier.labels == [0, 1]
+    arm = known(model).crawl_wide.hosts.arms[host_arm("h")]
+    assert (arm.good, arm.bad) == (1.0, 1.0)
+
+
+def test_labels_of_parents_and_siblings_enter() -> None:
+    """Same URLs but for numbers: only what they hang on tells them apart."""
+    model = crawl(features="parents+siblings")
+    for n in range(30):
+        hub, good = f"http://h/{n}", n % 2 == 0
+        found = [(f"http://h/{n}-{k}", "x/a") for k in range(4)]
+        visit(model, hub, page_of(hub, links=found))
+        report(model, hub, float(good))
+        for url, _ in found[:3]:
+            report(model, url, float(good))
+    assert asked(model, "http://h/0-3")[0] > asked(model, "http://h/1-3")[0]
+
+
+def test_with_lambda_one_the_order_of_hosts_is_drawn_anew_at_every_event() -> None:
+    model = crawl(explore_prob=1.0)
+    hosts = [f"h{n}" for n in range(6)]
+    for host in hosts:
+        taught(model, host, 1, 0)
+    orders = set()
+    for n in range(20):
+        report(model, f"http://h0/post/{n}", 1.0)
+        order, _ = model.rank_buckets([f"{host}/a32" for host in hosts])
+        again, _ = model.rank_buckets([f"{host}/a32" for host in hosts])
+        assert order.tolist() == again.tolist()
+        orders.add(tuple(order.tolist()))
+    assert len(orders) > 10
+
+
+def test_without_exploration_buckets_have_the_order_of_scores() -> None:
+    model = crawl()
+    taught(model, "h", 12, 12)
+    _, values = model.rank_buckets([f"h/a{step}" for step in range(65)])
+    assert all(low < high for low, high in pairwise(values.tolist()))
+
+
+def test_a_restart_changes_nothing() -> None:
+    model = crawl(features="host+url+anchor+apath+parents+siblings", value_function="thompson_best_score")
+    taught(model, "a", 12, 7)
+    taught(model, "b", 3, 9)
+    restored = crawl(features="host+url+anchor+apath+parents+siblings", value_function="thompson_best_score")
+    restored.load_state(unpacked(packed(model.to_state())))
+    urls = ["http://a/post/77", "http://b/tag/5", "http://c/post/1"]
+    assert asked(restored, *urls) == asked(model, *urls)
+    for each in (model, restored):
+        taught(each, "c", 5, 5)
+    assert asked(restored, *urls) == asked(model, *urls)
+    assert packed(restored.to_state()) == packed(model.to_state())
+
+
+def test_a_policy_that_is_kept_when_the_crawl_changes_keeps_what_it_knows() -> None:
+    model = crawl()
+    taught(model, "h", 12, 12)
+    before = asked(model, "http://h/post/99", "http://other/tag/1")
+    harvest = CrawlConfig("c", PolicyChoice("harvest"), extra_policies=(PolicyChoice("anthelion"),))
+    model.apply(model.seq + 1, ConfigChanged(harvest.to_state()))
+    urls = ["http://h/post/99", "http://other/tag/1"]
+    found = model.score_links(urls, urls, [b""] * 2, [""] * 2, choice=PolicyChoice("anthelion"))
+    assert found.scores.tolist() == before
+
+
+def test_reasons_name_probability_host_and_features() -> None:
+    model = crawl()
+    taught(model, "h", 12, 12)
+    [why] = model.explain(["http://h/post/99"], ["http://h/post/99"], [b""], [""])
+    terms = {term.name: term.value for term in why.explanation.terms}
+    assert "host 12 of 24 relevant" in why.explanation.summary
+    assert (terms["host good"], terms["host bad"], terms["labels"]) == (12.0, 12.0, 24.0)
+    assert terms["url 0/post"] > 0.0
+
+
+def test_as_released_takes_the_last_host_above_zero_and_not_the_best() -> None:
+    """Eight hosts with more and more good pages: the order is that of a hash and not that of the counts."""
+    model = crawl(mode="as_released", value_function="absolute_good")
+    hosts = [f"h{n}" for n in range(8)]
+    for n, host in enumerate(hosts):
+        taught(model, host, n + 1, 1)
+    worth = asked(model, *(f"http://{host}/x" for host in hosts))
+    assert all(score > 0.5 for score in worth)
+    assert np.argsort(worth).tolist() != list(range(8))
+    assert asked(model, "http://unseen/x")[0] < 0.5
+
+
+def test_as_released_trains_with_the_sixth_label() -> None:
+    model = crawl(mode="as_released")
+    taught(model, "h", 3, 2)
+    assert len(set(asked(model, "http://h/post/9", "http://h/tag/9"))) == 1
+    report(model, "http://h/tag/77", 0.0)
+    good, bad = asked(model, "http://h/post/9", "http://h/tag/9")
+    assert good > bad
+
+
+def test_margins_keep_sign_and_order_on_the_logarithmic_scale() -> None:
+    margins = np.array([-0.5, -1e-20, 0.0, 1e-200, 1e-20, 0.5])
+    assert (np.diff(scaled(margins)) > 0).all()
+    assert scaled(np.array([0.0]))[0] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("value_function", "best"),
+        ("classifier", "svm"),
+        ("features", "url+colour"),
+        ("mode", "both"),
+        ("classify", "always"),
+        ("explore_prob", 1.5),
+        ("decay_pulls", -1),
+    ],
+)
+def test_bad_parameters_are_named(field: str, value: object) -> None:
+    with pytest.raises(InvalidParams) as caught:
+        make_params(Anthelion, {field: value})
+    assert [problem.field for problem in caught.value.problems] == [field]
+
+
+def test_the_root_of_boards_is_a_host() -> None:
+    assert host_arm(ROOT.removeprefix("http://")) == host_arm("h")
+    assert AnthelionParams().mode == "intent"
