@@ -121,8 +121,11 @@ def waiting_links(site: SiteModel) -> Counter[Group]:
 def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -> None:
     groups = list(waiting)
     known = shard.served.expected_rewards(groups, shard.model)
+    prior = shard.model.yields.prior(by_reward=advice.by_reward)
     advice.by_policy = known is not None
-    rewards = known.tolist() if known is not None else [_expected(group, shard.model) for group in groups]
+    rewards = (
+        known.tolist() if known is not None else [_expected(group, shard.model, prior) for group in groups]
+    )
     left = advice.horizon
     for reward, group in sorted(zip(rewards, groups, strict=True), key=lambda pair: -pair[0]):
         n = min(left, waiting[group])
@@ -133,10 +136,10 @@ def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -
             return
 
 
-def _expected(group: Group, site: SiteModel) -> float:
+def _expected(group: Group, site: SiteModel, prior: float) -> float:
     """Return the reward to expect of a link by what its group brought lately, else its URL shape."""
     yields = site.yields
-    promise = yields.promise(site.patterns.lineage(group[0]), by_reward=yields.by_reward)
+    promise = yields.promise(site.patterns.lineage(group[0]), prior, by_reward=yields.by_reward)
     history = yields.groups.get((site.patterns.resolve(group[0]), group[1]))
     return shrunk(history, promise, by_reward=yields.by_reward) if history is not None else promise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 MAX_BINS = 16
@@ -59,10 +59,10 @@ class Tally:
 
     def values(self) -> list[float]:
         """Return the fields in order."""
-        return [getattr(self, name) for name in _FIELDS]
+        return list(_fields_of(self))
 
 
-_FIELDS = tuple(field.name for field in fields(Tally))
+_fields_of = attrgetter(*(field.name for field in fields(Tally)))
 
 
 class History:
@@ -76,17 +76,21 @@ class History:
         See `Bin`.
     examples
         URLs of the latest fetches, at most 3.
+    fetched
+        Number of fetches.
     """
 
-    __slots__ = ("_width", "bins", "examples")
+    __slots__ = ("_width", "bins", "examples", "fetched")
 
     def __init__(self) -> None:
         self.bins: list[Bin] = []
         self.examples: list[str] = []
+        self.fetched = 0.0
         self._width = 1
 
     def add(self, at: int, values: Sequence[float]) -> None:
         """Count a fetch, the site's number `at`, by the fields of its tally."""
+        self.fetched += values[0]
         if not self.bins or self.bins[-1][1] >= self._width:
             self.bins.append([at, *values])
             if len(self.bins) > MAX_BINS:
@@ -97,6 +101,7 @@ class History:
     def amend(self, at: int, values: Sequence[float]) -> None:
         """Add to the bin of a fetch counted before."""
         if self.bins:
+            self.fetched += values[0]
             _add(self.bins[max(0, bisect_right(self.bins, at, key=itemgetter(0)) - 1)], values)
 
     def saw(self, url: str) -> None:
@@ -107,13 +112,9 @@ class History:
         """Take in the fetches of another group."""
         self.bins = sorted([*map(list, self.bins), *map(list, other.bins)], key=itemgetter(0))
         self.examples = [*other.examples, *self.examples][-MAX_EXAMPLES:]
+        self.fetched += other.fetched
         while len(self.bins) > MAX_BINS:
             self._widen()
-
-    @property
-    def fetched(self) -> float:
-        """Number of fetches."""
-        return sum(counts[1] for counts in self.bins)
 
     def total(self) -> Tally:
         """Return the tally of all fetches."""
@@ -155,6 +156,7 @@ class History:
         """Rebuild a history."""
         made = cls()
         made._width, made.bins, made.examples = state[0], [list(b) for b in state[1]], list(state[2])
+        made.fetched = sum(counts[1] for counts in made.bins)
         return made
 
 

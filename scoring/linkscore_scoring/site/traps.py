@@ -155,7 +155,7 @@ class _Judge:
 
     def is_good(self, history: History) -> bool:
         """Say whether the last half of some fetches brought what a fetch should bring."""
-        late = history.halves()[1]
+        late = history.latest(0.5)
         return late.fetched >= _MIN_GOOD and self.use(late) > self.low
 
     def suspect(self, history: History, waiting: int, *, shape: int = ROOT, way: int = 0) -> Suspicion | None:

@@ -23,6 +23,7 @@ _PRIOR_WEIGHT = 2.0
 _KNOWN_AFTER = 3
 _LATEST, _LATEST_FETCHES = 0.25, 10
 _NOT_REPORTED = -1.0
+_GROWN = 5
 
 Group = tuple[int, int]
 """URL pattern and folded Apath: what links of one shape at one place of a page have in common."""
@@ -66,7 +67,7 @@ class Yields:
     def __init__(self, *, max_fetches: int = 20_000, max_groups: int = 5_000) -> None:
         self.max_fetches = max_fetches
         self.max_groups = max_groups
-        self.fetches = 0
+        self.fetches = self.reported = 0
         self.shapes: dict[int, History] = {}
         self.ways: dict[int, History] = {}
         self.groups: dict[Group, History] = {}
@@ -75,7 +76,7 @@ class Yields:
     @property
     def by_reward(self) -> bool:
         """Whether enough feedback came to judge by it."""
-        return self.site().total().reported >= MIN_REPORTED
+        return self.reported >= MIN_REPORTED
 
     def site(self) -> History:
         """Return the history of all fetches."""
@@ -122,9 +123,11 @@ class Yields:
         first = fetch.reward == _NOT_REPORTED
         change = event.reward - (0.0 if first else fetch.reward)
         fetch.reward = event.reward
+        self.reported += first
         tally = Tally(fetched=float(is_new), silent=float(is_new), reported=float(first), reward=change)
-        for history in self._histories(fetch, patterns):
-            history.add(fetch.at, tally.values()) if is_new else history.amend(fetch.at, tally.values())
+        values = tally.values()
+        for history in self._histories(fetch, patterns.lineage(fetch.pattern)):
+            history.add(fetch.at, values) if is_new else history.amend(fetch.at, values)
 
     def recent(self, n: int) -> tuple[float, int]:
         """Return the mean reward of the last `n` fetches (of those reported on, once there is feedback), and
@@ -149,14 +152,19 @@ class Yields:
         """Return the histories of groups by the shapes there are now."""
         return _folded(self.groups, lambda group: (patterns.resolve(group[0]), group[1]))
 
-    def promise(self, lineage: Iterable[int], *, by_reward: bool) -> float:
-        """Return the reward expected of a URL: the later half of the finest shape fetched thrice, shrunk.
-
-        Fetches without any long text say nothing about new text. For them, and for what was not fetched yet,
-        stands the mean of the site's last quarter of fetches, at least of ten.
+    def prior(self, *, by_reward: bool) -> float:
+        """Return the reward expected where nothing is known: the mean of the last quarter of the fetches, at
+        least of ten.
         """
         site = self.site().latest(_LATEST, at_least=_LATEST_FETCHES)
-        prior = site.worth(by_reward=by_reward) if site.fetched else _PRIOR
+        return site.worth(by_reward=by_reward) if site.fetched else _PRIOR
+
+    def promise(self, lineage: Iterable[int], prior: float, *, by_reward: bool) -> float:
+        """Return the reward expected of a URL: the later half of the finest shape fetched thrice, shrunk.
+
+        Fetches without any long text say nothing about new text: the prior stands for them, as it does for
+        what was not fetched yet.
+        """
         for node in lineage:
             history = self.shapes.get(node)
             if history is not None and history.fetched >= _KNOWN_AFTER:
@@ -178,38 +186,41 @@ class Yields:
         """Add what a page brought to the histories of its fetch."""
         lineage = patterns.lineage(fetch.pattern)
         found = Counter(compress(page.links.patterns, page.fresh))
-        tally = Tally(
+        values = Tally(
             fetched=float(is_new),
             text=fetch.text,
             hub=self._hub(found, lineage[0], patterns),
             copies=float(_is_copy(page)),
             silent=float(not page.long_chars) - (not is_new),
-        )
+        ).values()
         grown = _grown(found, lineage, patterns)
-        places = Counter(map(fold, compress(page.links.apaths, page.fresh)))
-        counts = [*(grown[node] for node in lineage), places[fetch.way], grown[lineage[0]]]
-        for history, n in zip(self._histories(fetch, patterns), counts, strict=True):
-            tally.grown = float(n)
-            history.add(fetch.at, tally.values()) if is_new else history.amend(fetch.at, tally.values())
+        here = sum(fold(apath) == fetch.way for apath in compress(page.links.apaths, page.fresh))
+        for history, n in zip(self._histories(fetch, lineage), [*grown, here, grown[0]], strict=True):
+            values[_GROWN] = float(n)
+            history.add(fetch.at, values) if is_new else history.amend(fetch.at, values)
             history.saw(page.url)
         self._bound(patterns)
 
     def _hub(self, found: Mapping[int, int], own: int, patterns: UrlPatterns) -> float:
         """Return what new links of other shapes promise together, at most 1."""
-        by_reward, promise = self.by_reward, 0.0
+        if not found:
+            return 0.0
+        by_reward, hub = self.by_reward, 0.0
+        prior = self.prior(by_reward=by_reward)
         for pattern, n in found.items():
             lineage = patterns.lineage(pattern)
-            if lineage[0] != own and promise < 1.0:
-                promise += n * self.promise(lineage, by_reward=by_reward)
-        return min(1.0, promise)
+            if lineage[0] != own:
+                hub += n * self.promise(lineage, prior, by_reward=by_reward)
+            if hub >= 1.0:
+                return 1.0
+        return hub
 
-    def _histories(self, fetch: _Fetch, patterns: UrlPatterns) -> list[History]:
+    def _histories(self, fetch: _Fetch, lineage: Sequence[int]) -> list[History]:
         """Return the histories a fetch counts in: shapes from fine to coarse, tag path, group."""
-        lineage = patterns.lineage(fetch.pattern)
         return [
-            *(self.shapes.setdefault(node, History()) for node in lineage),
-            self.ways.setdefault(fetch.way, History()),
-            self.groups.setdefault((lineage[0], fetch.way), History()),
+            *(_of(self.shapes, node) for node in lineage),
+            _of(self.ways, fetch.way),
+            _of(self.groups, (lineage[0], fetch.way)),
         ]
 
     def _bound(self, patterns: UrlPatterns) -> None:
@@ -223,7 +234,7 @@ class Yields:
     def to_state(self) -> State:
         """Return the histories as plain values."""
         return {
-            "fetches": self.fetches,
+            "counts": [self.fetches, self.reported],
             "shapes": [[node, history.to_state()] for node, history in self.shapes.items()],
             "ways": [[way, history.to_state()] for way, history in self.ways.items()],
             "groups": [[*group, history.to_state()] for group, history in self.groups.items()],
@@ -241,7 +252,7 @@ class Yields:
             If a field is missing or malformed.
         """
         try:
-            self.fetches = int(state["fetches"])
+            self.fetches, self.reported = state["counts"]
             self.shapes = {node: History.from_state(h) for node, h in state["shapes"]}
             self.ways = {way: History.from_state(h) for way, h in state["ways"]}
             self.groups = {(p, way): History.from_state(h) for p, way, h in state["groups"]}
@@ -252,7 +263,7 @@ class Yields:
 
 def shrunk(history: History, prior: float, *, by_reward: bool) -> float:
     """Return the worth of the later half of a history, shrunk to `prior` by two fetches."""
-    late = history.halves()[1]
+    late = history.latest(0.5)
     n = late.reported if by_reward else late.fetched - late.silent
     worth = late.reward if by_reward else late.text
     return (worth + _PRIOR_WEIGHT * prior) / (n + _PRIOR_WEIGHT)
@@ -266,14 +277,21 @@ def _is_copy(page: PageObservation) -> bool:
     return page.refetch or (page.long_chars > 0 and not page.novel_chars)
 
 
-def _grown(found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatterns) -> Counter[int]:
+def _grown(found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatterns) -> list[int]:
     """Return, for each shape of a page, how many of its new links have that shape too."""
-    mine = set(lineage)
-    grown: Counter[int] = Counter()
+    grown = dict.fromkeys(lineage, 0)
     for pattern, n in found.items():
-        for node in mine.intersection(patterns.lineage(pattern)):
-            grown[node] += n
-    return grown
+        for node in patterns.lineage(pattern):
+            if node in grown:
+                grown[node] += n
+    return list(grown.values())
+
+
+def _of(histories: dict[_K, History], key: _K) -> History:
+    history = histories.get(key)
+    if history is None:
+        history = histories[key] = History()
+    return history
 
 
 def _folded(histories: Mapping[_K, History], now: Callable[[_K], _K]) -> dict[_K, History]:

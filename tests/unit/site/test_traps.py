@@ -26,6 +26,7 @@ class Fetched:
     def add(self, url: str, n: int, *, way: int = WAY, waiting: int = 0, **tally: float) -> int:
         pattern = self.patterns.insert(url)
         values = Tally(fetched=1, **tally).values()
+        self.yields.reported += n * ("reported" in tally)
         for _ in range(n):
             self.at += 1
             for node in self.patterns.lineage(pattern):

@@ -197,4 +197,4 @@ def test_a_state_through_bytes_has_the_same_future_and_a_broken_one_is_refused()
         site.report("http://a.org/1/1", 0.9, was_fetched=True)
     assert other.yields.to_state() == one.yields.to_state()
     with pytest.raises(CorruptState, match="yields"):
-        Yields().load_state({"fetches": 1})
+        Yields().load_state({"counts": [1, 0]})
