@@ -107,6 +107,18 @@ def test_a_policy_that_knows_is_asked() -> None:
     assert (advice.by_policy, advice.expected_fetches, advice.expected_reward) == (True, 6, 4.0)
 
 
+def test_harvest_expects_what_its_arms_earned() -> None:
+    crawl = CrawlModel(CrawlConfig("c", PolicyChoice("harvest")), ticket_key=b"key")
+    visit(crawl, "http://h/", page_of("http://h/", links=[("http://h/a", GOOD), ("http://h/b", GOOD)]))
+    crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/a", b"", 1.0, 0.0))
+    advice = crawl.advice("h")
+    shard = crawl.shard("h")
+    pattern = shard.model.pattern_of(hash64("http://h/b"), "http://h/b")
+    expected = shard.served.arms.reward(pattern, apath_id(normalise_apath(GOOD)))  # type: ignore[attr-defined]
+    assert (advice.by_policy, advice.expected_fetches) == (True, 1)
+    assert advice.expected_reward == pytest.approx(expected)
+
+
 def test_a_horizon_beyond_the_waiting_links_takes_them_all() -> None:
     assert two_kinds().advice("h", horizon=1_000).expected_fetches == 8
 
