@@ -62,6 +62,7 @@ class Tally:
         return list(_fields_of(self))
 
 
+_REPORTED, _REWARD = 7, 8
 _fields_of = attrgetter(*(field.name for field in fields(Tally)))
 
 
@@ -102,7 +103,14 @@ class History:
         """Add to the bin of a fetch counted before."""
         if self.bins:
             self.fetched += values[0]
-            _add(self.bins[max(0, bisect_right(self.bins, at, key=itemgetter(0)) - 1)], values)
+            _add(self._bin(at), values)
+
+    def rate(self, at: int, reported: int, reward: float) -> None:
+        """Add feedback to the bin of a fetch counted before: reports, and reward or a change of it."""
+        if self.bins:
+            counts = self._bin(at)
+            counts[_REPORTED] += reported
+            counts[_REWARD] += reward
 
     def saw(self, url: str) -> None:
         """Note a URL as the latest example."""
@@ -129,6 +137,11 @@ class History:
         """Return the tally of the last `share` of the fetches or of `at_least` so many, to the bin."""
         share = max(share, at_least / max(1.0, self.fetched))
         return _tally(self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :])
+
+    def _bin(self, at: int) -> Bin:
+        if at >= self.bins[-1][0]:
+            return self.bins[-1]
+        return self.bins[max(0, bisect_right(self.bins, at, key=itemgetter(0)) - 1)]
 
     def _cut(self, share: float) -> int:
         """Return how many bins hold about the first `share` of the fetches."""

@@ -124,10 +124,10 @@ class Yields:
         change = event.reward - (0.0 if first else fetch.reward)
         fetch.reward = event.reward
         self.reported += first
-        tally = Tally(fetched=float(is_new), silent=float(is_new), reported=float(first), reward=change)
-        values = tally.values()
-        for history in self._histories(fetch, patterns.lineage(fetch.pattern)):
-            history.add(fetch.at, values) if is_new else history.amend(fetch.at, values)
+        lineage = patterns.lineage(fetch.pattern)
+        values = Tally(fetched=1.0, silent=1.0, reported=1.0, reward=event.reward).values() if is_new else ()
+        for history in self._histories(fetch, lineage):
+            history.add(fetch.at, values) if is_new else history.rate(fetch.at, first, change)
 
     def recent(self, n: int) -> tuple[float, int]:
         """Return the mean reward of the last `n` fetches (of those reported on, once there is feedback), and
