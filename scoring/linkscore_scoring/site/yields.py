@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, islice
-from typing import TypeVar
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.site.histories import History, Tally, merged
+from linkscore_scoring.site.histories import History, Tally
+from linkscore_scoring.site.history_tables import folded, history_of, largest
 from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, PageObservation
 from linkscore_scoring.site.states import State
 from linkscore_scoring.site.url_pattern_nodes import ROOT
@@ -28,7 +28,6 @@ _GROWN = 5
 Group = tuple[int, int]
 """URL pattern and folded Apath: what links of one shape at one place of a page have in common."""
 Fold = Callable[[int], int]
-_K = TypeVar("_K", bound=Hashable)
 
 
 @dataclass(slots=True)
@@ -146,11 +145,11 @@ class Yields:
 
     def shapes_now(self, patterns: UrlPatterns) -> dict[int, History]:
         """Return the histories by the shapes there are now; those that were folded together are one."""
-        return _folded(self.shapes, patterns.resolve)
+        return folded(self.shapes, patterns.resolve)
 
     def groups_now(self, patterns: UrlPatterns) -> dict[Group, History]:
         """Return the histories of groups by the shapes there are now."""
-        return _folded(self.groups, lambda group: (patterns.resolve(group[0]), group[1]))
+        return folded(self.groups, lambda group: (patterns.resolve(group[0]), group[1]))
 
     def prior(self, *, by_reward: bool) -> float:
         """Return the reward expected where nothing is known: the mean of the last quarter of the fetches, at
@@ -218,18 +217,18 @@ class Yields:
     def _histories(self, fetch: _Fetch, lineage: Sequence[int]) -> list[History]:
         """Return the histories a fetch counts in: shapes from fine to coarse, tag path, group."""
         return [
-            *(_of(self.shapes, node) for node in lineage),
-            _of(self.ways, fetch.way),
-            _of(self.groups, (lineage[0], fetch.way)),
+            *(history_of(self.shapes, node) for node in lineage),
+            history_of(self.ways, fetch.way),
+            history_of(self.groups, (lineage[0], fetch.way)),
         ]
 
     def _bound(self, patterns: UrlPatterns) -> None:
         if len(self.shapes) > self.max_groups:
-            self.shapes = _largest(self.shapes_now(patterns), self.max_groups)
+            self.shapes = largest(self.shapes_now(patterns), self.max_groups)
         if len(self.groups) > self.max_groups:
-            self.groups = _largest(self.groups_now(patterns), self.max_groups)
+            self.groups = largest(self.groups_now(patterns), self.max_groups)
         if len(self.ways) > self.max_groups:
-            self.ways = _largest(self.ways, self.max_groups)
+            self.ways = largest(self.ways, self.max_groups)
 
     def to_state(self) -> State:
         """Return the histories as plain values."""
@@ -285,24 +284,3 @@ def _grown(found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatter
             if node in grown:
                 grown[node] += n
     return list(grown.values())
-
-
-def _of(histories: dict[_K, History], key: _K) -> History:
-    history = histories.get(key)
-    if history is None:
-        history = histories[key] = History()
-    return history
-
-
-def _folded(histories: Mapping[_K, History], now: Callable[[_K], _K]) -> dict[_K, History]:
-    parts: defaultdict[_K, list[History]] = defaultdict(list)
-    for key, history in histories.items():
-        parts[now(key)].append(history)
-    return {key: some[0] if len(some) == 1 else merged(some) for key, some in parts.items()}
-
-
-def _largest(histories: Mapping[_K, History], most: int) -> dict[_K, History]:
-    """Return the histories with the most fetches, three quarters of the bound, in their order."""
-    kept = sorted(histories, key=lambda key: -histories[key].fetched)[: 3 * most // 4]
-    wanted = set(kept)
-    return {key: history for key, history in histories.items() if key in wanted}
