@@ -187,6 +187,14 @@ class Policy(ABC):
         """Say whether scores are more than a fallback: site learned, feedback come, as far as needed."""
         return (told or not self.needs_feedback) and (site.templates is not None or not self.needs_learning)
 
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        """Return the reward expected of fetching one more link of each group, (n_groups,) float64 in [0, 1].
+
+        A group is a URL pattern, as links had it when they were first seen, and a folded Apath. None, the
+        default: the policy estimates no rewards, and what the site's fetches brought so far stands for them.
+        """
+        return None
+
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 
