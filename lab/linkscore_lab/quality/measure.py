@@ -11,6 +11,7 @@ from linkscore_lab.labels import PageType, read_page_types
 from linkscore_lab.quality.baseline import PROTOCOL, TYPES, Figure
 from linkscore_lab.quality.plan import BUDGET, plan
 from linkscore_lab.quality.plan import PROTOCOL as IN_WORDS
+from linkscore_lab.relevance import ByType
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.prepare import Source, digest_of, prepare_site
@@ -18,6 +19,7 @@ from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import Bench, Case, Protocol
 from linkscore_lab.replay.summary import Group, group_runs
 from linkscore_lab.replay.task import USER_CONTENT, Task, target_name
+from linkscore_lab.replay.wanted import page_rewards, type_rewards, wanted_pages
 
 _DIGITS = 6
 
@@ -104,13 +106,14 @@ def _share(run: RunResult) -> float:
 
 
 def _tasks(bench: Bench, kinds: Iterable[PageType]) -> Iterator[Task]:
-    types = {key: bench.site.types.get(key, "") for key in bench.facts}
-    content = {kind.name for kind in kinds if kind.user_content}
-    yield Task(USER_CONTENT, {key: name for key, name in types.items() if name in content})
+    site, facts = bench.site, bench.facts
+    rewards = page_rewards(site, ByType(kind.name for kind in kinds if kind.user_content))
+    yield Task(USER_CONTENT, wanted_pages(site, facts, rewards), rewards)
     for target in (kind.name for kind in kinds if kind.target):
-        wanted = {key: name for key, name in types.items() if name == target}
+        rewards = type_rewards(site, target)
+        wanted = wanted_pages(site, facts, rewards)
         if wanted:
-            yield Task(target_name(target), wanted)
+            yield Task(target_name(target), wanted, rewards)
 
 
 def _crawl(bench: Bench, todo: list[Case], workers: int) -> Iterator[RunResult]:

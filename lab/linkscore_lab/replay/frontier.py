@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import NamedTuple, Protocol
 
 
@@ -39,8 +40,8 @@ class Frontier(Protocol):
 class BucketFrontier:
     """One FIFO queue a bucket, whose order is asked for every `every` fetches.
 
-    A link waits in every bucket it was given; buckets with nothing left sleep. Links of equal buckets come in
-    the order of the buckets' first links.
+    A link waits in every bucket it was given; buckets with nothing left sleep. Among equal buckets the link
+    that was found first comes first.
 
     Parameters
     ----------
@@ -57,11 +58,12 @@ class BucketFrontier:
         self._since = 0
         self._ids: dict[str, int] = {}
         self._names: list[str] = []
-        self._queues: list[deque[Waiting]] = []
+        self._queues: list[deque[tuple[int, Waiting]]] = []
         self._live: dict[int, int] = {}
         self._where: dict[int, set[int]] = {}
+        self._found: dict[int, int] = {}
         self._taken: set[int] = set()
-        self._order: list[int] = []
+        self._order: list[tuple[float, int]] = []
 
     def offer(self, link: Waiting, bucket: str, score: float) -> None:
         """See `Frontier.offer`."""
@@ -74,7 +76,8 @@ class BucketFrontier:
         where = self._where.setdefault(link.number, set())
         if id_ not in where:
             where.add(id_)
-            self._queues[id_].append(link)
+            found = self._found.setdefault(link.number, len(self._found))
+            self._queues[id_].append((found, link))
             self._live[id_] = self._live.get(id_, 0) + 1
 
     def rescore(self, number: int, score: float) -> None:
@@ -92,25 +95,30 @@ class BucketFrontier:
         """See `Frontier.pop`."""
         if not self._live:
             return None
-        id_ = self._best()
-        queue = self._queues[id_]
-        while (link := queue.popleft()).number in self._taken:
-            pass
+        self._since += 1
+        if self._since >= self._every or not any(id_ in self._live for _, id_ in self._order):
+            self._rank()
+        _, link = self._queues[self._best()].popleft()
         self.taken(link.number)
         return link
 
+    def _rank(self) -> None:
+        ids = sorted(self._live)
+        values = self._values([self._names[id_] for id_ in ids])
+        self._order = sorted(((-value, id_) for value, id_ in zip(values, ids, strict=True)))
+        self._since = 0
+
     def _best(self) -> int:
-        self._since += 1
-        if self._since >= self._every or not self._order:
-            ids = sorted(self._live)
-            values = self._values([self._names[id_] for id_ in ids])
-            self._order = [ids[row] for row in sorted(range(len(ids)), key=lambda row: -values[row])]
-            self._since = 0
-        for id_ in self._order:
-            if id_ in self._live:
-                return id_
-        self._order = []
-        return self._best()
+        """Return the best bucket that is not empty; of equal ones that whose first link was found first."""
+        top = next(value for value, id_ in self._order if id_ in self._live)
+        equal = takewhile(lambda entry: entry[0] <= top, self._order)
+        return min((id_ for _, id_ in equal if id_ in self._live), key=self._first_found)
+
+    def _first_found(self, id_: int) -> int:
+        queue = self._queues[id_]
+        while queue[0][1].number in self._taken:
+            queue.popleft()
+        return queue[0][0]
 
 
 class ScoreFrontier:

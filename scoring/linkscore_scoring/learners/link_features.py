@@ -184,9 +184,13 @@ def _of_ids(ids: Sequence[tuple[int, int]]) -> Column:
 def _of_relatives(relatives: Floats, kind: int) -> Column:
     counts = relatives[:, kind]
     some = np.flatnonzero(counts)
-    any_, log = (_hash("relatives", f"{KINDS[kind]} {name}") for name in ("any", "log"))
     return (
         np.concatenate([some, some]),
-        np.repeat(np.array([any_, log], dtype=np.uint32), len(some)),
+        np.repeat(_RELATIVES[kind], len(some)),
         np.concatenate([np.ones(len(some)), np.log1p(counts[some])]),
     )
+
+
+_RELATIVES = np.array(
+    [[_hash("relatives", f"{kind} {name}") for name in ("any", "log")] for kind in KINDS], dtype=np.uint32
+)

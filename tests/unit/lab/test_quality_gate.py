@@ -14,7 +14,8 @@ from warc_writing import http, record
 from linkscore_lab.quality import plan as plans
 from linkscore_lab.quality.__main__ import main
 from linkscore_lab.quality.baseline import Figure, read_baseline
-from linkscore_lab.quality.measure import figures_of, sites_of
+from linkscore_lab.quality.measure import figures_of, measure, sites_of
+from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import Source, prepare_site
 from linkscore_lab.replay.results import RunResult
@@ -169,6 +170,19 @@ def test_the_plan_crawls_for_targets_with_policies_that_take_an_example_only() -
     assert ("user_content", "feedback", "breadth_first") not in found
     assert ("user_content", "none", "source_target") not in found
     assert ("target:thread", "none", "harvest") not in found
+
+
+def test_with_feedback_the_policy_is_told_of_good_and_bad_pages(
+    corpora: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float] = []
+    monkeypatch.setattr(InProcessScorer, "feedback", lambda self, key, url, reward: told.append(reward))
+    (site,) = sites_of(corpora)
+    measure(site, workers=1)
+    # Four fetches a crawl, every one reported, lists and threads.
+    crawls = [case for case in plans.plan([Task("user_content", {})]) if case.mode == "feedback"]
+    assert len(told) == 4 * len(crawls) > 0
+    assert set(told) == {0.0, 1.0}
 
 
 @pytest.mark.parametrize("name", sorted(plans.WITHOUT_RANDOMNESS))

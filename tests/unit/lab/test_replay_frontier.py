@@ -23,6 +23,14 @@ def test_buckets_are_emptied_best_first_and_first_in_first_out() -> None:
     assert numbers(frontier) == [2, 4, 1, 3]
 
 
+def test_among_equal_buckets_the_link_found_first_comes_first() -> None:
+    frontier = BucketFrontier(lambda names: [0.5] * len(names))
+    for number, bucket in ((1, "b"), (2, "a"), (3, "b"), (4, "a"), (5, "c")):
+        frontier.offer(link(number), bucket, 0.0)
+    frontier.offer(link(3), "a", 0.0)
+    assert numbers(frontier) == [1, 2, 3, 4, 5]
+
+
 def test_a_link_waits_in_every_bucket_it_was_given_and_comes_once() -> None:
     frontier = BucketFrontier(lambda names: [{"a": 0.1, "b": 0.9}[name] for name in names])
     frontier.offer(link(1), "a", 0.0)

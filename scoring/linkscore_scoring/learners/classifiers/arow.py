@@ -37,7 +37,8 @@ class Arow(Classifier):
         self.r = r
         self._table = np.repeat(_BLANK, dim, axis=1)
 
-    def _learn(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Move mean and variance, if the row is not beyond the margin."""
         mu, sigma = self._table[:, indices]
         sign = 1.0 if relevant else -1.0
         loss = 1.0 - sign * float(mu @ values)

@@ -92,10 +92,10 @@ class Classifier(ABC):
         """
         weights = np.ones(len(X)) if weight is None else weight
         for (indices, values), label, share in zip(X.each(), y, weights, strict=True):
-            self._learn(indices, values, bool(label), float(share))
+            self.learn_row(indices, values, bool(label), float(share))
 
     @abstractmethod
-    def _learn(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
         """Learn one row; `indices` are distinct."""
 
     @abstractmethod

@@ -45,7 +45,8 @@ class Ftrl(Classifier):
         self._table = np.zeros((2, dim))
         self._weights = np.zeros(dim)
 
-    def _learn(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Take a step against the gradient."""
         w = self._weights[indices]
         p = float(sigmoid(np.array(w @ values)))
         gradient = weight * (p - relevant) * values

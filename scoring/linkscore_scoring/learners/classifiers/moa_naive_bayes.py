@@ -44,7 +44,8 @@ class MoaNaiveBayes(Classifier):
         self._set = np.zeros((2, self.nominal))
         self._normal = np.zeros((2, 3, gaussian))
 
-    def _learn(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Count the row in its class."""
         row = int(relevant)
         self._classes[row] += weight
         self._set[row, indices[indices < self.nominal]] += weight

@@ -38,7 +38,8 @@ class MultinomialNb(Classifier):
         self._classes = np.zeros(2)
         self._seen = 0
 
-    def _learn(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Count the features of the row in its class."""
         row = int(relevant)
         self._seen += int((self._table[:, indices].sum(axis=0) == 0.0).sum())
         self._table[row, indices] += weight * values

@@ -8,7 +8,7 @@ import numpy as np
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.classifiers import classifier_named
-from linkscore_scoring.learners.classifiers.base import Features, Floats
+from linkscore_scoring.learners.classifiers.base import Features, Floats, Ints
 from linkscore_scoring.learners.classifiers.calibration import PlattCalibration
 from linkscore_scoring.learners.classifiers.drift import DriftDetector
 
@@ -58,10 +58,10 @@ class OnlineClassifier:
     def learn(self, X: Features, y: Floats) -> None:
         """Learn rows in order: judge each, then learn it."""
         for (indices, values), label in zip(X.each(), y, strict=True):
-            rows = np.zeros(len(indices), dtype=np.int64)
-            self._learn(Features(1, rows, indices, values), bool(label))
+            self._learn(indices, values, bool(label))
 
-    def _learn(self, row: Features, relevant: bool) -> None:
+    def _learn(self, indices: Ints, values: Floats, relevant: bool) -> None:
+        row = Features(1, np.zeros(len(indices), dtype=np.int64), indices, values)
         guess = float(self.model.predict_prob(row)[0])
         self.calibration.add(guess, relevant)
         if self.is_ready and self.drift.add(abs(relevant - guess)):
@@ -70,7 +70,7 @@ class OnlineClassifier:
         self.labels[relevant] += 1
         self._recent = [_FADE * n for n in self._recent]
         self._recent[relevant] += 1.0
-        self.model.learn(row, np.array([float(relevant)]), np.array([self._weight(relevant)]))
+        self.model.learn_row(indices, values, relevant, self._weight(relevant))
 
     def _weight(self, relevant: bool) -> float:
         if not self.model.balanced:

@@ -42,7 +42,8 @@ class RiverModel(Classifier):
     def _fresh(self) -> Any:
         """Return a new model of river."""
 
-    def _learn(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+    def learn_row(self, indices: Ints, values: Floats, relevant: bool, weight: float) -> None:
+        """Keep the row, and let the model learn it."""
         if len(self._retained) >= self.max_retained:
             self._rebuild(self._retained[-self.max_retained // 2 :])
         self._retained.append((indices.tolist(), values.tolist(), relevant, weight))
