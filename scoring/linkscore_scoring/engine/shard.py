@@ -121,5 +121,5 @@ class SiteShard:
 
 
 def _as_feedback(page: PageObservation, reward: float) -> FeedbackObservation:
-    """Return again what was reported before the page came: now every policy knows the page."""
+    """Return what was reported before a page came, to be told again now that policies know the page."""
     return FeedbackObservation(page.seq, page.key, page.url, page.pattern, page.contexts, reward)

@@ -192,6 +192,10 @@ class Auto(Policy):
         known = dict(zip(distinct, values.tolist(), strict=True))
         return np.array([known[part] for part in parts], dtype=np.float64)
 
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        """Return what the leader expects."""
+        return self.leader.expected_rewards(groups, site)
+
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the leader, the trust in each policy, and the leader's own reason."""
         own = self.leader.explain(links, site)

@@ -183,10 +183,6 @@ class Policy(ABC):
         """
         return []
 
-    def is_able(self, site: SiteModel, *, told: bool) -> bool:
-        """Say whether scores are more than a fallback: site learned, feedback come, as far as needed."""
-        return (told or not self.needs_feedback) and (site.templates is not None or not self.needs_learning)
-
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
         """Return the reward expected of fetching one more link of each group, (n_groups,) float64 in [0, 1].
 
@@ -194,6 +190,10 @@ class Policy(ABC):
         default: the policy estimates no rewards, and what the site's fetches brought so far stands for them.
         """
         return None
+
+    def is_able(self, site: SiteModel, *, told: bool) -> bool:
+        """Say whether scores are more than a fallback: site learned, feedback come, as far as needed."""
+        return (told or not self.needs_feedback) and (site.templates is not None or not self.needs_learning)
 
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""

@@ -19,7 +19,8 @@ LOW_USE = 0.15
 LOW_SHARE = 0.5
 """With feedback, low is less than this share of the site's mean reward, at most `LOW_USE`."""
 COPY_SHARE = 0.7
-GROWTH = 0.5
+GROWTH = 0.9
+"""New links of the same kind by which a fetch about replaces itself; with fewer the kind runs out."""
 FADED = 0.5
 _MIN_FADING = 40
 _MIN_WAITING = 5
@@ -114,8 +115,8 @@ def suspicions(yields: Yields, patterns: UrlPatterns, waiting: Mapping[Group, in
 
     - ``COPIES``: at least 70 % of that half showed long text and nothing new, and more links wait (session
       ids, sort orders, permalinks);
-    - ``ENDLESS``: every second fetch of that half or more found another new link of the same kind
-      (calendars, combinations of facets);
+    - ``ENDLESS``: the fetches of that half found 0.9 new links of the same kind each, or more: about as many
+      as they used up (calendars, combinations of facets);
     - ``FADING``: of 40 fetches and more, the first half was worth twice the last and not little itself.
 
     The widest shape is named that has nothing good below it: five fetches of a half that brought more.

@@ -58,7 +58,8 @@ class Fetched:
         (20, 5, {"copies": 1.0, "hub": 0.16}, None),  # still leads to good pages
         (20, 1, {"grown": 1.0}, TrapKind.ENDLESS),
         (20, 0, {"grown": 1.0}, None),  # it ended
-        (20, 1, {"grown": 0.49}, None),
+        (20, 1, {"grown": 0.89}, None),  # fewer than it uses up: it runs out
+        (20, 1, {"grown": 0.9}, TrapKind.ENDLESS),
         (20, 1, {"grown": 1.0, "copies": 1.0}, TrapKind.ENDLESS),  # one link waits: a chain
     ],
 )
