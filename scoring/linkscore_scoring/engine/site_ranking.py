@@ -97,8 +97,7 @@ def _by_bandit(
 ) -> SitesRanked:
     """Let the host bandit decide; `probs` are those of the best link of each host."""
     best = dict(zip(arms, probs.tolist(), strict=True))
-    every = of_crawl.among(best)
-    values = scores(of_crawl.function, every.worth(arms), np.full(len(arms), _HALF))
+    values = scores(of_crawl.function, of_crawl.worth(arms, probs), np.full(len(arms), _HALF))
     awake = {arm: most for arm, most in zip(arms, left, strict=True) if most}
     worth = dict(zip(arms, values.tolist(), strict=True))
     bandit = of_crawl.among({arm: best[arm] for arm in awake})

@@ -27,7 +27,7 @@ def bandit(rewards: dict[int, tuple[int, int]], **params: object) -> HostBandit:
 
 def dealt(made: HostBandit, n: int, waiting: dict[int, int] | None = None, *, seq: int = 7) -> Counter[int]:
     arms = list(made.arms)
-    values = dict(zip(arms, made.worth(arms).tolist(), strict=True))
+    values = dict(zip(arms, made.worth(arms, [1.0] * len(arms)).tolist(), strict=True))
     return deal(made, values, waiting or dict.fromkeys(arms, PLENTY), n, seq)
 
 
@@ -100,11 +100,11 @@ def test_a_copy_has_the_numbers_and_lambda_of_all_arms_and_changes_nothing() -> 
     copy = made.among({1: 0.5, 9: 0.7})
     assert (len(copy), len(made)) == (2, 0)
     assert copy.explore_prob_now == made.explore_prob_now == pytest.approx(0.4 / 3)
-    assert copy.worth([1, 9]).tolist() == [3.0, 1.0]
+    assert copy.worth([1, 9], [0.5, 0.7]).tolist() == [3.0, 1.0]
     copy.reward(1, 0.0)
     assert (made.arms[1].good, made.arms[1].bad) == (2.0, 0.0)
 
 
 def test_worth_is_the_median_of_a_draw() -> None:
     made = bandit({1: (1, 0)}, function="thompson_sampling")
-    assert made.worth([1]).tolist() == pytest.approx([np.sqrt(0.5)])
+    assert made.worth([1], [1.0]).tolist() == pytest.approx([np.sqrt(0.5)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -87,9 +87,13 @@ class HostBandit(Bandit):
         )
         copy._schedule, copy.pulls = self._schedule, self.pulls
         for arm, prob in best.items():
-            if (known := self.arms.get(arm)) is not None:
-                copy.arms[arm] = Arm(known.good, known.bad)
-            copy.offer(arm, prob)
+            known = self.arms.get(arm) or Arm()
+            copy.arms[arm] = Arm(known.good, known.bad, prob)
+        copy._awake = list(copy.arms)
+        copy._places = {arm: place for place, arm in enumerate(copy._awake)}
+        values = [0.0] * len(best) if self.draws else copy.worth(copy._awake, best.values()).tolist()
+        for arm, value in zip(copy._awake, values, strict=True):
+            copy._put(arm, value)
         return copy
 
     def choose(self, seq: int) -> int:
@@ -109,9 +113,19 @@ class HostBandit(Bandit):
         """lambda after the rewards that have come, in [0, 1]."""
         return self._schedule(self.pulls, self.explore_prob, self.decay_pulls)
 
-    def worth(self, arms: Sequence[int]) -> Floats:
-        """Return the value function of each arm, (n,) float64: without exploration, the median of a draw."""
-        return np.asarray(HOST_VALUES[self.function](*self._known(arms), np.full(len(arms), 0.5)))
+    def worth(self, arms: Sequence[int], best: Iterable[float]) -> Floats:
+        """Return the value function of each arm, (n,) float64: without exploration, the median of a draw.
+
+        Parameters
+        ----------
+        arms
+            Any arms.
+        best
+            Highest probability among what each has queued.
+        """
+        good, bad, _ = self._known(arms)
+        p = np.array(list(best), dtype=np.float64)
+        return np.asarray(HOST_VALUES[self.function](good, bad, p, np.full(len(arms), 0.5)))
 
     def draw_probs(self, arms: Sequence[int]) -> Floats:
         """Return the probability with which each of all awake arms draws the highest, (n,) float64 of sum 1.
@@ -126,12 +140,15 @@ class HostBandit(Bandit):
         return u if self.explores(seq) else HOST_VALUES[self.function](*self._known(arms), u)
 
     def _index(self, arm: int, known: Arm) -> None:
+        columns = (np.float64(x) for x in (known.good, known.bad, known.best, 0.0))
+        self._put(arm, 0.0 if self.draws else float(HOST_VALUES[self.function](*columns)))
+
+    def _put(self, arm: int, value: float) -> None:
         tie = tie_of(self.seed, arm)
         if self.draws:
-            self._groups.put(arm, self._posterior(known), 0.0, tie)
-            return
-        columns = (np.float64(x) for x in (known.good, known.bad, known.best, 0.0))
-        self._heap.set(arm, float(HOST_VALUES[self.function](*columns)), tie)
+            self._groups.put(arm, self._posterior(self.arms[arm]), 0.0, tie)
+        else:
+            self._heap.set(arm, value, tie)
 
     def _posterior(self, known: Arm) -> tuple[float, float, float]:
         step = (min(_STEPS - 1, int(known.best * _STEPS)) + 0.5) / _STEPS
