@@ -20,6 +20,9 @@ from linkscore.v1 import (
     link_scoring_service_pb2 as links_pb,
 )
 from linkscore.v1 import (
+    policy_pb2 as policy_pb,
+)
+from linkscore.v1 import (
     site_model_service_pb2 as pb,
 )
 from server_process import Stubs, refusal
@@ -68,6 +71,25 @@ def test_a_site_counts_its_pages_failures_and_links(server: Stubs, crawl: str) -
     assert site.link_count > 12
     assert site.tag_path_count == 3
     assert site.text_chars > 0
+
+
+def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, crawl: str) -> None:
+    """A seed is not judged: it was not found by a link."""
+    auto = policy_pb.PolicySpec(auto=policy_pb.AutoParams(policies="harvest+breadth_first"))
+    extra = policy_pb.PolicySpec(in_degree=policy_pb.InDegreeParams())
+    changed = crawl_pb.Crawl(name=crawl, policy=auto, extra_policies=[extra])
+    server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
+    ingest(server, crawl, page(0), page(1), page(2))
+    rows = get(server, f"{crawl}/sites/{HOST}").policy_trust
+    assert [(row.policy, row.role) for row in rows] == [
+        ("auto", pb.POLICY_ROLE_SERVED),
+        ("in_degree", pb.POLICY_ROLE_EXTRA),
+        ("harvest", pb.POLICY_ROLE_CANDIDATE),
+        ("breadth_first", pb.POLICY_ROLE_CANDIDATE),
+    ]
+    assert [row.judged_count for row in rows] == [2] * 4
+    assert [row.trust for row in rows[:2]] == [1.0, 0.0]
+    assert sum(row.trust for row in rows[2:]) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

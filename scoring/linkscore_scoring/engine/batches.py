@@ -8,6 +8,7 @@ from functools import lru_cache
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.policies.base import KnownUrl
+from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.links import UNKNOWN_APATH, LinkBatch
 from linkscore_scoring.site.model import SiteModel
 
@@ -48,6 +49,24 @@ def batch_of_known(model: SiteModel, found: Sequence[KnownUrl]) -> LinkBatch:
         [depth for _, _, depth in known],
         model.patterns_of(hashes, urls),
         [""] * len(urls),
+    )
+
+
+def link_of(model: SiteModel, fetch: Fetch) -> LinkBatch | None:
+    """Return the link that a fetch followed, one row, as known before; None for a seed or a repetition."""
+    memory = model.memory
+    ways = [(fetch.source, fetch.apath)] if fetch.apath != UNKNOWN_APATH else memory.contexts(fetch.requested)
+    if not ways or memory.is_fetched(fetch.requested):
+        return None
+    depth = memory.depth(fetch.requested)
+    return LinkBatch(
+        [fetch.requested_key],
+        [fetch.requested],
+        [ways[0][1]],
+        [model.cluster_of(ways[0][0])],
+        [(fetch.depth or 0) if depth is None else depth],
+        model.patterns_of([fetch.requested], [fetch.requested_key]),
+        [""],
     )
 
 

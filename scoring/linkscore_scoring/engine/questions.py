@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.encodings import encoding
+from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.batches import batch_of, batch_of_known, hash_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
@@ -195,6 +196,10 @@ class CrawlQuestions:
                     shard.model.stage,
                 )
         return [entry for entry in explained if entry is not None]
+
+    def advice(self, site: str, horizon: int = DEFAULT_HORIZON) -> SiteAdvice:
+        """Return what the next `horizon` fetches of a site should bring, what groups brought, and traps."""
+        return advise(self.shard(site), horizon)
 
     def sample_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages that would teach most about a site that is not learned yet."""

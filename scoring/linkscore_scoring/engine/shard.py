@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from linkscore_scoring.encodings.scale import PriorityScale
+from linkscore_scoring.engine.batches import link_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.engine.trial import PolicyTrial
+from linkscore_scoring.policies.base import Policy, PolicyTrust
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
@@ -28,6 +30,7 @@ class SiteShard:
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
+        self.trial = PolicyTrial()
         self.configure(config)
 
     def configure(self, config: CrawlConfig) -> None:
@@ -36,6 +39,7 @@ class SiteShard:
         kept = self._policies
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
         self.served = self._policies[config.policy.key]
+        self.trial.configure(list(self._policies))
 
     def policy(self, choice: PolicyChoice | None) -> Policy:
         """Return the policy that answers: the crawl's, one kept beside it, or one made for this question.
@@ -59,10 +63,16 @@ class SiteShard:
         self._scales.setdefault(self.served.name, PriorityScale()).update(scores)
 
     def observe(self, fetch: Fetch) -> PageObservation:
-        """Let the model, then every policy, learn from a fetch."""
+        """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
+        link = link_of(self.model, fetch)
+        if link is not None:
+            self.trial.expect(link, self._policies.values(), self.model)
         observation = self.model.observe(fetch)
+        self.trial.judge(observation)
         for policy in self._policies.values():
             policy.observe(observation, self.model)
+        if observation.reported is not None:
+            self._tell(_as_feedback(observation, observation.reported))
         return observation
 
     def activate(self, learned: LearnedSite) -> None:
@@ -72,15 +82,25 @@ class SiteShard:
             policy.activated(self.model)
 
     def feedback(self, event: FeedbackObservation) -> None:
-        """Let every policy learn from feedback."""
+        """Let the model, then every policy, learn from feedback."""
+        self.model.feedback(event)
+        self._tell(event)
+
+    def _tell(self, event: FeedbackObservation) -> None:
+        self.trial.tell(event)
         for policy in self._policies.values():
             policy.feedback(event, self.model)
+
+    def trusted(self) -> list[PolicyTrust]:
+        """Return how each policy did here: the served one, those beside it, those it chooses from."""
+        return self.trial.figures(list(self._policies.values())) + self.served.trusted()
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
         return {
             "model": self.model.to_state(),
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
+            "trial": self.trial.to_state(),
             "scales": {name: scale.to_state() for name, scale in self._scales.items()},
         }
 
@@ -89,6 +109,7 @@ class SiteShard:
         self.model.load_state(state["model"])
         for key, policy in self._policies.items():
             policy.load_state(state["policies"][key])
+        self.trial.load_state(state["trial"])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
 
@@ -97,3 +118,8 @@ class SiteShard:
         if self.model.templates is not None:
             policy.activated(self.model)
         return policy
+
+
+def _as_feedback(page: PageObservation, reward: float) -> FeedbackObservation:
+    """Return what was reported before a page came, to be told again now that policies know the page."""
+    return FeedbackObservation(page.seq, page.key, page.url, page.pattern, page.contexts, reward)

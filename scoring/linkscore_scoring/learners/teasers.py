@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from linkscore_scoring.learners.arms import Node
+from linkscore_scoring.learners.rewards import HALF_CHARS, text_reward
 
 _SHRINK = 2.0
 
@@ -58,7 +59,7 @@ class TeaserLedger:
     """
 
     def __init__(
-        self, *, half_chars: float = 400.0, max_pages: int = 5_000, max_apaths: int = 20_000
+        self, *, half_chars: float = HALF_CHARS, max_pages: int = 5_000, max_apaths: int = 20_000
     ) -> None:
         self.half_chars = half_chars
         self.max_pages = max_pages
@@ -100,8 +101,8 @@ class TeaserLedger:
     def reward(self, page: PageWorth) -> float:
         """Return x / (x + half_chars), x = own text less what pending links are feared to take."""
         expected = sum(n * self._claim(apath) for apath, n in page.pending.items())
-        x = max(0.0, page.own_chars * (1.0 - self._doubt(page.between)) - expected)
-        return x / (x + self.half_chars)
+        own = page.own_chars * (1.0 - self._doubt(page.between)) - expected
+        return text_reward(own, half_chars=self.half_chars)
 
     def tested(self, apath: int) -> float:
         """Return how many links of an Apath were followed."""

@@ -27,6 +27,9 @@ KnownUrl = tuple[int, str]
 
 NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
 
+SERVED, EXTRA, CANDIDATE = 1, 2, 3
+"""What part a policy has on a site; numbers as in the wire contract."""
+
 MAX_RESCORED = 1_000
 """Most URLs that `Policy.rescored` names."""
 
@@ -74,6 +77,35 @@ class Explanation:
 
     summary: str
     terms: list[Term]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTrust:
+    """How a policy did on the links of a site that were fetched.
+
+    Attributes
+    ----------
+    policy
+        Its name.
+    role
+        `SERVED`, `EXTRA` or `CANDIDATE`.
+    trust
+        Share of the trust of the policies it is compared with, in [0, 1].
+    judged
+        Links it was judged on, those forgotten since included.
+    quality
+        Agreement of its scores with rewards over the latest of these; see `concordance.quality`.
+    reward
+        Mean reward of the latest of these links, whoever chose them; for a candidate the reward expected of
+        the next fetch under it.
+    """
+
+    policy: str
+    role: int
+    trust: float
+    judged: int
+    quality: float
+    reward: float
 
 
 class CrawlKnowledge(Protocol):
@@ -134,6 +166,13 @@ class Policy(ABC):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, one explanation per link."""
 
+    def expect(self, link: LinkBatch, site: SiteModel) -> None:  # noqa: B027
+        """Note what is expected of the link, one row, that the next `observe` will tell about.
+
+        Called before the site takes the page in, so that expectations know nothing of the outcome. Not called
+        for seeds and repeated fetches.
+        """
+
     def site_value(self, site: SiteModel) -> float:
         """Return what a fetch from the site is worth, in [0, 1], whichever of its links is taken.
 
@@ -157,11 +196,27 @@ class Policy(ABC):
         """
         return []
 
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        """Return the reward expected of fetching one more link of each group, (n_groups,) float64 in [0, 1].
+
+        A group is a URL pattern, as links had it when they were first seen, and a folded Apath. None, the
+        default: the policy estimates no rewards, and what the site's fetches brought so far stands for them.
+        """
+        return None
+
+    def is_able(self, site: SiteModel, *, told: bool) -> bool:
+        """Say whether scores are more than a fallback: site learned, feedback come, as far as needed."""
+        return (told or not self.needs_feedback) and (site.templates is not None or not self.needs_learning)
+
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""
+
+    def trusted(self) -> list[PolicyTrust]:
+        """Return the policies this one chooses from, and how far it trusts each; most choose from none."""
+        return []
 
     def to_state(self) -> dict[str, Any]:
         """Return what the policy knows as plain values (dict, list, str, int, float, bool, bytes)."""

@@ -54,11 +54,14 @@ class SourceTarget(StructuralPolicy):
 
     Shapes: n links in, (n,) float64 out. Cost: as `source_ucc`. References: Xu, Gao and Callan 2018, section
     4.4.2, eqs. 7, 9 and 12. Differences from the paper: hubs are normalised; `multi_hop` (default) sums hubs
-    over several clicks with decay, where the paper's value is 0; the navigation table keeps learning.
+    over several clicks with decay, where the paper's value is 0; the navigation table keeps learning; scores
+    are rounded to .02, so that links which all lead to the target come in the order they were found and not
+    by how often their Apath was followed.
     """
 
     name = "source_target"
     Params = SourceTargetParams
+    step = 0.02
 
     def worth(self, site: SiteModel, clusters: Sequence[int]) -> NDArray[np.float64] | None:
         """Return Info with the authority pinned to the target; None while the target's cluster is unknown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class StructuralPolicy(Policy):
     """
 
     needs_learning = True
+    step: ClassVar[float] = 0.0
+    """Scores are rounded to multiples of this; 0 keeps them as they are."""
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -112,9 +114,10 @@ class StructuralPolicy(Policy):
     def _pairs(self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel) -> Scores:
         values = self.cluster_values(site)
         top = float(values.max(initial=0.0)) or 1.0
-        return np.clip(
+        scores = np.clip(
             link_scores(self._probabilities(sources, apaths, site), values) / top, 0.0, 1.0
         )  # eq. 12
+        return np.round(scores / self.step) * self.step if self.step else scores
 
     def _probabilities(
         self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel

@@ -101,6 +101,8 @@ class PageObservation:
         For each row of `links`: long text blocks of the page before the anchor.
     fresh, first_here, displaced
         For each row of `links`, and for the page: see `memory.Sighting`.
+    reported
+        Reward of feedback that came before the page, None if none did; policies are told by `feedback`.
     """
 
     seq: int
@@ -122,6 +124,7 @@ class PageObservation:
     fresh: list[bool] = field(default_factory=list)
     first_here: list[bool] = field(default_factory=list)
     displaced: list[tuple[int, int]] = field(default_factory=list)
+    reported: float | None = None
 
 
 @dataclass(slots=True)

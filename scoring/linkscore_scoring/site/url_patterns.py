@@ -112,6 +112,15 @@ class UrlPatterns:
         """Return the id that now stands for an id given out earlier; the root for a forgotten one."""
         return self._nodes.resolve(pattern_id)
 
+    def lineage(self, pattern_id: int) -> list[int]:
+        """Return the pattern an id stands for now and every coarser one, up to the root (0)."""
+        at = self.resolve(pattern_id)
+        path = [at]
+        while at != ROOT:
+            at = self._nodes[at].parent
+            path.append(at)
+        return path
+
     def _enter(self, at: int, token: str) -> int | None:
         """Return the child of `at` for a slot value, made if needed; None when the tree is full."""
         node = self._nodes[at]

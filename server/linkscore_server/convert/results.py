@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from linkscore.v1 import common_pb2, link_scoring_service_pb2
+from linkscore.v1 import common_pb2, link_scoring_service_pb2, site_model_service_pb2
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Links
+from linkscore_scoring.policies.base import PolicyTrust
 from linkscore_scoring.site.links import UNKNOWN_CLUSTER
 from linkscore_server.convert.names import site_name
 
@@ -124,6 +125,18 @@ def page_result(
 def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:
     """Return a suggestion to fetch a page."""
     return common_pb2.FetchSuggestion(url=planned.url, reason=planned.reason, urgency=planned.urgency)
+
+
+def policy_trust(known: PolicyTrust) -> site_model_service_pb2.PolicyTrust:
+    """Return how a policy did; the numbers of the roles are those of the wire enum."""
+    return site_model_service_pb2.PolicyTrust(
+        policy=known.policy,
+        role=cast("site_model_service_pb2.PolicyRole", known.role),
+        trust=known.trust,
+        judged_count=known.judged,
+        quality=known.quality,
+        reward=known.reward,
+    )
 
 
 def explanation(url: str, found: LinkExplained) -> link_scoring_service_pb2.LinkExplanation:

@@ -8,17 +8,21 @@ import numpy as np
 
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2_grpc as pb_grpc
+from linkscore_scoring.engine.advice import DEFAULT_HORIZON
+from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NotLearned
 from linkscore_scoring.site.hits import hits
 from linkscore_scoring.site.model import SiteModel
 from linkscore_server.actor import CrawlActor
 from linkscore_server.convert import results
+from linkscore_server.convert.advice import advice_message
 from linkscore_server.convert.names import parse_crawl, parse_site, site_name
 from linkscore_server.registry import CrawlRegistry
 from linkscore_server.services.paging import page_of
 
 _DEFAULT_PLAN = 16
 _MAX_PLAN = 1_000
+_MAX_HORIZON = 10_000
 
 
 class SiteModelService(pb_grpc.SiteModelServiceServicer):
@@ -31,12 +35,18 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """List the sites of a crawl by name."""
         actor = self._registry.get(parse_crawl(request.crawl))
         names, token = page_of(sorted(actor.model.sites), request.page_size, request.page_token)
-        sites = [_site(actor, actor.model.shard(name).model) for name in names]
+        sites = [_site(actor, actor.model.shard(name)) for name in names]
         return pb.ListSitesResponse(sites=sites, next_page_token=token)
 
     async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:
-        """Read one site."""
-        return pb.GetSiteResponse(site=_site(*self._found(request.name)))
+        """Read one site, and say what to make of it."""
+        if request.horizon > _MAX_HORIZON:
+            raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
+        actor, site = self._found(request.name)
+        advice = actor.model.advice(site.name, request.horizon or DEFAULT_HORIZON)
+        return pb.GetSiteResponse(
+            site=_site(actor, actor.model.shard(site.name)), advice=advice_message(advice)
+        )
 
     async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
         """Return clusters and the links between them."""
@@ -67,7 +77,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         if not site.sample:
             raise NotLearned(f"site {site.name!r}: no page to learn from yet")
         await actor.learn(site.name)
-        return pb.LearnSiteResponse(site=_site(actor, site))
+        return pb.LearnSiteResponse(site=_site(actor, actor.model.shard(site.name)))
 
     async def GetSamplePlan(self, request: pb.GetSamplePlanRequest, context: Any) -> pb.GetSamplePlanResponse:
         """Return the pages that would teach most about a site."""
@@ -83,7 +93,8 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         return actor, actor.model.shard(site).model
 
 
-def _site(actor: CrawlActor, site: SiteModel) -> pb.Site:
+def _site(actor: CrawlActor, shard: SiteShard) -> pb.Site:
+    site = shard.model
     return pb.Site(
         name=site_name(actor.model.config.name, site.name),
         host=site.name,
@@ -102,6 +113,7 @@ def _site(actor: CrawlActor, site: SiteModel) -> pb.Site:
         cluster_pages={
             results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
         },
+        policy_trust=[results.policy_trust(known) for known in shard.trusted()],
     )
 
 

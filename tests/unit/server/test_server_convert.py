@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
+from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput, InvalidPage, LimitExceeded
 from linkscore_scoring.features.types import Limits, Links
+from linkscore_scoring.policies.base import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.site.clusterers import CLUSTERERS
 from linkscore_server.convert import results
@@ -95,6 +97,14 @@ def test_the_clusterers_of_the_contract_are_those_of_the_library() -> None:
     found = [config_of(crawl_pb.Crawl(name="crawls/c", learning=each), now_s=0.0) for each in learning]
     assert sorted(config.learning.clusterer for config in found) == sorted(CLUSTERERS)
     assert [crawl_message(CrawlModel(c, ticket_key=b"")).learning.clusterer for c in found] == numbers
+
+
+def test_the_roles_of_the_contract_are_those_of_the_library() -> None:
+    assert (pb.POLICY_ROLE_SERVED, pb.POLICY_ROLE_EXTRA, pb.POLICY_ROLE_CANDIDATE) == (
+        SERVED,
+        EXTRA,
+        CANDIDATE,
+    )
 
 
 def test_a_configuration_is_read_back_from_its_message() -> None:

@@ -126,7 +126,9 @@ class LinkScoringServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportFeedback(self, request, context):
-        """Reports what extraction found on fetched pages. Durable when answered; idempotent by event id.
+        """Reports what extraction found on pages, in the order given: late, again, before the page, or for a page that is
+        never ingested. Of several reports about a page the last one counts. Durable when answered; idempotent by event id,
+        so a failed call may be repeated as it was.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
