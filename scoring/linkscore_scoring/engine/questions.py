@@ -16,6 +16,7 @@ from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion, indexed
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.errors import NotFound, NotLearned
 from linkscore_scoring.features.urls import host_of
@@ -158,6 +159,19 @@ class CrawlQuestions:
                 local = [buckets[row].partition("/")[2] for row in rows]
                 values[rows] = shard.policy(choice).value(local, shard.model)
         return np.argsort(-values, kind="stable"), values
+
+    def rank_sites(
+        self,
+        sites: Sequence[str],
+        waiting: Sequence[int | None],
+        n: int,
+        choice: PolicyChoice | None = None,
+    ) -> SitesRanked:
+        """Order sites that have URLs waiting, and hand out n fetches; see `engine.site_ranking`."""
+        known = [self.sites.get(site) for site in sites]
+        stranger = self.stranger("") if None in known else None
+        shards = [shard or stranger for shard in known]
+        return ranked(sites, [(s.policy(choice), s.model) for s in shards if s], waiting, n, self.seq)
 
     def explain(
         self,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
+from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -171,6 +172,18 @@ class Policy(ABC):
         Called before the site takes the page in, so that expectations know nothing of the outcome. Not called
         for seeds and repeated fetches.
         """
+
+    def site_value(self, site: SiteModel) -> float:
+        """Return what a fetch from the site is worth, in [0, 1], whichever of its links is taken.
+
+        As it is here: the value of a bucket nobody knows, for bandits over links the mean of the site, for
+        others the same number for all sites. With a `site_bandit`: the probability of the best link.
+        """
+        return float(self.value([""], site)[0])
+
+    def site_bandit(self) -> HostBandit | None:
+        """Return the bandit that decides between sites, its arms `host_arm`, or None: always the best."""
+        return None
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:  # noqa: B027 - knowing nothing is fine
         """Learn from one fetch; `site` has taken the page in already."""
