@@ -16,6 +16,7 @@ from benchmarks import (
     bench_bandits,
     bench_clustering,
     bench_features,
+    bench_feedback,
     bench_ingest,
     bench_learning,
     bench_memory,
@@ -28,6 +29,7 @@ from benchmarks.table import Row, lines
 BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "ingest": bench_ingest.run,
     "questions": bench_questions.run,
+    "feedback": bench_feedback.run,
     "memory": bench_memory.run,
     "learning": bench_learning.run,
     "features": bench_features.rows,

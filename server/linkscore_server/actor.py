@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any
 
 import msgpack
@@ -30,8 +31,18 @@ from linkscore_server.storage.base import CrawlLog, Snapshot
 
 _log = logging.getLogger(__name__)
 _MAX_GROUP = 256
+_TURN = 32
+"""Events of one call that are applied before other calls get their turn."""
 
-_Waiting = tuple[Event, bytes, LearnedSite | None, "asyncio.Future[Any]"]
+
+@dataclass(slots=True)
+class _Waiting:
+    """Events that are made durable together, and who waits for their outcomes."""
+
+    events: Sequence[Event]
+    raw: list[bytes]
+    done: asyncio.Future[list[Any]]
+    learned: LearnedSite | None = None
 
 
 class Closed(LinkscoreError):
@@ -107,12 +118,35 @@ class CrawlActor:
             If it could not be made durable: nothing was applied.
         Closed
             If the actor takes nothing more: nothing was applied.
+        Exception
+            What applying it failed with.
         """
+        (outcome,) = await self._submitted([event], learned)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def submit_all(self, events: Sequence[Event]) -> asyncio.Future[list[Any]]:
+        """Take in events as one group, in their order; returns what to wait for.
+
+        The result has one outcome an event, an exception in place of one that could not be applied. Errors as
+        of `submit`: all of the events are made durable, or none.
+
+        Raises
+        ------
+        Closed
+            If the actor takes nothing more.
+        """
+        return self._submitted(events)
+
+    def _submitted(
+        self, events: Sequence[Event], learned: LearnedSite | None = None
+    ) -> asyncio.Future[list[Any]]:
         if self._closed:
             raise Closed(f"crawl {self.model.config.name!r} is closed")
-        done: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.put_nowait((event, encode(event), learned, done))
-        return await done
+        done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.put_nowait(_Waiting(events, [encode(event) for event in events], done, learned))
+        return done
 
     async def learn(self, site: str) -> None:
         """Learn a site from all its pages acknowledged before this call; returns when the model is active.
@@ -163,39 +197,44 @@ class CrawlActor:
 
     async def _next_group(self) -> tuple[list[_Waiting], bool]:
         group: list[_Waiting] = []
+        events = 0
         item = await self._waiting.get()
         while item is not None:
             group.append(item)
-            if self._waiting.empty() or len(group) >= _MAX_GROUP:
+            events += len(item.raw)
+            if self._waiting.empty() or events >= _MAX_GROUP:
                 return group, False
             item = self._waiting.get_nowait()
         return group, True
 
     async def _commit(self, group: list[_Waiting]) -> bool:
         started = time.perf_counter()
+        raw = [event for item in group for event in item.raw]
         try:
-            await _run_in(self._executor, self._log.append, [raw for _, raw, _, _ in group])
+            await _run_in(self._executor, self._log.append, raw)
         except Exception as exc:
             self._metrics.commit_failures.inc()
             _log.error("log of %s: %s", self.model.config.name, exc)
-            for *_, done in group:
-                _fail(done, exc)
+            for item in group:
+                _fail(item.done, exc)
             return False
         self._metrics.commit_seconds.observe(time.perf_counter() - started)
-        self._metrics.commit_events.inc(len(group))
+        self._metrics.commit_events.inc(len(raw))
         return True
 
     async def _apply_group(self, group: list[_Waiting]) -> None:
-        seq = self._log.last_seq - len(group)
-        for event, _, learned, done in group:
-            seq += 1
-            outcome = self._apply(seq, event, learned)
-            for job in self.model.take_jobs():
-                self._learn(job)
-            if isinstance(outcome, Exception):
-                _fail(done, outcome)
-            elif not done.cancelled():
-                done.set_result(outcome)
+        seq = self._log.last_seq - sum(len(item.raw) for item in group)
+        for item in group:
+            outcomes = []
+            for event in item.events:
+                seq += 1
+                outcomes.append(self._apply(seq, event, item.learned))
+                for job in self.model.take_jobs():
+                    self._learn(job)
+                if len(outcomes) % _TURN == 0:
+                    await asyncio.sleep(0)
+            if not item.done.done():
+                item.done.set_result(outcomes)
             if len(group) > 1:
                 await asyncio.sleep(0)
 

@@ -89,6 +89,18 @@ def explain(url: str, crawl: str, target: str, policy: str) -> None:
 
 
 @main.command()
+@click.option("--crawl", required=True, help="Name of the crawl.")
+@click.option("--site", required=True, help="Host, with port if it has one, or registrable domain.")
+@click.option("--target", default="127.0.0.1:7411", show_default=True, help="Address of the server.")
+@click.option("--horizon", default=100, show_default=True, help="Fetches to look ahead and back.")
+def advise(crawl: str, site: str, target: str, horizon: int) -> None:
+    """Say what the next fetches of a site should bring, and what looks like a trap."""
+    from linkscore_server.console.advise import advise_on_site
+
+    sys.exit(advise_on_site(site, crawl=crawl, target=target, horizon=horizon))
+
+
+@main.command()
 @click.option("--metrics", default="127.0.0.1:9411", show_default=True, help="Metrics address of the server.")
 @click.option("--every", default=2.0, show_default=True, help="Seconds between looks.")
 @click.option("--rounds", default=0, help="Stop after this many looks; 0 goes on until interrupted.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+from collections import deque
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -10,6 +12,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 _LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 _COMMIT_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0)
+
+RECENT_REWARDS = 1_000
+"""Feedback events that `linkscore_recent_reward` looks back, per policy."""
 
 
 class Metrics:
@@ -37,17 +42,48 @@ class Metrics:
             ["outcome"],
             registry=r,
         )
-        self.reward = Counter(
-            "linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r
-        )
+        self._add_reward_metrics(r)
         self.novel_chars = Counter(
             "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
         )
         self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
+        self.sites_ranked = Counter("linkscore_sites_ranked", "Sites ranked", ["policy"], registry=r)
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
         build.labels(version("linkscore"), platform.python_version()).set(1)
+
+    def took_feedback(
+        self, policy: str, rewards: Sequence[float], *, duplicates: int = 0, invalid: int = 0
+    ) -> None:
+        """Count feedback of a crawl that `policy` orders: rewards applied, and events that were not."""
+        for outcome, count in (("ok", len(rewards)), ("duplicate", duplicates), ("invalid", invalid)):
+            if count:
+                self.feedback.labels(outcome).inc(count)
+        if rewards:
+            self.rewarded.labels(policy).inc(len(rewards))
+            self.reward.labels(policy).inc(sum(rewards))
+            recent = self._recent.setdefault(policy, deque(maxlen=RECENT_REWARDS))
+            recent.extend(rewards)
+            self.recent_reward.labels(policy).set(sum(recent) / len(recent))
+
+    def _add_reward_metrics(self, r: CollectorRegistry) -> None:
+        self._recent: dict[str, deque[float]] = {}
+        self.rewarded = Counter(
+            "linkscore_feedback_applied",
+            "Feedback events applied, by the policy of their crawl",
+            ["policy"],
+            registry=r,
+        )
+        self.reward = Counter(
+            "linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r
+        )
+        self.recent_reward = Gauge(
+            "linkscore_recent_reward",
+            f"Mean reward of the last {RECENT_REWARDS:,} feedback events since the start, by policy",
+            ["policy"],
+            registry=r,
+        )
 
     def _add_log_metrics(self, r: CollectorRegistry) -> None:
         self.commit_seconds = Histogram(

@@ -26,6 +26,7 @@ from linkscore.v1 import (
 from linkscore_scoring.policies import registry
 from linkscore_scoring.policies.breadth_first import BreadthFirst
 from linkscore_server.app import Application
+from linkscore_server.console.advise import advise_on_site
 from linkscore_server.console.explain import explain_url
 from linkscore_server.console.top import rates_table, read_sums, watch
 from linkscore_server.settings import Settings
@@ -104,6 +105,7 @@ async def test_the_asyncio_client_reaches_every_call(running: tuple[str, str]) -
         assert (await client.explain_links(crawl="asyncio", links=[url_of(3)])).explanations
         assert [site.host async for site in client.list_sites(crawl="asyncio")] == [HOST]
         assert (await client.get_site(crawl="asyncio", site=HOST)).page_count == 30
+        assert (await client.get_site_advice(crawl="asyncio", site=HOST, horizon=5)).horizon == 5
         assert (await client.get_sitemap(crawl="asyncio", site=HOST)).clusters
         assert [entry async for entry in client.list_navigation_entries(crawl="asyncio", site=HOST)]
         assert await client.get_sample_plan(crawl="asyncio", site=HOST) == []
@@ -147,6 +149,36 @@ def test_explain_says_what_is_wrong(
         client.ensure_crawl(crawl="said")
     console, out = screen()
     assert explain_url(url, crawl=crawl, target=running[0], policy=policy, console=console) == 1
+    assert said in out.getvalue()
+
+
+def test_advise_prints_outlook_yields_and_traps(running: tuple[str, str]) -> None:
+    text = "<p>There are no events in this month.</p>"
+    pages = [
+        page(
+            url=f"http://{HOST}/cal?month={n}",
+            body=f'{text}<a href="/cal?month={n + 1}">on</a>'.encode(),
+            content_type="text/html",
+        )
+        for n in range(30)
+    ]
+    with Client(running[0]) as client:
+        client.create_crawl(crawl="advised")
+        client.ingest_pages(crawl="advised", pages=pages)
+        got = client.get_site_advice(crawl="advised", site=HOST, horizon=10)
+    assert (got.horizon, len(got.traps)) == (10, 1)
+    console, out = screen()
+    assert advise_on_site(HOST, crawl="advised", target=running[0], horizon=10, console=console) == 0
+    for said in ("30 pages", "links waiting", "forum.test/cal?month", "Trap? forum.test/cal", "29 fetched"):
+        assert said in out.getvalue()
+
+
+@pytest.mark.parametrize(("site", "said"), [("no-such.test", "NOT_FOUND"), ("", "INVALID_ARGUMENT")])
+def test_advise_says_what_is_wrong(running: tuple[str, str], site: str, said: str) -> None:
+    with Client(running[0]) as client:
+        client.ensure_crawl(crawl="advised-not")
+    console, out = screen()
+    assert advise_on_site(site, crawl="advised-not", target=running[0], horizon=100, console=console) == 1
     assert said in out.getvalue()
 
 

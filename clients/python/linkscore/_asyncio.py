@@ -150,6 +150,14 @@ class AsyncBase:
         got: site_pb2.GetSiteResponse = await self._call(self._stubs.sites.GetSite, request, timeout_s)
         return got.site
 
+    async def get_site_advice(
+        self, *, crawl: str, site: str, horizon: int = 0, timeout_s: float | None = None
+    ) -> site_pb2.SiteAdvice:
+        """Say what the next `horizon` fetches of a site should bring, and what looks like a trap."""
+        request = site_pb2.GetSiteRequest(name=site_name(crawl, site), horizon=horizon)
+        got: site_pb2.GetSiteResponse = await self._call(self._stubs.sites.GetSite, request, timeout_s)
+        return got.advice
+
     async def get_sitemap(
         self, *, crawl: str, site: str, timeout_s: float | None = None
     ) -> site_pb2.GetSitemapResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from google.protobuf import field_mask_pb2
 
@@ -11,6 +11,7 @@ from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
+Sites = Iterable[str] | Mapping[str, int | None]
 
 
 def crawl(
@@ -108,6 +109,21 @@ def rank_buckets(
 ) -> scoring_pb2.RankBucketsRequest:
     return scoring_pb2.RankBucketsRequest(
         crawl=crawl_name(crawl), buckets=buckets, policy=policy_spec(policy), max_results=max_results
+    )
+
+
+def rank_sites(
+    *, crawl: str, sites: Sites, policy: Policy | None, n: int, max_results: int
+) -> scoring_pb2.RankSitesRequest:
+    pairs: Iterable[tuple[str, int | None]] = (
+        sites.items() if isinstance(sites, Mapping) else ((site, None) for site in sites)
+    )
+    return scoring_pb2.RankSitesRequest(
+        crawl=crawl_name(crawl),
+        sites=[scoring_pb2.WaitingSite(site=site, waiting=waiting) for site, waiting in pairs],
+        policy=policy_spec(policy),
+        n=n,
+        max_results=max_results,
     )
 
 

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.encodings import encoding
+from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.batches import batch_of, batch_of_known, hash_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion, indexed
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.errors import NotFound, NotLearned
 from linkscore_scoring.features.urls import host_of
@@ -159,6 +161,19 @@ class CrawlQuestions:
                 values[rows] = shard.policy(choice).value(local, shard.model)
         return np.argsort(-values, kind="stable"), values
 
+    def rank_sites(
+        self,
+        sites: Sequence[str],
+        waiting: Sequence[int | None],
+        n: int,
+        choice: PolicyChoice | None = None,
+    ) -> SitesRanked:
+        """Order sites that have URLs waiting, and hand out n fetches; see `engine.site_ranking`."""
+        known = [self.sites.get(site) for site in sites]
+        stranger = self.stranger("") if None in known else None
+        shards = [shard or stranger for shard in known]
+        return ranked(sites, [(s.policy(choice), s.model) for s in shards if s], waiting, n, self.seq)
+
     def explain(
         self,
         urls: Sequence[str],
@@ -182,6 +197,10 @@ class CrawlQuestions:
                     shard.model.stage,
                 )
         return [entry for entry in explained if entry is not None]
+
+    def advice(self, site: str, horizon: int = DEFAULT_HORIZON) -> SiteAdvice:
+        """Return what the next `horizon` fetches of a site should bring, what groups brought, and traps."""
+        return advise(self.shard(site), horizon)
 
     def sample_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages that would teach most about a site that is not learned yet."""

@@ -81,6 +81,8 @@ class SiteShard:
         self.trial.judge(observation)
         for policy in self._policies.values():
             policy.observe(observation, self.model)
+        if observation.reported is not None:
+            self._tell(_as_feedback(observation, observation.reported))
         return observation
 
     def activate(self, learned: LearnedSite) -> None:
@@ -90,7 +92,11 @@ class SiteShard:
             policy.activated(self.model)
 
     def feedback(self, event: FeedbackObservation) -> None:
-        """Let every policy learn from feedback."""
+        """Let the model, then every policy, learn from feedback."""
+        self.model.feedback(event)
+        self._tell(event)
+
+    def _tell(self, event: FeedbackObservation) -> None:
         self.trial.tell(event)
         for policy in self._policies.values():
             policy.feedback(event, self.model)
@@ -123,3 +129,8 @@ class SiteShard:
             policy.activated(self.model)
         policy.exemplify(self._examples, self.model)
         return policy
+
+
+def _as_feedback(page: PageObservation, reward: float) -> FeedbackObservation:
+    """Return what was reported before a page came, to be told again now that policies know the page."""
+    return FeedbackObservation(page.seq, page.key, page.url, page.pattern, page.contexts, reward)

@@ -27,6 +27,7 @@ from linkscore_scoring.policies.base import (
     make_params,
     outside,
 )
+from linkscore_scoring.policies.joined_buckets import joined, part_of, scored_by, values_by
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
@@ -34,9 +35,6 @@ from linkscore_scoring.site.model import SiteModel
 
 MAX_CANDIDATES = 6
 _WEIGH_EVERY, _REFRESH = 4, 16
-_STEPS = 16
-_MARK = "*"
-_BETWEEN = "|"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ class AutoParams(Params):
         Reward by which another one must be expected to beat the first one, in [0, 1].
     """
 
-    policies: str = "harvest+in_degree+breadth_first+source_ucc"
+    policies: str = "harvest+in_degree+source_ucc"
     margin: float = 0.05
 
     @property
@@ -184,22 +182,25 @@ class Auto(Policy):
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score as the leader does."""
-        scored = [self._scored(candidate, links, site) for candidate in self.candidates]
-        parts = zip(*(each.buckets for each in scored), strict=True)
-        buckets = [_MARK + _BETWEEN.join(map(_quoted, row)) for row in parts]
+        scored = [scored_by(candidate, links, site) for candidate in self.candidates]
+        buckets = [joined(parts) for parts in zip(*(each.buckets for each in scored), strict=True)]
         scores = self.value(buckets, site) if self.trust.leader else scored[0].scores
         return Scored(scores, buckets)
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return what the leader thinks of each bucket; one of another policy is worth what it says."""
-        at, leader = self.trust.leader, self.leader
-        parts = [_part(bucket, at) for bucket in buckets]
+        at = self.trust.leader
+        parts = [part_of(bucket, at) for bucket in buckets]
         distinct = list(dict.fromkeys(parts))
-        values = _step_values(distinct) if leader.per_url else leader.value(distinct, site)
+        values = values_by(self.leader, distinct, site)
         if at:
             values = moved(values, self._move)
         known = dict(zip(distinct, values.tolist(), strict=True))
         return np.array([known[part] for part in parts], dtype=np.float64)
+
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        """Return what the leader expects."""
+        return self.leader.expected_rewards(groups, site)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the leader, the trust in each policy, and the leader's own reason."""
@@ -255,13 +256,6 @@ class Auto(Policy):
             crawl.report(key, own - own[0], evidence.weight)
         self._move = self.links.log_odds_between(self.trust.leader, 0)
 
-    def _scored(self, candidate: Policy, links: LinkBatch, site: SiteModel) -> Scored:
-        found = candidate.score(links, site)
-        if not candidate.per_url:
-            return found
-        steps = np.floor(found.scores * _STEPS)
-        return Scored(steps / _STEPS, [f"{step:.0f}" for step in steps])
-
 
 def _name_problems(name: str) -> Iterator[FieldProblem]:
     """Yield a problem if a policy cannot be chosen from: unknown, `auto` itself, or in need of parameters."""
@@ -276,22 +270,3 @@ def _name_problems(name: str) -> Iterator[FieldProblem]:
         return
     if name == Auto.name:
         yield FieldProblem("policies", "auto cannot choose itself")
-
-
-def _quoted(bucket: str) -> str:
-    return bucket.replace("%", "%25").replace(_BETWEEN, "%7C")
-
-
-def _part(bucket: str, at: int) -> str:
-    """Return the part of a bucket that belongs to a policy; a bucket of another policy as it is."""
-    if bucket[:1] != _MARK:
-        return bucket
-    parts = bucket[1:].split(_BETWEEN)
-    part = parts[at] if at < len(parts) else ""
-    return part.replace("%7C", _BETWEEN).replace("%25", "%") if "%" in part else part
-
-
-def _step_values(parts: Sequence[str]) -> Scores:
-    """Return the lower edge of each sixteenth; 0 for what is none."""
-    steps = [int(p) if p.isascii() and p.isdecimal() and len(p) <= 2 else 0 for p in parts]
-    return np.minimum(np.array(steps, dtype=np.float64), _STEPS) / _STEPS

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
+from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
@@ -173,6 +174,18 @@ class Policy(ABC):
         for seeds and repeated fetches.
         """
 
+    def site_value(self, site: SiteModel) -> float:
+        """Return what a fetch from the site is worth, in [0, 1], whichever of its links is taken.
+
+        As it is here: the value of a bucket nobody knows, for bandits over links the mean of the site, for
+        others the same number for all sites. With a `site_bandit`: the probability of the best link.
+        """
+        return float(self.value([""], site)[0])
+
+    def site_bandit(self) -> HostBandit | None:
+        """Return the bandit that decides between sites, its arms `host_arm`, or None: always the best."""
+        return None
+
     def observe(self, page: PageObservation, site: SiteModel) -> None:  # noqa: B027 - knowing nothing is fine
         """Learn from one fetch; `site` has taken the page in already."""
 
@@ -183,6 +196,14 @@ class Policy(ABC):
         are not `per_url` name none.
         """
         return []
+
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        """Return the reward expected of fetching one more link of each group, (n_groups,) float64 in [0, 1].
+
+        A group is a URL pattern, as links had it when they were first seen, and a folded Apath. None, the
+        default: the policy estimates no rewards, and what the site's fetches brought so far stands for them.
+        """
+        return None
 
     def is_able(self, site: SiteModel, *, told: bool) -> bool:
         """Say whether scores are more than a fallback: site learned, feedback come, as far as needed."""

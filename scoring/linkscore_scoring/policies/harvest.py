@@ -123,6 +123,11 @@ class Harvest(Policy):
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
         return np.array([self._score(_arm(bucket), site) for bucket in buckets], dtype=np.float64)
 
+    def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
+        """Return the mean reward of each arm, shrunk, without hub credit and bonuses."""
+        means = [self.arms.reward(pattern, apath) for pattern, apath in groups]
+        return np.clip(np.array(means, dtype=np.float64), 0.0, 1.0)
+
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the arm, what it earned, and what was added."""
         return [self._explanation(arm, site) for arm in _arms_of(links, site)]

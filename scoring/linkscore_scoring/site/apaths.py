@@ -69,6 +69,10 @@ class ApathTable:
         """Return the id without class of each id."""
         return [self.get(id_).classless for id_ in ids]
 
+    def folded_names(self) -> dict[int, str]:
+        """Return the text with digits as ``#`` of every `Apath.folded` id that is remembered."""
+        return {apath.folded: normalise_apath(raw) for raw, apath in self._by_raw.items()}
+
     def to_state(self) -> list[str]:
         """Return the raw texts in order of arrival."""
         return list(self._by_raw)

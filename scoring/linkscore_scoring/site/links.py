@@ -107,6 +107,8 @@ class PageObservation:
         The page names another URL as its canonical form.
     fresh, first_here, displaced
         For each row of `links`, and for the page: see `memory.Sighting`.
+    reported
+        Reward of feedback that came before the page, None if none did; policies are told by `feedback`.
     """
 
     seq: int
@@ -130,6 +132,7 @@ class PageObservation:
     fresh: list[bool] = field(default_factory=list)
     first_here: list[bool] = field(default_factory=list)
     displaced: list[tuple[int, int]] = field(default_factory=list)
+    reported: float | None = None
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -161,6 +162,21 @@ class LinkMemory:
         """Return the ways a URL was seen, [(source page, Apath id)]; empty if it is not known."""
         known = self._links.get(key)
         return [] if known is None else list(zip(known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2], strict=True))
+
+    def waiting(self) -> Counter[tuple[int, int]]:
+        """Count the URLs found and not fetched by URL pattern and the earliest Apath kept; cost O(links)."""
+        return Counter(
+            (known[_PATTERN], known[_CONTEXTS + 1])
+            for known in self._links.values()
+            if known[_CLUSTER] == NOT_FETCHED
+        )
+
+    def way(self, key: int) -> tuple[int, int] | None:
+        """Return pattern and earliest Apath of a URL that waits, as `waiting` counts it; else None."""
+        known = self._links.get(key)
+        if known is None or known[_CLUSTER] != NOT_FETCHED:
+            return None
+        return known[_PATTERN], known[_CONTEXTS + 1]
 
     def _evict(self) -> None:
         surplus = len(self._links) - self.max_links

@@ -21,7 +21,13 @@ from linkscore_scoring.site.learning import (
     navigation_params,
     observe_page_links,
 )
-from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, PageObservation, links_of_page
+from linkscore_scoring.site.links import (
+    UNKNOWN_APATH,
+    UNKNOWN_CLUSTER,
+    FeedbackObservation,
+    PageObservation,
+    links_of_page,
+)
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
 from linkscore_scoring.site.model_state import load_state, state_of
 from linkscore_scoring.site.navigation import NavigationTable
@@ -31,10 +37,12 @@ from linkscore_scoring.site.schedule import LearningSchedule
 from linkscore_scoring.site.templates import TemplateModel
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
+from linkscore_scoring.site.yields import Yields
 
 # Few literal values per slot: arms pool early (measured: docs/policies.md).
 _PATTERNS = UrlPatternParams(max_values=4)
 _PLAN_URLS = 60_000
+_FETCHES, _GROUPS = 20_000, 5_000
 
 
 class Stage(IntEnum):
@@ -56,6 +64,8 @@ class SiteModel:
         How far it is learned, and how many models were activated.
     apaths, memory, texts, patterns
         Apaths by id; URLs seen and fetched; text and whose it is; shapes of URLs.
+    yields
+        What fetches brought over time, by URL shape and tag path.
     templates, navigation
         Active model; None and an empty table before the first learning.
     crawled
@@ -74,6 +84,7 @@ class SiteModel:
         self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
+        self.yields = Yields(max_fetches=min(_FETCHES, bounds.links), max_groups=min(_GROUPS, bounds.arms))
         self.navigation = NavigationTable(navigation_params(learning))
         self.templates: TemplateModel | None = None
         self.identities = ClusterIdentities()
@@ -98,11 +109,19 @@ class SiteModel:
         page = self._arrival(fetch)
         if fetch.features is None:
             self.failed += 1
+        else:
+            self._read(fetch, fetch.features, page)
+        page.reported = self.yields.observe(page, self._way(fetch, page), self.patterns, self._fold)
+        if fetch.features is None:
             return page
-        self._read(fetch, fetch.features, page)
         if not page.refetch and fetch.features.paths.parents:
             self._learn_from(fetch, fetch.features, page)
         return page
+
+    def feedback(self, event: FeedbackObservation) -> None:
+        """Take in what extraction found on a page."""
+        was_fetched = self.memory.is_fetched(event.key)
+        self.yields.feedback(event, self.patterns, self._fold, was_fetched=was_fetched)
 
     def pattern_of(self, hash_: int, key: str) -> int:
         """Return the URL pattern of a URL: the one it had when it was first seen, else the one it has now."""
@@ -192,6 +211,15 @@ class SiteModel:
             refetch=refetch,
             cluster=cluster,
         )
+
+    def _fold(self, apath: int) -> int:
+        return self.apaths.get(apath).folded
+
+    def _way(self, fetch: Fetch, page: PageObservation) -> int:
+        """Return the Apath a page was fetched through: its ticket's, else the first it is remembered by."""
+        if fetch.apath != UNKNOWN_APATH or not page.contexts:
+            return fetch.apath
+        return page.contexts[0][1]
 
     def _cluster(self, fetch: Fetch, contexts: Sequence[InLink]) -> int:
         if fetch.features is None or self.templates is None or not fetch.features.paths.parents:

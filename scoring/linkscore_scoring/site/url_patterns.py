@@ -112,13 +112,18 @@ class UrlPatterns:
         """Return the id that now stands for an id given out earlier; the root for a forgotten one."""
         return self._nodes.resolve(pattern_id)
 
+    def lineage(self, pattern_id: int) -> list[int]:
+        """Return the pattern an id stands for now and every coarser one, up to the root (0)."""
+        at = self.resolve(pattern_id)
+        path = [at]
+        while at != ROOT:
+            at = self._nodes[at].parent
+            path.append(at)
+        return path
+
     def above(self, pattern_id: int) -> list[int]:
         """Return the patterns that a pattern refines, coarse to fine, without the root and the host."""
-        at, found = self._nodes[self.resolve(pattern_id)].parent, list[int]()
-        while at > ROOT:
-            found.append(at)
-            at = self._nodes[at].parent
-        return found[-2::-1]
+        return self.lineage(pattern_id)[-3:0:-1]
 
     def could_be_one(self, key: str, other: str) -> bool:
         """Say whether two URLs could be of one pattern, however few URLs the tree has seen.

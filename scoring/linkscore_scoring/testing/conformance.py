@@ -107,6 +107,7 @@ def check_questions_change_nothing(subject: Subject) -> None:
         scored = asked.policy.score(asked.links(200), asked.site)
         asked.policy.value([*scored.buckets, *_STRANGE_BUCKETS], asked.site)
         asked.policy.explain(asked.links(20), asked.site)
+        asked.policy.site_value(asked.site)
         after = packed(asked.crawl.model.to_state()), packed(asked.policy.to_state())
         assert after == before, f"{subject.name}: a question changed the state after {pages} pages"
 
@@ -263,6 +264,10 @@ def _check_answers(asked: Asked, n: int) -> None:
     _check_range(asked.policy.name, scored.scores, len(links))
     assert len(scored.buckets) == len(links), f"{asked.policy.name}: want one bucket for each link"
     _check_range(asked.policy.name, asked.policy.value(scored.buckets, asked.site), len(links))
+    groups = list(zip(links.patterns, (asked.site.apaths.get(a).folded for a in links.apaths), strict=True))
+    rewards = asked.policy.expected_rewards(groups, asked.site)
+    if rewards is not None:
+        _check_range(asked.policy.name, rewards, len(links))
     reasons = asked.policy.explain(links, asked.site)
     assert len(reasons) == len(links), f"{asked.policy.name}: want one reason for each link"
 

@@ -12,16 +12,21 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from linkscore_server.metrics import RECENT_REWARDS
+
 _TIMEOUT_S = 5.0
 _RATES = (
     ("pages/s", "linkscore_pages_total"),
     ("links scored/s", "linkscore_links_scored_total"),
     ("buckets ranked/s", "linkscore_buckets_ranked_total"),
+    ("sites ranked/s", "linkscore_sites_ranked_total"),
     ("feedback/s", "linkscore_feedback_total"),
     ("new text, characters/s", "linkscore_novel_text_chars_total"),
     ("events durable/s", "linkscore_log_events_total"),
 )
 _GAUGES = (("crawls", "linkscore_crawls"), ("sites", "linkscore_sites"))
+
+_BY_POLICY = "linkscore_recent_reward"
 
 Sums = Mapping[str, float]
 
@@ -47,13 +52,15 @@ def watch(address: str, *, every_s: float, rounds: int = 0, console: Console | N
 
 
 def read_sums(address: str) -> dict[str, float]:
-    """Return every sample of a metrics port, summed over labels."""
+    """Return every sample of a metrics port, summed over labels; recent rewards also by policy."""
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=_TIMEOUT_S) as answer:
         text = answer.read().decode()
     sums: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             sums[sample.name] = sums.get(sample.name, 0.0) + sample.value
+            if sample.name == _BY_POLICY:
+                sums[f"{_BY_POLICY} {sample.labels['policy']}"] = sample.value
     return sums
 
 
@@ -65,6 +72,10 @@ def rates_table(before: Sums, now: Sums, seconds: float) -> Table:
         table.add_row(label, f"{(total - before.get(name, 0.0)) / seconds:,.1f}", f"{total:,.0f}")
     for label, name in _GAUGES:
         table.add_row(label, f"{now.get(name, 0.0):,.0f}", "")
+    for name in sorted(now):
+        if name.startswith(f"{_BY_POLICY} "):
+            label = f"harvest rate, {name.removeprefix(_BY_POLICY).strip()}"
+            table.add_row(label, f"{now[name]:.3f}", f"last {RECENT_REWARDS:,} events")
     calls, spent = (
         now.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)
         - before.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)

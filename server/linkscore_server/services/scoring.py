@@ -11,18 +11,19 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
+from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.features.urls import validate_url
 from linkscore_server.actor import CrawlActor
-from linkscore_server.convert import results
+from linkscore_server.convert import results, sites
 from linkscore_server.convert.names import parse_crawl, site_name
-from linkscore_server.convert.pages import MAX_EVENT_ID_BYTES, Front, seconds_of
+from linkscore_server.convert.pages import Front
 from linkscore_server.convert.policies import choice_of
 from linkscore_server.errors import NotServing, logged
 from linkscore_server.metrics import Metrics
 from linkscore_server.registry import CrawlRegistry
+from linkscore_server.services.feedback import FeedbackInbox
 from linkscore_server.services.work import Work
 from linkscore_server.settings import Settings
 
@@ -51,7 +52,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._front = front
         self._settings = settings
         self._metrics = metrics
-        self._clock = clock
+        self._inbox = FeedbackInbox(front.limits, metrics, clock)
         self._work = Work(settings.max_items_in_work)
         self._streams: set[asyncio.Task[None]] = set()
 
@@ -134,6 +135,16 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             order=order.tolist(), values=values[order].tolist(), policy=policy, event_seq=actor.model.seq
         )
 
+    async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
+        """Order sites, and hand out URLs among them."""
+        actor, choice, _ = self._asked(request)
+        _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
+        names, waiting, n = sites.asked(request, actor.model.config.name)
+        found = actor.model.rank_sites(names, waiting, n, choice)
+        policy = _policy_name(actor, choice)
+        self._metrics.sites_ranked.labels(policy).inc(len(names))
+        return sites.answer(found, request.max_results, policy=policy, event_seq=actor.model.seq)
+
     async def ReportFeedback(
         self, request: pb.ReportFeedbackRequest, context: Any
     ) -> pb.ReportFeedbackResponse:
@@ -141,8 +152,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor = self._actor(request.crawl)
         _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
         with self._work.admitted(len(request.feedback)):
-            waiting = [_watched(asyncio.create_task(self._feedback(actor, f))) for f in request.feedback]
-            return pb.ReportFeedbackResponse(statuses=await asyncio.gather(*waiting))
+            return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
 
     async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
         """Say why links have their scores."""
@@ -239,36 +249,6 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             model_revision=revision,
         )
 
-    async def _feedback(self, actor: CrawlActor, item: pb.Feedback) -> common_pb2.ItemStatus:
-        try:
-            event = self._feedback_event(actor, item)
-        except InvalidInput as exc:
-            self._metrics.feedback.labels("invalid").inc()
-            return results.invalid(exc)
-        code = "ok" if await actor.submit(event) else "duplicate"
-        self._metrics.feedback.labels(code).inc()
-        if code == "ok":
-            self._metrics.reward.labels(actor.model.config.policy.name).inc(event.reward)
-        return results.status(code)
-
-    def _feedback_event(self, actor: CrawlActor, item: pb.Feedback) -> FeedbackGiven:
-        if len(item.event_id.encode()) > MAX_EVENT_ID_BYTES:
-            raise InvalidInput(f"must be at most {MAX_EVENT_ID_BYTES} bytes", field="event_id")
-        site, ticket = actor.model.site_of_ticket(item.ticket), item.ticket
-        if not item.url and not site:
-            raise InvalidInput(
-                "is required unless a ticket of this crawl names the link", field="url", reason="REQUIRED"
-            )
-        key = validate_url(item.url, "url", limits=self._front.limits, error=InvalidInput) if item.url else ""
-        now_s = (
-            seconds_of(item.extraction_time, self._clock)
-            if item.HasField("extraction_time")
-            else self._clock()
-        )
-        return FeedbackGiven(
-            item.event_id, site or actor.model.site_of(item.url), key, ticket, _reward(item), now_s
-        )
-
 
 def _watched(task: asyncio.Task[_T]) -> asyncio.Task[_T]:
     """Return the task, whose failure is nobody's concern once the call it belongs to is gone."""
@@ -280,21 +260,6 @@ def _result(actor: CrawlActor, event: PageFetched, outcome: PageOutcome) -> pb.P
     features = event.features
     links, notes = (features.links, features.notes) if features else (None, [])
     return results.page_result(actor.model.config.name, outcome, links, notes)
-
-
-def _reward(item: pb.Feedback) -> float:
-    match item.WhichOneof("outcome"):
-        case "reward":
-            if not 0.0 <= item.reward <= 1.0:
-                raise InvalidInput(f"must be in [0, 1], got {item.reward}", field="reward")
-            return item.reward
-        case "item_count":
-            return float(item.item_count > 0)
-        case "relevant":
-            return float(item.relevant)
-    raise InvalidInput(
-        "one of reward, item_count and relevant is required", field="outcome", reason="REQUIRED"
-    )
 
 
 def _candidates(

@@ -8,18 +8,21 @@ import numpy as np
 
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2_grpc as pb_grpc
+from linkscore_scoring.engine.advice import DEFAULT_HORIZON
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput, NotLearned
 from linkscore_scoring.site.hits import hits
 from linkscore_scoring.site.model import SiteModel
 from linkscore_server.actor import CrawlActor
 from linkscore_server.convert import results
+from linkscore_server.convert.advice import advice_message
 from linkscore_server.convert.names import parse_crawl, parse_site, site_name
 from linkscore_server.registry import CrawlRegistry
 from linkscore_server.services.paging import page_of
 
 _DEFAULT_PLAN = 16
 _MAX_PLAN = 1_000
+_MAX_HORIZON = 10_000
 
 
 class SiteModelService(pb_grpc.SiteModelServiceServicer):
@@ -36,9 +39,14 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         return pb.ListSitesResponse(sites=sites, next_page_token=token)
 
     async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:
-        """Read one site."""
+        """Read one site, and say what to make of it."""
+        if request.horizon > _MAX_HORIZON:
+            raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
         actor, site = self._found(request.name)
-        return pb.GetSiteResponse(site=_site(actor, actor.model.shard(site.name)))
+        advice = actor.model.advice(site.name, request.horizon or DEFAULT_HORIZON)
+        return pb.GetSiteResponse(
+            site=_site(actor, actor.model.shard(site.name)), advice=advice_message(advice)
+        )
 
     async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
         """Return clusters and the links between them."""

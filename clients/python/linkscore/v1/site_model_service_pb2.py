@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from linkscore.v1 import common_pb2 as linkscore_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%linkscore/v1/site_model_service.proto\x12\x0clinkscore.v1\x1a\x19linkscore/v1/common.proto\"\xe1\x03\n\x04Site\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04host\x18\x02 \x01(\t\x12&\n\x05stage\x18\x03 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x12\n\npage_count\x18\x04 \x01(\x04\x12\x14\n\x0c\x66\x61iled_count\x18\x05 \x01(\x04\x12\x14\n\x0csample_count\x18\x06 \x01(\r\x12\x18\n\x10next_learning_at\x18\x07 \x01(\r\x12\x16\n\x0emodel_revision\x18\x08 \x01(\x04\x12\x15\n\rcluster_count\x18\t \x01(\r\x12\x16\n\x0etag_path_count\x18\n \x01(\r\x12\x12\n\nlink_count\x18\x0b \x01(\x04\x12\x12\n\ntext_chars\x18\x0c \x01(\x04\x12\x17\n\x0f\x64uplicate_share\x18\r \x01(\x01\x12;\n\rcluster_pages\x18\x0e \x03(\x0b\x32$.linkscore.v1.Site.ClusterPagesEntry\x12\x10\n\x08learning\x18\x0f \x01(\x08\x12/\n\x0cpolicy_trust\x18\x14 \x03(\x0b\x32\x19.linkscore.v1.PolicyTrust\x1a\x33\n\x11\x43lusterPagesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\x8b\x01\n\x0bPolicyTrust\x12\x0e\n\x06policy\x18\x01 \x01(\t\x12&\n\x04role\x18\x02 \x01(\x0e\x32\x18.linkscore.v1.PolicyRole\x12\r\n\x05trust\x18\x03 \x01(\x01\x12\x14\n\x0cjudged_count\x18\x04 \x01(\x04\x12\x0f\n\x07quality\x18\x05 \x01(\x01\x12\x0e\n\x06reward\x18\x06 \x01(\x01\"\xa3\x01\n\x07\x43luster\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0csample_pages\x18\x02 \x01(\r\x12\x15\n\rcrawled_pages\x18\x03 \x01(\x04\x12\x13\n\x0b\x65xample_url\x18\x04 \x01(\t\x12\x11\n\ttag_paths\x18\x05 \x03(\t\x12\x0b\n\x03hub\x18\x06 \x01(\x01\x12\x11\n\tauthority\x18\x07 \x01(\x01\x12\x15\n\rdissimilarity\x18\x08 \x01(\x01\"B\n\x0b\x43lusterEdge\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65stination\x18\x02 \x01(\t\x12\x0e\n\x06weight\x18\x03 \x01(\x01\"\xe8\x01\n\x0fNavigationEntry\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x10\n\x08tag_path\x18\x02 \x01(\t\x12\x12\n\nlink_count\x18\x03 \x01(\x04\x12\x16\n\x0e\x66ollowed_count\x18\x04 \x01(\x04\x12N\n\x11\x64\x65stination_probs\x18\x05 \x03(\x0b\x32\x33.linkscore.v1.NavigationEntry.DestinationProbsEntry\x1a\x37\n\x15\x44\x65stinationProbsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"H\n\x10ListSitesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"O\n\x11ListSitesResponse\x12!\n\x05sites\x18\x01 \x03(\x0b\x32\x12.linkscore.v1.Site\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x1e\n\x0eGetSiteRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"3\n\x0fGetSiteResponse\x12 \n\x04site\x18\x01 \x01(\x0b\x32\x12.linkscore.v1.Site\"!\n\x11GetSitemapRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xa7\x01\n\x12GetSitemapResponse\x12\'\n\x08\x63lusters\x18\x01 \x03(\x0b\x32\x15.linkscore.v1.Cluster\x12(\n\x05\x65\x64ges\x18\x02 \x03(\x0b\x32\x19.linkscore.v1.ClusterEdge\x12&\n\x05stage\x18\x03 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x16\n\x0emodel_revision\x18\x04 \x01(\x04\"S\n\x1cListNavigationEntriesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"h\n\x1dListNavigationEntriesResponse\x12.\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1d.linkscore.v1.NavigationEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\" \n\x10LearnSiteRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"5\n\x11LearnSiteResponse\x12 \n\x04site\x18\x01 \x01(\x0b\x32\x12.linkscore.v1.Site\"9\n\x14GetSamplePlanRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bmax_results\x18\x02 \x01(\r\"K\n\x15GetSamplePlanResponse\x12\x32\n\x0bsuggestions\x18\x01 \x03(\x0b\x32\x1d.linkscore.v1.FetchSuggestion*s\n\nPolicyRole\x12\x1b\n\x17POLICY_ROLE_UNSPECIFIED\x10\x00\x12\x16\n\x12POLICY_ROLE_SERVED\x10\x01\x12\x15\n\x11POLICY_ROLE_EXTRA\x10\x02\x12\x19\n\x15POLICY_ROLE_CANDIDATE\x10\x03\x32\x93\x04\n\x10SiteModelService\x12L\n\tListSites\x12\x1e.linkscore.v1.ListSitesRequest\x1a\x1f.linkscore.v1.ListSitesResponse\x12\x46\n\x07GetSite\x12\x1c.linkscore.v1.GetSiteRequest\x1a\x1d.linkscore.v1.GetSiteResponse\x12O\n\nGetSitemap\x12\x1f.linkscore.v1.GetSitemapRequest\x1a .linkscore.v1.GetSitemapResponse\x12p\n\x15ListNavigationEntries\x12*.linkscore.v1.ListNavigationEntriesRequest\x1a+.linkscore.v1.ListNavigationEntriesResponse\x12L\n\tLearnSite\x12\x1e.linkscore.v1.LearnSiteRequest\x1a\x1f.linkscore.v1.LearnSiteResponse\x12X\n\rGetSamplePlan\x12\".linkscore.v1.GetSamplePlanRequest\x1a#.linkscore.v1.GetSamplePlanResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%linkscore/v1/site_model_service.proto\x12\x0clinkscore.v1\x1a\x19linkscore/v1/common.proto\"\xe1\x03\n\x04Site\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04host\x18\x02 \x01(\t\x12&\n\x05stage\x18\x03 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x12\n\npage_count\x18\x04 \x01(\x04\x12\x14\n\x0c\x66\x61iled_count\x18\x05 \x01(\x04\x12\x14\n\x0csample_count\x18\x06 \x01(\r\x12\x18\n\x10next_learning_at\x18\x07 \x01(\r\x12\x16\n\x0emodel_revision\x18\x08 \x01(\x04\x12\x15\n\rcluster_count\x18\t \x01(\r\x12\x16\n\x0etag_path_count\x18\n \x01(\r\x12\x12\n\nlink_count\x18\x0b \x01(\x04\x12\x12\n\ntext_chars\x18\x0c \x01(\x04\x12\x17\n\x0f\x64uplicate_share\x18\r \x01(\x01\x12;\n\rcluster_pages\x18\x0e \x03(\x0b\x32$.linkscore.v1.Site.ClusterPagesEntry\x12\x10\n\x08learning\x18\x0f \x01(\x08\x12/\n\x0cpolicy_trust\x18\x14 \x03(\x0b\x32\x19.linkscore.v1.PolicyTrust\x1a\x33\n\x11\x43lusterPagesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"\x8b\x01\n\x0bPolicyTrust\x12\x0e\n\x06policy\x18\x01 \x01(\t\x12&\n\x04role\x18\x02 \x01(\x0e\x32\x18.linkscore.v1.PolicyRole\x12\r\n\x05trust\x18\x03 \x01(\x01\x12\x14\n\x0cjudged_count\x18\x04 \x01(\x04\x12\x0f\n\x07quality\x18\x05 \x01(\x01\x12\x0e\n\x06reward\x18\x06 \x01(\x01\"\xa3\x01\n\x07\x43luster\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0csample_pages\x18\x02 \x01(\r\x12\x15\n\rcrawled_pages\x18\x03 \x01(\x04\x12\x13\n\x0b\x65xample_url\x18\x04 \x01(\t\x12\x11\n\ttag_paths\x18\x05 \x03(\t\x12\x0b\n\x03hub\x18\x06 \x01(\x01\x12\x11\n\tauthority\x18\x07 \x01(\x01\x12\x15\n\rdissimilarity\x18\x08 \x01(\x01\"B\n\x0b\x43lusterEdge\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x13\n\x0b\x64\x65stination\x18\x02 \x01(\t\x12\x0e\n\x06weight\x18\x03 \x01(\x01\"\xe8\x01\n\x0fNavigationEntry\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x10\n\x08tag_path\x18\x02 \x01(\t\x12\x12\n\nlink_count\x18\x03 \x01(\x04\x12\x16\n\x0e\x66ollowed_count\x18\x04 \x01(\x04\x12N\n\x11\x64\x65stination_probs\x18\x05 \x03(\x0b\x32\x33.linkscore.v1.NavigationEntry.DestinationProbsEntry\x1a\x37\n\x15\x44\x65stinationProbsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"H\n\x10ListSitesRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"O\n\x11ListSitesResponse\x12!\n\x05sites\x18\x01 \x03(\x0b\x32\x12.linkscore.v1.Site\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"/\n\x0eGetSiteRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07horizon\x18\x02 \x01(\r\"]\n\x0fGetSiteResponse\x12 \n\x04site\x18\x01 \x01(\x0b\x32\x12.linkscore.v1.Site\x12(\n\x06\x61\x64vice\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.SiteAdvice\"\xb8\x02\n\nSiteAdvice\x12\x31\n\rreward_source\x18\x01 \x01(\x0e\x32\x1a.linkscore.v1.RewardSource\x12\x0f\n\x07horizon\x18\x02 \x01(\r\x12\x15\n\rwaiting_links\x18\x03 \x01(\x04\x12\x18\n\x10\x65xpected_fetches\x18\x04 \x01(\r\x12\x17\n\x0f\x65xpected_reward\x18\x05 \x01(\x01\x12\x17\n\x0fpolicy_estimate\x18\x06 \x01(\x08\x12\x16\n\x0erecent_fetches\x18\x07 \x01(\r\x12\x15\n\rrecent_reward\x18\x08 \x01(\x01\x12(\n\x06yields\x18\t \x03(\x0b\x32\x18.linkscore.v1.GroupYield\x12*\n\x05traps\x18\n \x03(\x0b\x32\x1b.linkscore.v1.TrapSuspicion\"\xa4\x01\n\nGroupYield\x12\x13\n\x0burl_pattern\x18\x01 \x01(\t\x12\x10\n\x08tag_path\x18\x02 \x01(\t\x12\x15\n\rfetched_count\x18\x03 \x01(\x04\x12\x16\n\x0ereported_count\x18\x04 \x01(\x04\x12\x15\n\rwaiting_count\x18\x05 \x01(\x04\x12\x14\n\x0c\x65\x61rly_reward\x18\x06 \x01(\x01\x12\x13\n\x0blate_reward\x18\x07 \x01(\x01\"\xff\x01\n\rTrapSuspicion\x12$\n\x04kind\x18\x01 \x01(\x0e\x32\x16.linkscore.v1.TrapKind\x12\x13\n\x0burl_pattern\x18\x02 \x01(\t\x12\x10\n\x08tag_path\x18\x03 \x01(\t\x12\x15\n\rfetched_count\x18\x04 \x01(\x04\x12\x15\n\rwaiting_count\x18\x05 \x01(\x04\x12\x13\n\x0b\x65\x61rly_yield\x18\x06 \x01(\x01\x12\x12\n\nlate_yield\x18\x07 \x01(\x01\x12\x12\n\ncopy_share\x18\x08 \x01(\x01\x12\x0e\n\x06growth\x18\t \x01(\x01\x12\x10\n\x08\x65vidence\x18\n \x01(\t\x12\x14\n\x0c\x65xample_urls\x18\x0b \x03(\t\"!\n\x11GetSitemapRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\xa7\x01\n\x12GetSitemapResponse\x12\'\n\x08\x63lusters\x18\x01 \x03(\x0b\x32\x15.linkscore.v1.Cluster\x12(\n\x05\x65\x64ges\x18\x02 \x03(\x0b\x32\x19.linkscore.v1.ClusterEdge\x12&\n\x05stage\x18\x03 \x01(\x0e\x32\x17.linkscore.v1.SiteStage\x12\x16\n\x0emodel_revision\x18\x04 \x01(\x04\"S\n\x1cListNavigationEntriesRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"h\n\x1dListNavigationEntriesResponse\x12.\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\x1d.linkscore.v1.NavigationEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\" \n\x10LearnSiteRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"5\n\x11LearnSiteResponse\x12 \n\x04site\x18\x01 \x01(\x0b\x32\x12.linkscore.v1.Site\"9\n\x14GetSamplePlanRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0bmax_results\x18\x02 \x01(\r\"K\n\x15GetSamplePlanResponse\x12\x32\n\x0bsuggestions\x18\x01 \x03(\x0b\x32\x1d.linkscore.v1.FetchSuggestion*s\n\nPolicyRole\x12\x1b\n\x17POLICY_ROLE_UNSPECIFIED\x10\x00\x12\x16\n\x12POLICY_ROLE_SERVED\x10\x01\x12\x15\n\x11POLICY_ROLE_EXTRA\x10\x02\x12\x19\n\x15POLICY_ROLE_CANDIDATE\x10\x03*d\n\x0cRewardSource\x12\x1d\n\x19REWARD_SOURCE_UNSPECIFIED\x10\x00\x12\x19\n\x15REWARD_SOURCE_NOVELTY\x10\x01\x12\x1a\n\x16REWARD_SOURCE_FEEDBACK\x10\x02*h\n\x08TrapKind\x12\x19\n\x15TRAP_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10TRAP_KIND_COPIES\x10\x01\x12\x15\n\x11TRAP_KIND_ENDLESS\x10\x02\x12\x14\n\x10TRAP_KIND_FADING\x10\x03\x32\x93\x04\n\x10SiteModelService\x12L\n\tListSites\x12\x1e.linkscore.v1.ListSitesRequest\x1a\x1f.linkscore.v1.ListSitesResponse\x12\x46\n\x07GetSite\x12\x1c.linkscore.v1.GetSiteRequest\x1a\x1d.linkscore.v1.GetSiteResponse\x12O\n\nGetSitemap\x12\x1f.linkscore.v1.GetSitemapRequest\x1a .linkscore.v1.GetSitemapResponse\x12p\n\x15ListNavigationEntries\x12*.linkscore.v1.ListNavigationEntriesRequest\x1a+.linkscore.v1.ListNavigationEntriesResponse\x12L\n\tLearnSite\x12\x1e.linkscore.v1.LearnSiteRequest\x1a\x1f.linkscore.v1.LearnSiteResponse\x12X\n\rGetSamplePlan\x12\".linkscore.v1.GetSamplePlanRequest\x1a#.linkscore.v1.GetSamplePlanResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,8 +36,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SITE_CLUSTERPAGESENTRY']._serialized_options = b'8\001'
   _globals['_NAVIGATIONENTRY_DESTINATIONPROBSENTRY']._loaded_options = None
   _globals['_NAVIGATIONENTRY_DESTINATIONPROBSENTRY']._serialized_options = b'8\001'
-  _globals['_POLICYROLE']._serialized_start=2038
-  _globals['_POLICYROLE']._serialized_end=2153
+  _globals['_POLICYROLE']._serialized_start=2837
+  _globals['_POLICYROLE']._serialized_end=2952
+  _globals['_REWARDSOURCE']._serialized_start=2954
+  _globals['_REWARDSOURCE']._serialized_end=3054
+  _globals['_TRAPKIND']._serialized_start=3056
+  _globals['_TRAPKIND']._serialized_end=3160
   _globals['_SITE']._serialized_start=83
   _globals['_SITE']._serialized_end=564
   _globals['_SITE_CLUSTERPAGESENTRY']._serialized_start=513
@@ -57,25 +61,31 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTSITESRESPONSE']._serialized_start=1251
   _globals['_LISTSITESRESPONSE']._serialized_end=1330
   _globals['_GETSITEREQUEST']._serialized_start=1332
-  _globals['_GETSITEREQUEST']._serialized_end=1362
-  _globals['_GETSITERESPONSE']._serialized_start=1364
-  _globals['_GETSITERESPONSE']._serialized_end=1415
-  _globals['_GETSITEMAPREQUEST']._serialized_start=1417
-  _globals['_GETSITEMAPREQUEST']._serialized_end=1450
-  _globals['_GETSITEMAPRESPONSE']._serialized_start=1453
-  _globals['_GETSITEMAPRESPONSE']._serialized_end=1620
-  _globals['_LISTNAVIGATIONENTRIESREQUEST']._serialized_start=1622
-  _globals['_LISTNAVIGATIONENTRIESREQUEST']._serialized_end=1705
-  _globals['_LISTNAVIGATIONENTRIESRESPONSE']._serialized_start=1707
-  _globals['_LISTNAVIGATIONENTRIESRESPONSE']._serialized_end=1811
-  _globals['_LEARNSITEREQUEST']._serialized_start=1813
-  _globals['_LEARNSITEREQUEST']._serialized_end=1845
-  _globals['_LEARNSITERESPONSE']._serialized_start=1847
-  _globals['_LEARNSITERESPONSE']._serialized_end=1900
-  _globals['_GETSAMPLEPLANREQUEST']._serialized_start=1902
-  _globals['_GETSAMPLEPLANREQUEST']._serialized_end=1959
-  _globals['_GETSAMPLEPLANRESPONSE']._serialized_start=1961
-  _globals['_GETSAMPLEPLANRESPONSE']._serialized_end=2036
-  _globals['_SITEMODELSERVICE']._serialized_start=2156
-  _globals['_SITEMODELSERVICE']._serialized_end=2687
+  _globals['_GETSITEREQUEST']._serialized_end=1379
+  _globals['_GETSITERESPONSE']._serialized_start=1381
+  _globals['_GETSITERESPONSE']._serialized_end=1474
+  _globals['_SITEADVICE']._serialized_start=1477
+  _globals['_SITEADVICE']._serialized_end=1789
+  _globals['_GROUPYIELD']._serialized_start=1792
+  _globals['_GROUPYIELD']._serialized_end=1956
+  _globals['_TRAPSUSPICION']._serialized_start=1959
+  _globals['_TRAPSUSPICION']._serialized_end=2214
+  _globals['_GETSITEMAPREQUEST']._serialized_start=2216
+  _globals['_GETSITEMAPREQUEST']._serialized_end=2249
+  _globals['_GETSITEMAPRESPONSE']._serialized_start=2252
+  _globals['_GETSITEMAPRESPONSE']._serialized_end=2419
+  _globals['_LISTNAVIGATIONENTRIESREQUEST']._serialized_start=2421
+  _globals['_LISTNAVIGATIONENTRIESREQUEST']._serialized_end=2504
+  _globals['_LISTNAVIGATIONENTRIESRESPONSE']._serialized_start=2506
+  _globals['_LISTNAVIGATIONENTRIESRESPONSE']._serialized_end=2610
+  _globals['_LEARNSITEREQUEST']._serialized_start=2612
+  _globals['_LEARNSITEREQUEST']._serialized_end=2644
+  _globals['_LEARNSITERESPONSE']._serialized_start=2646
+  _globals['_LEARNSITERESPONSE']._serialized_end=2699
+  _globals['_GETSAMPLEPLANREQUEST']._serialized_start=2701
+  _globals['_GETSAMPLEPLANREQUEST']._serialized_end=2758
+  _globals['_GETSAMPLEPLANRESPONSE']._serialized_start=2760
+  _globals['_GETSAMPLEPLANRESPONSE']._serialized_end=2835
+  _globals['_SITEMODELSERVICE']._serialized_start=3163
+  _globals['_SITEMODELSERVICE']._serialized_end=3694
 # @@protoc_insertion_point(module_scope)

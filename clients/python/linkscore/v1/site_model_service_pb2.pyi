@@ -14,10 +14,30 @@ class PolicyRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     POLICY_ROLE_SERVED: _ClassVar[PolicyRole]
     POLICY_ROLE_EXTRA: _ClassVar[PolicyRole]
     POLICY_ROLE_CANDIDATE: _ClassVar[PolicyRole]
+
+class RewardSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REWARD_SOURCE_UNSPECIFIED: _ClassVar[RewardSource]
+    REWARD_SOURCE_NOVELTY: _ClassVar[RewardSource]
+    REWARD_SOURCE_FEEDBACK: _ClassVar[RewardSource]
+
+class TrapKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TRAP_KIND_UNSPECIFIED: _ClassVar[TrapKind]
+    TRAP_KIND_COPIES: _ClassVar[TrapKind]
+    TRAP_KIND_ENDLESS: _ClassVar[TrapKind]
+    TRAP_KIND_FADING: _ClassVar[TrapKind]
 POLICY_ROLE_UNSPECIFIED: PolicyRole
 POLICY_ROLE_SERVED: PolicyRole
 POLICY_ROLE_EXTRA: PolicyRole
 POLICY_ROLE_CANDIDATE: PolicyRole
+REWARD_SOURCE_UNSPECIFIED: RewardSource
+REWARD_SOURCE_NOVELTY: RewardSource
+REWARD_SOURCE_FEEDBACK: RewardSource
+TRAP_KIND_UNSPECIFIED: TrapKind
+TRAP_KIND_COPIES: TrapKind
+TRAP_KIND_ENDLESS: TrapKind
+TRAP_KIND_FADING: TrapKind
 
 class Site(_message.Message):
     __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_trust")
@@ -148,16 +168,88 @@ class ListSitesResponse(_message.Message):
     def __init__(self, sites: _Optional[_Iterable[_Union[Site, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class GetSiteRequest(_message.Message):
-    __slots__ = ("name",)
+    __slots__ = ("name", "horizon")
     NAME_FIELD_NUMBER: _ClassVar[int]
+    HORIZON_FIELD_NUMBER: _ClassVar[int]
     name: str
-    def __init__(self, name: _Optional[str] = ...) -> None: ...
+    horizon: int
+    def __init__(self, name: _Optional[str] = ..., horizon: _Optional[int] = ...) -> None: ...
 
 class GetSiteResponse(_message.Message):
-    __slots__ = ("site",)
+    __slots__ = ("site", "advice")
     SITE_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
     site: Site
-    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ...) -> None: ...
+    advice: SiteAdvice
+    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ...) -> None: ...
+
+class SiteAdvice(_message.Message):
+    __slots__ = ("reward_source", "horizon", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps")
+    REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    HORIZON_FIELD_NUMBER: _ClassVar[int]
+    WAITING_LINKS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FETCHES_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_REWARD_FIELD_NUMBER: _ClassVar[int]
+    POLICY_ESTIMATE_FIELD_NUMBER: _ClassVar[int]
+    RECENT_FETCHES_FIELD_NUMBER: _ClassVar[int]
+    RECENT_REWARD_FIELD_NUMBER: _ClassVar[int]
+    YIELDS_FIELD_NUMBER: _ClassVar[int]
+    TRAPS_FIELD_NUMBER: _ClassVar[int]
+    reward_source: RewardSource
+    horizon: int
+    waiting_links: int
+    expected_fetches: int
+    expected_reward: float
+    policy_estimate: bool
+    recent_fetches: int
+    recent_reward: float
+    yields: _containers.RepeatedCompositeFieldContainer[GroupYield]
+    traps: _containers.RepeatedCompositeFieldContainer[TrapSuspicion]
+    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., horizon: _Optional[int] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ...) -> None: ...
+
+class GroupYield(_message.Message):
+    __slots__ = ("url_pattern", "tag_path", "fetched_count", "reported_count", "waiting_count", "early_reward", "late_reward")
+    URL_PATTERN_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    FETCHED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WAITING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    EARLY_REWARD_FIELD_NUMBER: _ClassVar[int]
+    LATE_REWARD_FIELD_NUMBER: _ClassVar[int]
+    url_pattern: str
+    tag_path: str
+    fetched_count: int
+    reported_count: int
+    waiting_count: int
+    early_reward: float
+    late_reward: float
+    def __init__(self, url_pattern: _Optional[str] = ..., tag_path: _Optional[str] = ..., fetched_count: _Optional[int] = ..., reported_count: _Optional[int] = ..., waiting_count: _Optional[int] = ..., early_reward: _Optional[float] = ..., late_reward: _Optional[float] = ...) -> None: ...
+
+class TrapSuspicion(_message.Message):
+    __slots__ = ("kind", "url_pattern", "tag_path", "fetched_count", "waiting_count", "early_yield", "late_yield", "copy_share", "growth", "evidence", "example_urls")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    URL_PATTERN_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    FETCHED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WAITING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    EARLY_YIELD_FIELD_NUMBER: _ClassVar[int]
+    LATE_YIELD_FIELD_NUMBER: _ClassVar[int]
+    COPY_SHARE_FIELD_NUMBER: _ClassVar[int]
+    GROWTH_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLE_URLS_FIELD_NUMBER: _ClassVar[int]
+    kind: TrapKind
+    url_pattern: str
+    tag_path: str
+    fetched_count: int
+    waiting_count: int
+    early_yield: float
+    late_yield: float
+    copy_share: float
+    growth: float
+    evidence: str
+    example_urls: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, kind: _Optional[_Union[TrapKind, str]] = ..., url_pattern: _Optional[str] = ..., tag_path: _Optional[str] = ..., fetched_count: _Optional[int] = ..., waiting_count: _Optional[int] = ..., early_yield: _Optional[float] = ..., late_yield: _Optional[float] = ..., copy_share: _Optional[float] = ..., growth: _Optional[float] = ..., evidence: _Optional[str] = ..., example_urls: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GetSitemapRequest(_message.Message):
     __slots__ = ("name",)

@@ -79,7 +79,7 @@ class SiteModelServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetSite(self, request, context):
-        """Reads one site.
+        """Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1,0 +1,160 @@
+"""Advice about one site: what the next fetches are expected to bring, what groups brought, what is a trap."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.traps import Suspicion, suspicions
+from linkscore_scoring.site.yields import Group, shrunk
+
+DEFAULT_HORIZON = 100
+MAX_YIELDS = 20
+MAX_TRAPS = 20
+
+
+@dataclass(slots=True)
+class GroupYield:
+    """What the links of one URL shape and tag path brought.
+
+    Attributes
+    ----------
+    url_pattern, tag_path
+        What they have in common; empty if not known.
+    fetched, reported, waiting
+        Fetches, those with feedback, and links found and not fetched.
+    early, late
+        Mean reward of the first and of the last half of the fetches.
+    """
+
+    url_pattern: str
+    tag_path: str
+    fetched: int
+    reported: int
+    waiting: int
+    early: float
+    late: float
+
+
+@dataclass(slots=True)
+class TrapSuspicion:
+    """A suspicious part of the site, named by its URL pattern or its tag path."""
+
+    url_pattern: str
+    tag_path: str
+    found: Suspicion
+
+
+@dataclass(slots=True)
+class SiteAdvice:
+    """What a crawler may want to know before it goes on.
+
+    Attributes
+    ----------
+    by_reward
+        Rewards are those of feedback; else they say how much new text came.
+    horizon
+        Fetches looked ahead and back.
+    waiting
+        Links found and not fetched.
+    expected_fetches, expected_reward
+        How many of the waiting links the next `horizon` fetches can take, and the sum of rewards to expect
+        when the best groups are fetched first.
+    by_policy
+        The policy's own estimate; else that of the histories.
+    recent_fetches, recent_reward
+        Fetches among the last `horizon` that were judged, and their mean reward.
+    yields
+        Groups with the most fetches.
+    traps
+        Suspicious parts, most fetches first.
+    """
+
+    by_reward: bool
+    horizon: int
+    waiting: int = 0
+    expected_fetches: int = 0
+    expected_reward: float = 0.0
+    by_policy: bool = False
+    recent_fetches: int = 0
+    recent_reward: float = 0.0
+    yields: list[GroupYield] = field(default_factory=list)
+    traps: list[TrapSuspicion] = field(default_factory=list)
+
+
+def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
+    """Return advice about a site; changes nothing. Cost O(links remembered + histories)."""
+    site = shard.model
+    found = waiting_links(site)
+    advice = SiteAdvice(site.yields.by_reward, horizon, waiting=sum(found.values()))
+    advice.recent_reward, advice.recent_fetches = site.yields.recent(horizon)
+    _look_ahead(advice, shard, found)
+    waiting: Counter[Group] = Counter()
+    for (pattern, way), n in found.items():
+        waiting[site.patterns.resolve(pattern), way] += n
+    names = site.apaths.folded_names()
+    advice.yields = list(_yields(site, waiting, names))
+    advice.traps = [
+        TrapSuspicion(site.patterns.text(trap.shape), names.get(trap.way, ""), trap)
+        for trap in suspicions(site.yields, site.patterns, waiting)[:MAX_TRAPS]
+    ]
+    return advice
+
+
+def waiting_links(site: SiteModel) -> Counter[Group]:
+    """Return the links found, not fetched and not reported on.
+
+    By folded Apath and by the URL pattern each link had when it was first seen, as policies know it.
+    """
+    raw = site.memory.waiting()
+    raw.subtract(way for key in site.yields.reported_only() if (way := site.memory.way(key)) is not None)
+    waiting: Counter[Group] = Counter()
+    for (pattern, apath), n in raw.items():
+        if n > 0:
+            waiting[pattern, site.apaths.get(apath).folded] += n
+    return waiting
+
+
+def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -> None:
+    groups = list(waiting)
+    known = shard.served.expected_rewards(groups, shard.model)
+    prior = shard.model.yields.prior(by_reward=advice.by_reward)
+    advice.by_policy = known is not None
+    rewards = (
+        known.tolist() if known is not None else [_expected(group, shard.model, prior) for group in groups]
+    )
+    left = advice.horizon
+    for reward, group in sorted(zip(rewards, groups, strict=True), key=lambda pair: -pair[0]):
+        n = min(left, waiting[group])
+        advice.expected_reward += n * reward
+        advice.expected_fetches += n
+        left -= n
+        if not left:
+            return
+
+
+def _expected(group: Group, site: SiteModel, prior: float) -> float:
+    """Return the reward to expect of a link by what its group brought lately, else its URL shape."""
+    yields = site.yields
+    promise = yields.promise(site.patterns.lineage(group[0]), prior, by_reward=yields.by_reward)
+    history = yields.groups.get((site.patterns.resolve(group[0]), group[1]))
+    return shrunk(history, promise, by_reward=yields.by_reward) if history is not None else promise
+
+
+def _yields(site: SiteModel, waiting: Counter[Group], names: Mapping[int, str]) -> Iterator[GroupYield]:
+    groups, by_reward = site.yields.groups_now(site.patterns), site.yields.by_reward
+    for group in sorted(groups, key=lambda group: -groups[group].fetched)[:MAX_YIELDS]:
+        early, late = (half.worth(by_reward=by_reward) for half in groups[group].halves())
+        total = groups[group].total()
+        yield GroupYield(
+            site.patterns.text(group[0]),
+            names.get(group[1], ""),
+            round(total.fetched),
+            round(total.reported),
+            waiting[group],
+            early,
+            late,
+        )

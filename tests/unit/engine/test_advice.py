@@ -1,0 +1,153 @@
+"""Advice about a site: traps found on generated sites, rewards to expect, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgpack
+import numpy as np
+import pytest
+from trap_sites import CalendarSite, FacetSite, SessionSite, TrapSite
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.features.bags import apath_id, normalise_apath
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.policies.base import Scores
+from linkscore_scoring.policies.breadth_first import BreadthFirst
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.traps import TrapKind
+from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
+from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.site import GeneratedSite
+
+HOST = "trap.example"
+GOOD, BAD = "html/body/a[good]", "html/body/a[bad]"
+
+
+def crawled(site: TrapSite | GeneratedSite, policy: str, fetches: int) -> CrawlModel:
+    model = crawl_model(PolicyChoice(policy), sample_pages=2_000)
+    return SimulatedCrawl(model, site).fetch(fetches).model  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("policy", ["breadth_first", "uniform_random", "harvest"])
+@pytest.mark.parametrize(
+    ("site", "kind", "shape"),
+    [
+        (CalendarSite, TrapKind.ENDLESS, "trap.example/calendar"),
+        (FacetSite, TrapKind.COPIES, "trap.example/shop"),
+        (SessionSite, TrapKind.COPIES, "trap.example/help"),
+    ],
+)
+def test_a_trap_is_found_within_150_fetches(
+    site: type[TrapSite], kind: TrapKind, shape: str, policy: str
+) -> None:
+    traps = crawled(site(), policy, 150).advice(HOST).traps
+    assert [trap.found.kind for trap in traps] == [kind] * len(traps) != []
+    for trap in traps:  # the shape, or parts of it while another part still looks good
+        assert trap.url_pattern.startswith(shape) or trap.tag_path.startswith("html/body/form/a")
+        assert trap.found.fetched >= 20
+        assert len(trap.found.examples) == 3
+        assert all(url.startswith(f"http://{shape}") for url in trap.found.examples)
+
+
+@pytest.mark.parametrize("policy", ["breadth_first", "uniform_random", "harvest"])
+def test_a_site_without_traps_has_none_but_its_copies(policy: str) -> None:
+    traps = crawled(GeneratedSite(1), policy, 400).advice("site.example").traps
+    assert {trap.url_pattern for trap in traps} <= {"site.example/print", "site.example/list/#-*"}
+
+
+def two_kinds() -> CrawlModel:
+    """Return a crawl of a list with 8 good links of which 4 were fetched, and 8 bad ones likewise."""
+    crawl = CrawlModel(CrawlConfig("c", PolicyChoice("breadth_first")), ticket_key=b"key")
+    good = [f"http://h/good/{n}" for n in range(8)]
+    bad = [f"http://h/bad/{n}" for n in range(8)]
+    visit(
+        crawl, "http://h/", page_of("http://h/", links=[*((u, GOOD) for u in good), *((u, BAD) for u in bad)])
+    )
+    for n in range(4):
+        visit(crawl, good[n], page_of(good[n], texts=[(f"text {n}", 1200)]))
+        visit(crawl, bad[n], page_of(bad[n], texts=[("same", 80)]))
+    return crawl
+
+
+def test_rewards_to_expect_by_hand() -> None:
+    advice = two_kinds().advice("h", horizon=6)
+    # good: 4 x 0.75; bad: 80 / 480 once, then known; the site: 9 fetches with the list
+    mean = (4 * 0.75 + 80 / 480) / 9
+    good = (2 * 0.75 + 2 * ((2 * 0.75 + 2 * mean) / 4)) / 4
+    bad = (0.0 + 2 * ((0.0 + 2 * mean) / 4)) / 4
+    assert (advice.waiting, advice.expected_fetches, advice.by_policy) == (8, 6, False)
+    assert advice.expected_reward == pytest.approx(4 * good + 2 * bad)
+    assert (advice.recent_fetches, advice.recent_reward) == (6, pytest.approx(3 * 0.75 / 6))
+
+
+def test_yields_by_group_with_the_links_that_wait() -> None:
+    yields = two_kinds().advice("h").yields
+    found = {y.url_pattern: (y.tag_path, y.fetched, y.waiting, y.early, y.late) for y in yields}
+    assert found["h/good/#"] == (GOOD, 4, 4, 0.75, 0.75)
+    assert found["h/bad/#"] == (BAD, 4, 4, pytest.approx(80 / 480 / 2), 0.0)
+    assert found[""] == ("", 1, 0, 0.0, 0.0)  # the seed: no link led there
+
+
+class Foreteller(BreadthFirst):
+    """Expects 1 of links in a good place, 0 elsewhere."""
+
+    name = "foreteller"
+
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        good = apath_id(normalise_apath(GOOD))
+        return np.array([float(way == good) for _, way in groups], dtype=np.float64)
+
+
+def test_a_policy_that_knows_is_asked() -> None:
+    crawl = two_kinds()
+    crawl.shard("h").served = Foreteller(Foreteller.Params())
+    advice = crawl.advice("h", horizon=6)
+    assert (advice.by_policy, advice.expected_fetches, advice.expected_reward) == (True, 6, 4.0)
+
+
+def test_harvest_expects_what_its_arms_earned() -> None:
+    crawl = CrawlModel(CrawlConfig("c", PolicyChoice("harvest")), ticket_key=b"key")
+    visit(crawl, "http://h/", page_of("http://h/", links=[("http://h/a", GOOD), ("http://h/b", GOOD)]))
+    crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/a", b"", 1.0, 0.0))
+    advice = crawl.advice("h")
+    shard = crawl.shard("h")
+    pattern = shard.model.pattern_of(hash64("http://h/b"), "http://h/b")
+    expected = shard.served.arms.reward(pattern, apath_id(normalise_apath(GOOD)))  # type: ignore[attr-defined]
+    assert (advice.by_policy, advice.expected_fetches) == (True, 1)
+    assert advice.expected_reward == pytest.approx(expected)
+
+
+def test_a_horizon_beyond_the_waiting_links_takes_them_all() -> None:
+    assert two_kinds().advice("h", horizon=1_000).expected_fetches == 8
+
+
+def test_a_link_that_was_reported_on_waits_no_more() -> None:
+    crawl = two_kinds()
+    crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/good/7", b"", 1.0, 0.0))
+    assert crawl.advice("h").waiting == 7
+
+
+def test_feedback_before_its_page_is_the_reward_of_the_page() -> None:
+    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
+    crawl.apply(1, FeedbackGiven("f", "h", "http://h/x", b"", 1.0, 0.0))
+    visit(crawl, "http://h/x", page_of("http://h/x", texts=[("t", 400)]))
+    known = crawl.shard("h").served.ledger.page(hash64("http://h/x"))  # type: ignore[attr-defined]
+    assert (known.reward, known.is_fixed) == (1.0, True)
+
+
+def test_a_site_without_a_page_has_nothing_to_advise() -> None:
+    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
+    crawl.apply(1, FeedbackGiven("f", "h", "http://h/x", b"", 1.0, 0.0))
+    advice = crawl.advice("h")
+    assert (advice.expected_fetches, advice.expected_reward, advice.traps) == (0, 0.0, [])
+
+
+def test_advice_is_the_same_after_a_restart() -> None:
+    crawl = crawled(CalendarSite(), "breadth_first", 120)
+    again = CrawlModel(crawl.config, ticket_key=b"conformance")
+    again.load_state(msgpack.unpackb(msgpack.packb(crawl.to_state()), strict_map_key=False))
+    assert again.advice(HOST) == crawl.advice(HOST)
+    assert again.advice(HOST).traps

@@ -1,0 +1,130 @@
+"""Batches through the writer, and the metrics of rewards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from prometheus_client import generate_latest
+
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.features.types import Limits
+from linkscore_server.actor import Closed, CrawlActor
+from linkscore_server.console.top import rates_table
+from linkscore_server.metrics import RECENT_REWARDS, Metrics
+from linkscore_server.services.feedback import FeedbackInbox
+from linkscore_server.storage.memory import MemoryLog
+
+
+class CountingLog(MemoryLog):
+    """Keeps its events, remembers the size of each group, and fails while told to."""
+
+    def __init__(self) -> None:
+        super().__init__(keep=True)
+        self.groups: list[int] = []
+        self.full = False
+
+    def append(self, events: Sequence[bytes]) -> None:
+        if self.full:
+            raise OSError(28, "No space left on device")
+        self.groups.append(len(events))
+        super().append(events)
+
+
+@pytest.fixture
+def log() -> CountingLog:
+    return CountingLog()
+
+
+@pytest.fixture
+async def actor(log: CountingLog) -> AsyncIterator[CrawlActor]:
+    with ThreadPoolExecutor(1) as pool:
+        model = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
+        made = CrawlActor(model, log, executor=pool, learner=pool, metrics=Metrics())
+        made.start()
+        yield made
+        await made.close()
+
+
+def given(n: int, reward: float = 1.0) -> FeedbackGiven:
+    return FeedbackGiven(f"f{n}", "h", f"http://h/{n}", b"", reward, 0.0)
+
+
+async def test_a_batch_is_one_group_applied_in_its_order(actor: CrawlActor, log: CountingLog) -> None:
+    outcomes = await actor.submit_all([given(1), given(2), given(1), given(3)])
+    assert outcomes == [True, True, False, True]
+    assert log.groups == [4]
+    assert actor.model.seq == 4
+
+
+async def test_a_batch_the_log_refuses_is_not_applied(actor: CrawlActor, log: CountingLog) -> None:
+    log.full = True
+    with pytest.raises(OSError, match="No space"):
+        await actor.submit_all([given(1), given(2)])
+    assert actor.model.feedbacks == 0
+    log.full = False
+    assert await actor.submit_all([given(1), given(2)]) == [True, True]
+
+
+async def test_an_event_of_a_batch_that_cannot_be_applied_fails_alone(actor: CrawlActor) -> None:
+    bad = given(2, reward="no number")  # type: ignore[arg-type]
+    first, broken, last = await actor.submit_all([given(1), bad, given(3)])
+    assert (first, last) == (True, True)
+    assert isinstance(broken, Exception)
+
+
+async def test_batches_and_single_events_keep_the_order_they_came_in(actor: CrawlActor) -> None:
+    waiting = [actor.submit_all([given(1), given(2)]), asyncio.create_task(actor.submit(given(2)))]
+    await asyncio.sleep(0)
+    waiting.append(actor.submit_all([given(3), given(1)]))
+    assert await asyncio.gather(*waiting) == [[True, True], False, [True, False]]
+
+
+async def test_a_closed_writer_takes_no_batch(actor: CrawlActor) -> None:
+    await actor.close()
+    with pytest.raises(Closed):
+        actor.submit_all([given(1)])
+
+
+async def test_other_calls_get_their_turn_within_a_batch(actor: CrawlActor) -> None:
+    turns, done = 0, actor.submit_all([given(n) for n in range(256)])
+    while not done.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns >= 256 // 32
+
+
+async def test_feedback_is_counted_once_a_batch_by_outcome_and_policy(actor: CrawlActor) -> None:
+    metrics = Metrics()
+    inbox = FeedbackInbox(Limits(), metrics, lambda: 5.0)
+    items = [pb.Feedback(event_id=f"{n % 400}", url="http://h/x", reward=0.5) for n in range(600)]
+    statuses = await inbox.take(actor, [*items, pb.Feedback(url="http://h/x")])
+    assert len(statuses) == 601
+    shown = generate_latest(metrics.registry).decode()
+    assert 'linkscore_feedback_total{outcome="ok"} 400.0' in shown
+    assert 'linkscore_feedback_total{outcome="duplicate"} 200.0' in shown
+    assert 'linkscore_feedback_total{outcome="invalid"} 1.0' in shown
+    assert 'linkscore_feedback_applied_total{policy="harvest"} 400.0' in shown
+    assert 'linkscore_feedback_reward_total{policy="harvest"} 200.0' in shown
+
+
+def test_the_harvest_rate_is_that_of_the_last_thousand_events_of_each_policy() -> None:
+    metrics = Metrics()
+    metrics.took_feedback("harvest", [0.0] * RECENT_REWARDS)
+    metrics.took_feedback("harvest", [1.0] * 250)
+    metrics.took_feedback("opic", [0.5])
+    shown = generate_latest(metrics.registry).decode()
+    assert 'linkscore_recent_reward{policy="harvest"} 0.25' in shown
+    assert 'linkscore_recent_reward{policy="opic"} 0.5' in shown
+
+
+def test_top_shows_the_harvest_rate_of_each_policy() -> None:
+    table = rates_table({}, {"linkscore_recent_reward harvest": 0.25, "linkscore_recent_reward": 0.25}, 1.0)
+    rows = list(zip(*(list(column.cells) for column in table.columns), strict=True))
+    assert ("harvest rate, harvest", "0.250", "last 1,000 events") in rows
+    assert not [row for row in rows if row[0].strip() == "harvest rate,"]

@@ -1,0 +1,161 @@
+"""What looks like a trap: thresholds by hand, and which part of the site is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from linkscore_scoring.site.histories import History, Tally
+from linkscore_scoring.site.traps import Suspicion, TrapKind, suspicions
+from linkscore_scoring.site.url_patterns import UrlPatterns
+from linkscore_scoring.site.yields import Yields
+
+WAY = 5
+
+
+class Fetched:
+    """Yields written down directly: so many fetches of a URL, each with the same tally."""
+
+    def __init__(self) -> None:
+        self.patterns = UrlPatterns()
+        self.yields = Yields()
+        self.waiting: dict[tuple[int, int], int] = {}
+        self.at = 0
+
+    def add(self, url: str, n: int, *, way: int = WAY, waiting: int = 0, **tally: float) -> int:
+        pattern = self.patterns.insert(url)
+        values = Tally(fetched=1, **tally).values()
+        self.yields.reported += n * ("reported" in tally)
+        for _ in range(n):
+            self.at += 1
+            for node in self.patterns.lineage(pattern):
+                self._count(self.yields.shapes, node, values)
+            self._count(self.yields.ways, way, values)
+            self._count(self.yields.groups, (self.patterns.resolve(pattern), way), values)
+        self.waiting[pattern, way] = self.waiting.get((pattern, way), 0) + waiting
+        return pattern
+
+    def _count(self, table: dict[Any, History], key: object, values: list[float]) -> None:
+        table.setdefault(key, History()).add(self.at, values)
+
+    def found(self) -> list[Suspicion]:
+        return suspicions(self.yields, self.patterns, self.waiting)
+
+    def named(self) -> list[tuple[TrapKind, str]]:
+        return [(s.kind, self.patterns.text(s.shape) or f"way {s.way}") for s in self.found()]
+
+
+@pytest.mark.parametrize(
+    ("fetched", "waiting", "tally", "kind"),
+    [
+        (20, 5, {"copies": 1.0}, TrapKind.COPIES),
+        (19, 5, {"copies": 1.0}, None),  # too few fetches
+        (20, 4, {"copies": 1.0}, None),  # hardly anything left to waste fetches on
+        (80, 7, {"copies": 1.0}, None),  # nearly all fetched
+        (80, 8, {"copies": 1.0}, TrapKind.COPIES),
+        (20, 5, {"copies": 0.69}, None),
+        (20, 5, {"copies": 0.7}, TrapKind.COPIES),
+        (20, 5, {"copies": 1.0, "text": 0.16}, None),  # still brings text
+        (20, 5, {"copies": 1.0, "hub": 0.16}, None),  # still leads to good pages
+        (20, 1, {"grown": 1.0}, TrapKind.ENDLESS),
+        (20, 0, {"grown": 1.0}, None),  # it ended
+        (20, 1, {"grown": 0.89}, None),  # fewer than it uses up: it runs out
+        (20, 1, {"grown": 0.9}, TrapKind.ENDLESS),
+        (20, 1, {"grown": 1.0, "copies": 1.0}, TrapKind.ENDLESS),  # one link waits: a chain
+    ],
+)
+def test_thresholds(fetched: int, waiting: int, tally: dict[str, float], kind: TrapKind | None) -> None:
+    site = Fetched()
+    site.add("http://a.org/x/1", fetched, waiting=waiting, **tally)
+    assert [s.kind for s in site.found()] == ([kind] if kind else [])
+
+
+def test_what_once_was_good_and_no_longer_is_fades() -> None:
+    site = Fetched()
+    site.add("http://a.org/x/1", 20, text=0.4)
+    site.add("http://a.org/x/1", 20, text=0.1, waiting=9)
+    (found,) = site.found()
+    assert (found.kind, found.fetched, found.waiting) == (TrapKind.FADING, 40, 9)
+    # bins of four: the first half is exact
+    assert (found.early_use, found.late_use) == (pytest.approx(0.4), pytest.approx(0.1))
+
+
+@pytest.mark.parametrize(("late", "waiting"), [(0.14, 9), (0.1, 3)])
+def test_less_than_before_or_nearly_over_is_not_fading(late: float, waiting: int) -> None:
+    site = Fetched()
+    site.add("http://a.org/x/1", 20, text=0.4)
+    site.add("http://a.org/x/1", 20, text=late, waiting=waiting)
+    assert site.found() == []
+
+
+def test_what_was_never_good_does_not_fade() -> None:
+    site = Fetched()
+    site.add("http://a.org/x/1", 40, text=0.1, waiting=9)
+    assert site.found() == []
+
+
+def test_the_widest_shape_without_anything_good_is_named() -> None:
+    site = Fetched()
+    for colour in ("red", "green"):
+        site.add(f"http://a.org/shop?colour={colour}", 15, copies=1.0, waiting=5)
+    assert site.named() == [(TrapKind.COPIES, "a.org/shop")]
+
+
+def test_a_good_shape_beside_a_trap_is_left_out() -> None:
+    site = Fetched()
+    site.add("http://a.org/forum/permalink/1", 60, copies=1.0, waiting=50)
+    site.add("http://a.org/forum/thread/1", 10, text=0.8, waiting=50)
+    assert site.named() == [(TrapKind.COPIES, "a.org/forum/permalink")]
+
+
+def test_a_trap_in_pieces_is_named_despite_a_few_good_pages() -> None:
+    site = Fetched()
+    for day in ("mon", "tue", "wed"):
+        site.add(f"http://a.org/diary/{day}/1", 19, copies=1.0, waiting=5)
+    site.add("http://a.org/diary/sun/1", 5, text=0.8)
+    assert site.named() == [(TrapKind.COPIES, "a.org/diary")]
+
+
+def test_a_tag_path_is_named_where_urls_say_nothing() -> None:
+    site = Fetched()
+    for n in range(4):
+        site.add(f"http://a.org/{'abcd'[n]}", 5, way=1, copies=1.0, waiting=5)
+        site.add(f"http://a.org/{'efgh'[n]}", 5, way=2, text=0.9, waiting=5)
+    assert site.named() == [(TrapKind.COPIES, "way 1")]
+
+
+def test_a_tag_path_to_a_suspicious_shape_is_not_named_as_well() -> None:
+    site = Fetched()
+    site.add("http://a.org/x/1", 30, copies=1.0, waiting=5)
+    assert site.named() == [(TrapKind.COPIES, "a.org/x")]
+
+
+def test_feedback_clears_what_shows_no_new_text() -> None:
+    site = Fetched()
+    site.add("http://a.org/offers/1", 30, copies=1.0, waiting=50, reported=1.0, reward=1.0)
+    assert site.found() == []
+
+
+def test_feedback_accuses_what_shows_new_text() -> None:
+    site = Fetched()
+    site.add("http://a.org/good/1", 30, text=0.8, reported=1.0, reward=1.0, waiting=9)
+    site.add("http://a.org/events/1", 30, text=0.8, grown=1.0, reported=1.0, waiting=1)
+    assert site.named() == [(TrapKind.ENDLESS, "a.org/events")]
+
+
+def test_with_rare_rewards_low_is_half_of_the_mean() -> None:
+    site = Fetched()
+    site.add("http://a.org/list/1", 40, grown=1.0, reported=1.0, reward=0.06, waiting=9)
+    site.add("http://a.org/other/1", 40, reported=1.0, reward=0.04, waiting=9)
+    assert site.found() == []  # 0.06 is more than half of 0.05
+
+
+def test_evidence_is_in_words_and_numbers() -> None:
+    site = Fetched()
+    site.add("http://a.org/x/1", 40, copies=1.0, grown=2.0, waiting=7)
+    (found,) = site.found()
+    assert found.evidence() == (
+        "40 fetched, 7 waiting; a fetch brought 0.00 in the first half, 0.00 in the last; "
+        "of the last 20, 100% showed only known text; each found 2.0 new links of the same kind"
+    )

@@ -1,0 +1,200 @@
+"""What fetches brought, by shape and tag path: feedback late, repeated, before the page, without the page."""
+
+from __future__ import annotations
+
+import msgpack
+import pytest
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.site.histories import History, Tally
+from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
+from linkscore_scoring.site.url_patterns import UrlPatterns
+from linkscore_scoring.site.yields import Yields, shrunk
+
+WAY = 7
+
+
+class Site:
+    """A tree of patterns and the yields of a few fetches."""
+
+    def __init__(self, **bounds: int) -> None:
+        self.patterns = UrlPatterns()
+        self.yields = Yields(**bounds)
+
+    def pattern(self, url: str) -> int:
+        return self.patterns.insert(url)
+
+    def fetch(
+        self,
+        url: str,
+        *,
+        novel: int = 0,
+        known: int = 0,
+        links: tuple[str, ...] = (),
+        requested: str = "",
+        refetch: bool = False,
+    ) -> float | None:
+        found = [self.pattern(link) for link in links]
+        n = len(links)
+        batch = LinkBatch(links, [hash64(u) for u in links], [WAY] * n, [0] * n, [1] * n, found, [""] * n)
+        asked = requested or url
+        page = PageObservation(
+            1, hash64(url), url, hash64(asked), 0, self.pattern(asked), [], failed=False, refetch=refetch,
+            long_chars=novel + known, novel_chars=novel, links=batch, fresh=[True] * n,
+        )  # fmt: skip
+        return self.yields.observe(page, WAY, self.patterns, lambda apath: apath)
+
+    def report(self, url: str, reward: float, *, was_fetched: bool = False, key: int | None = None) -> None:
+        event = FeedbackObservation(
+            2, hash64(url) if key is None else key, url, self.pattern(url), [(1, WAY)], reward
+        )
+        self.yields.feedback(event, self.patterns, lambda apath: apath, was_fetched=was_fetched)
+
+    def total(self) -> Tally:
+        return self.yields.site().total()
+
+
+def test_a_fetch_counts_in_every_shape_of_its_url() -> None:
+    site = Site()
+    site.fetch("http://a.org/x/1", novel=400)
+    texts = {site.patterns.text(node): h.total().text for node, h in site.yields.shapes.items()}
+    assert texts == {"": 0.5, "a.org": 0.5, "a.org/x": 0.5, "a.org/x/#": 0.5}
+    assert site.yields.ways[WAY].total().text == 0.5
+
+
+def test_known_text_is_a_copy_and_no_text_is_silent() -> None:
+    site = Site()
+    site.fetch("http://a.org/x/1", known=300)
+    site.fetch("http://a.org/x/2")
+    assert (site.total().copies, site.total().silent, site.total().text) == (1, 1, 0)
+
+
+def test_a_redirect_to_a_known_page_is_a_copy_and_a_repeated_fetch_nothing() -> None:
+    site = Site()
+    site.fetch("http://a.org/x", novel=100)
+    site.fetch("http://a.org/x", known=100, requested="http://a.org/goto/1", refetch=True)
+    assert (site.total().fetched, site.total().copies) == (2, 1)
+    site.fetch("http://a.org/x", known=100, requested="http://a.org/goto/1", refetch=True)
+    site.fetch("http://a.org/x", known=100, refetch=True)
+    assert site.total().fetched == 2
+
+
+def test_the_latest_reward_of_a_page_replaces_the_ones_before() -> None:
+    site = Site()
+    site.fetch("http://a.org/x")
+    site.report("http://a.org/x", 0.25, was_fetched=True)
+    site.report("http://a.org/x", 1.0, was_fetched=True)
+    assert (site.total().reported, site.total().reward, site.total().fetched) == (1, 1.0, 1)
+
+
+def test_feedback_before_its_page_is_one_fetch_and_told_when_the_page_comes() -> None:
+    site = Site()
+    site.report("http://a.org/x", 0.75)
+    assert site.fetch("http://a.org/x", novel=400) == 0.75
+    total = site.total()
+    assert (total.fetched, total.reported, total.reward, total.text, total.silent) == (1, 1, 0.75, 0.5, 0)
+    assert site.fetch("http://a.org/y") is None
+
+
+def test_feedback_before_its_redirected_page_is_found_by_the_url_asked_for() -> None:
+    site = Site()
+    site.report("http://a.org/x", 0.5)
+    assert site.fetch("http://a.org/z", requested="http://a.org/x") == 0.5
+    assert site.total().fetched == 1
+
+
+def test_a_page_that_is_never_ingested_counts_as_a_fetch() -> None:
+    site = Site()
+    site.report("http://a.org/file.pdf", 1.0)
+    assert site.total() == Tally(fetched=1, silent=1, reported=1, reward=1.0)
+    assert site.yields.reported_only() == [hash64("http://a.org/file.pdf")]
+
+
+def test_feedback_on_a_forgotten_fetch_or_by_ticket_alone_is_left_out() -> None:
+    site = Site()
+    site.report("http://a.org/x", 1.0, was_fetched=True)
+    site.report("", 1.0, key=0)
+    assert site.total() == Tally()
+
+
+def test_rewards_count_once_twenty_fetches_have_feedback() -> None:
+    site = Site()
+    for n in range(19):
+        site.report(f"http://a.org/{n}", 1.0)
+    assert not site.yields.by_reward
+    site.report("http://a.org/19", 0.0)
+    assert site.yields.by_reward
+    assert site.yields.recent(2) == (0.5, 2)
+    site.fetch("http://a.org/new")
+    assert site.yields.recent(2) == (0.0, 1)  # the newest is not reported yet
+    assert site.yields.recent(100) == (0.95, 20)
+
+
+def test_without_feedback_the_last_fetches_are_judged_by_new_text() -> None:
+    site = Site()
+    for chars in (400, 400, 0, 1200):
+        site.fetch(f"http://a.org/{chars}/{site.yields.fetches}", novel=chars)
+    assert site.yields.recent(2) == (pytest.approx(0.375), 2)
+    assert Site().yields.recent(10) == (0.0, 0)
+
+
+def test_links_of_the_same_shape_are_growth_and_of_others_a_promise() -> None:
+    site = Site()
+    for n in range(3):
+        site.fetch(f"http://a.org/good/{n}", novel=1200)  # 0.75 each
+    links = ("http://a.org/cal/2", "http://a.org/good/9")
+    site.fetch("http://a.org/cal/1", known=50, links=links)
+    shape = site.yields.shapes[site.patterns.levels("http://a.org/cal/1")[-1]].total()
+    # the later half of good/# is two fetches: (1.5 + 2 x 0.75) / (2 + 2); the site's mean is 0.75 by then
+    assert (shape.grown, shape.hub) == (1, pytest.approx(0.75))
+    assert site.yields.shapes[0].total().grown == 2
+
+
+def test_promises_of_many_links_are_worth_one_page() -> None:
+    site = Site()
+    site.fetch("http://a.org/list", links=tuple(f"http://a.org/new/{n}" for n in range(10)))
+    assert site.total().hub == 1.0
+
+
+def test_the_later_half_is_shrunk_by_two_fetches() -> None:
+    history = History()
+    for at, text in enumerate([1.0, 1.0, 0.5, 0.0], 1):
+        history.add(at, Tally(fetched=1, text=text, reported=1, reward=1 - text).values())
+    assert shrunk(history, 0.2, by_reward=False) == pytest.approx((0.5 + 2 * 0.2) / 4)
+    assert shrunk(history, 0.2, by_reward=True) == pytest.approx((1.5 + 2 * 0.2) / 4)
+
+
+def test_a_shape_that_was_folded_has_one_history() -> None:
+    site = Site()
+    for n in range(12):
+        site.fetch(f"http://a.org/tag/{'abcdefghijkl'[n]}", novel=400)
+    now = site.yields.shapes_now(site.patterns)
+    node = site.patterns.levels("http://a.org/tag/zz")[-1]
+    assert (site.patterns.text(node), now[node].total().fetched) == ("a.org/tag/*", 12)
+    assert site.yields.groups_now(site.patterns)[node, WAY].total().text == 6.0
+
+
+def test_memory_is_bounded() -> None:
+    site = Site(max_fetches=50, max_groups=20)
+    for n in range(300):
+        site.fetch(f"http://a.org/{chr(97 + n % 26)}{chr(97 + n // 26)}/p", novel=100)
+    yields = site.yields
+    assert max(len(yields.shapes), len(yields.groups)) <= 21
+    assert len(yields.to_state()["known"]) == 50
+    assert site.total().fetched == 300
+
+
+def test_a_state_through_bytes_has_the_same_future_and_a_broken_one_is_refused() -> None:
+    one, other = Site(), Site()
+    for n in range(40):
+        one.fetch(f"http://a.org/{n % 3}/{n}", novel=10 * n, links=(f"http://a.org/{n % 3}/{n + 1}",))
+        one.report(f"http://a.org/{n % 3}/{n}", n / 40, was_fetched=True)
+    other.patterns = UrlPatterns.from_state(one.patterns.to_state())
+    other.yields.load_state(msgpack.unpackb(msgpack.packb(one.yields.to_state())))
+    for site in (one, other):
+        site.fetch("http://a.org/0/99", novel=5)
+        site.report("http://a.org/1/1", 0.9, was_fetched=True)
+    assert other.yields.to_state() == one.yields.to_state()
+    with pytest.raises(CorruptState, match="yields"):
+        Yields().load_state({"counts": [1, 0]})
