@@ -199,8 +199,9 @@ class Auto(Policy):
         return np.array([known[part] for part in parts], dtype=np.float64)
 
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
-        """Return what the leader expects."""
-        return self.leader.expected_rewards(groups, site)
+        """Return the estimate of the leader, or else of the first policy that has one."""
+        asked = (policy.expected_rewards(groups, site) for policy in (self.leader, *self.candidates))
+        return next((rewards for rewards in asked if rewards is not None), None)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the leader, the trust in each policy, and the leader's own reason."""
