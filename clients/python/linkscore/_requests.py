@@ -23,6 +23,7 @@ def crawl(
     learning: crawl_service_pb2.LearningConfig | None = None,
     observe_only: bool = False,
     seed: int = 0,
+    examples: Sequence[crawl_service_pb2.ExamplePage] = (),
 ) -> crawl_service_pb2.Crawl:
     return crawl_service_pb2.Crawl(
         name=crawl_name(crawl),
@@ -32,6 +33,7 @@ def crawl(
         learning=learning,
         observe_only=observe_only,
         seed=seed,
+        examples=examples,
     )
 
 
@@ -41,13 +43,20 @@ def update_crawl(
     policy: Policy | None,
     extra_policies: Sequence[Policy] | None,
     observe_only: bool | None,
+    examples: Sequence[crawl_service_pb2.ExamplePage] | None,
 ) -> crawl_service_pb2.UpdateCrawlRequest:
-    wanted = {"policy": policy, "extra_policies": extra_policies, "observe_only": observe_only}
+    wanted = {
+        "policy": policy,
+        "extra_policies": extra_policies,
+        "observe_only": observe_only,
+        "examples": examples,
+    }
     changed = crawl_service_pb2.Crawl(
         name=crawl_name(crawl),
         policy=policy_spec(policy),
         extra_policies=[spec for p in extra_policies or () if (spec := policy_spec(p)) is not None],
         observe_only=bool(observe_only),
+        examples=examples or (),
     )
     mask = field_mask_pb2.FieldMask(paths=[name for name, value in wanted.items() if value is not None])
     return crawl_service_pb2.UpdateCrawlRequest(crawl=changed, update_mask=mask)

@@ -29,6 +29,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.policies.joined_buckets import joined, part_of, scored_by, values_by
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -168,6 +169,11 @@ class Auto(Policy):
         for candidate in self.candidates:
             candidate.activated(site)
 
+    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
+        """Show the examples to all."""
+        for candidate in self.candidates:
+            candidate.exemplify(examples, site)
+
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own, and every policy learn from it."""
         self.links.tell(event.key, event.reward)
@@ -193,8 +199,9 @@ class Auto(Policy):
         return np.array([known[part] for part in parts], dtype=np.float64)
 
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
-        """Return what the leader expects."""
-        return self.leader.expected_rewards(groups, site)
+        """Return the estimate of the leader, or else of the first policy that has one."""
+        asked = (policy.expected_rewards(groups, site) for policy in (self.leader, *self.candidates))
+        return next((rewards for rewards in asked if rewards is not None), None)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the leader, the trust in each policy, and the leader's own reason."""

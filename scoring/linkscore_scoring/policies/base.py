@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -210,6 +211,9 @@ class Policy(ABC):
 
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
+
+    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:  # noqa: B027
+        """Take over all example pages of the site; called when the policy is made and when they change."""
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""

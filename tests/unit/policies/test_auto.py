@@ -145,6 +145,18 @@ def test_policies_share_their_own_knowledge_of_the_crawl() -> None:
         first.crawl_wide = first.candidates[1].crawl_wide  # type: ignore[assignment]
 
 
+def test_rewards_are_expected_as_by_the_leader_or_else_the_first_that_can_tell() -> None:
+    board = Board("auto", policies="breadth_first+harvest")
+    board.page("/", [("/a", PLACE)])
+    policy, site = auto(board), board.shard.model
+    known = policy.candidates[1].expected_rewards([(0, 0)], site)
+    assert known is not None
+    assert policy.expected_rewards([(0, 0)], site) == known
+    board = Board("auto", policies="breadth_first+in_degree")
+    board.page("/")
+    assert auto(board).expected_rewards([(0, 0)], board.shard.model) is None
+
+
 def test_the_reason_names_the_leader_and_the_trust_in_each() -> None:
     board = Board("auto", policies="breadth_first+in_degree")
     board.page("/", [("/a", PLACE)])
