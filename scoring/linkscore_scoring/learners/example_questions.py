@@ -11,7 +11,6 @@ from linkscore_scoring.site.url_patterns import UrlPatterns
 
 _HALF = 5.0
 _DOUBTFUL = 0.25
-_ALIKE = 0.5
 
 
 class ExampleQuestions:
@@ -19,7 +18,8 @@ class ExampleQuestions:
 
     With examples, doubtful groups come first: doubt of the page x n / (n + 5), n = pages of its URL pattern.
     Then, and without examples only these, the groups whose URL pattern is that of no example, by the text
-    they brought: t / (t + 5), t = n x mean reward by text of the pages kept.
+    they brought: t / (t + 5), t = n x mean reward by text of the pages kept; half as much if they are surely
+    like an example of another pattern. Among equals the group with most pages comes first.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class ExampleQuestions:
             for pattern, group in pages.groups(patterns).items()
             for wanted in self._of_group(group, patterns.text(pattern), is_named=pattern in named)
         ]
-        return sorted(found, key=lambda wanted: -wanted.value)[:n]
+        return sorted(found, key=lambda wanted: (-wanted.value, -wanted.pages))[:n]
 
     def _of_group(self, group: Group, pattern: str, *, is_named: bool) -> Iterator[ExampleWanted]:
         """Yield the question a group is worth, if any."""
@@ -56,7 +56,7 @@ class ExampleQuestions:
         if self._likeness and most.doubt >= _DOUBTFUL:
             value = 1.0 + most.doubt * group.pages / (group.pages + _HALF)
             yield ExampleWanted(most.url, _why_doubtful(most), value, group.pages, most.label)
-        elif not is_named and max(member.label for member in members) < _ALIKE:
+        elif not is_named:
             yield self._unnamed(members, group.pages, pattern)
 
     def _unnamed(self, members: list[Candidate], pages: int, pattern: str) -> ExampleWanted:
@@ -65,11 +65,12 @@ class ExampleQuestions:
         mean = sum(texts) / len(texts)
         typical, _ = min(zip(members, texts, strict=True), key=lambda pair: abs(pair[1] - mean))
         total = pages * mean
+        value = total / (total + _HALF) * (1.0 - typical.label / 2.0)
         reason = (
             f"no example is one of the {pages} pages of {pattern or 'any URL'}; mean worth by text {mean:.2f}"
         )
         label = typical.label if self._likeness else None
-        return ExampleWanted(typical.url, reason, total / (total + _HALF), pages, label)
+        return ExampleWanted(typical.url, reason, value, pages, label)
 
 
 def _why_doubtful(page: Candidate) -> str:

@@ -43,8 +43,8 @@ def kinds(found: list[ExampleWanted]) -> list[str]:
 def test_without_examples_one_page_of_each_type_is_asked_about_most_text_first() -> None:
     """12 posts of 400 / 800 bring 6, 11 prints of 100 / 500 bring 2.2; value t / (t + 5)."""
     found = asked(crawled())
-    assert kinds(found) == ["post", "print", "", "list"]
-    assert [wanted.pages for wanted in found] == [12, 11, 1, 10]
+    assert kinds(found) == ["post", "print", "list", ""]
+    assert [wanted.pages for wanted in found] == [12, 11, 10, 1]
     assert found[0].value == pytest.approx(6 / 11)
     assert found[1].value == pytest.approx(2.2 / 7.2)
     assert all(wanted.label is None for wanted in found)
@@ -89,6 +89,17 @@ def test_examples_and_pages_with_feedback_are_not_asked_about() -> None:
     board.page("/post/77", leaves=POST, texts=[("new", 400)])
     assert asked(board)[0].url == "http://h/post/77"
     assert asked(board)[0].pages == 13
+
+
+def test_types_surely_like_an_example_of_another_pattern_count_half() -> None:
+    """Prints bring 2.2: 2.2 / (2.2 + 5) / 2."""
+    board = crawled("/post/1")
+    policy = board.shard.served
+    for member in policy.rewards.candidates.members():  # type: ignore[attr-defined]
+        if "/print/" in member.url:
+            member.label = member.look = 1.0
+    [wanted] = [each for each in asked(board) if "/print/" in each.url]
+    assert wanted.value == pytest.approx(2.2 / 7.2 / 2)
 
 
 def test_examples_given_later_count_at_once() -> None:
