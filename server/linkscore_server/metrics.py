@@ -47,6 +47,7 @@ class Metrics:
             "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
         )
         self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
+        self.sites_ranked = Counter("linkscore_sites_ranked", "Sites ranked", ["policy"], registry=r)
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import logging
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from linkscore_scoring.errors import (
     NotFound,
 )
 from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_server.actor import CrawlActor
 from linkscore_server.metrics import Metrics
 from linkscore_server.settings import Settings
@@ -123,8 +124,10 @@ class CrawlRegistry:
         _check(config)
         return await _to_the_end(self._create(dataclasses.replace(config, bounds=self._bounds())))
 
-    async def change(self, name: str, **changes: Any) -> CrawlActor:
-        """Change fields of a crawl's configuration; changes made at the same time all count.
+    async def change(
+        self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
+    ) -> CrawlActor:
+        """Change fields of a crawl's configuration and add examples; changes made at the same time all count.
 
         Raises
         ------
@@ -133,7 +136,7 @@ class CrawlRegistry:
         CrawlNotFound
             If there is no crawl of this name.
         """
-        return await _to_the_end(self._change(name, changes))
+        return await _to_the_end(self._change(name, changes, more_examples))
 
     async def delete(self, name: str) -> None:
         """Delete a crawl and its log; a damaged one too."""
@@ -163,10 +166,12 @@ class CrawlRegistry:
             self._actors[config.name] = actor
             return actor
 
-    async def _change(self, name: str, changes: dict[str, Any]) -> CrawlActor:
+    async def _change(
+        self, name: str, changes: dict[str, Any], more_examples: Sequence[ExamplePage]
+    ) -> CrawlActor:
         async with self._changing:
             actor = self.get(name)
-            config = dataclasses.replace(actor.model.config, **changes)
+            config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
             _check(config)
             await actor.submit(ConfigChanged(config.to_state()))
             return actor

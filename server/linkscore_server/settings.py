@@ -40,6 +40,7 @@ class Settings:
     max_pages_per_call: int = _setting(500, "pages in one IngestPages or ClassifyPages call")
     max_links_per_call: int = _setting(20_000, "links in one ScoreLinks call")
     max_buckets_per_call: int = _setting(100_000, "buckets in one RankBuckets call")
+    max_sites_per_call: int = _setting(100_000, "sites in one RankSites call")
     max_feedback_per_call: int = _setting(5_000, "events in one ReportFeedback call")
     max_crawls: int = _setting(100, "crawls of one server")
     max_items_in_work: int = _setting(

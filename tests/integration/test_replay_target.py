@@ -56,13 +56,14 @@ def test_a_server_and_the_library_crawl_alike(archive: Source, tmp_path: Path) -
         rewards = page_rewards(site, ByType(USER_CONTENT))
         task = Task("user_content", wanted_pages(site, here.facts, rewards), rewards)
         todo = list(cases([task], ["feedback"], [read_policy(name) for name in POLICIES], [2]))
+        todo += cases([task], ["examples"], [read_policy("harvest")], [2])
         pairs = [(here.run(case), there.run(case)) for case in todo]
     assert [one.order_digest for one, _ in pairs] == [two.order_digest for _, two in pairs]
     assert [one.metrics for one, _ in pairs] == [two.metrics for _, two in pairs]
     assert [[why.summary for why in one.explanations] for one, _ in pairs] == [
         [why.summary for why in two.explanations] for _, two in pairs
     ]
-    assert len({one.order_digest for one, _ in pairs}) == len(POLICIES)
+    assert len({one.order_digest for one, _ in pairs}) == len(todo)
 
 
 def test_the_crawl_of_a_replay_is_deleted(archive: Source, tmp_path: Path) -> None:

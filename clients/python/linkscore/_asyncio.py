@@ -72,7 +72,7 @@ class AsyncBase:
     async def create_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Any
     ) -> crawl_service_pb2.Crawl:
-        """Create a crawl; `config` takes policy, extra_policies, scope, learning, observe_only, seed."""
+        """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
         request = crawl_service_pb2.CreateCrawlRequest(crawl=_requests.crawl(crawl=crawl, **config))
         made: crawl_service_pb2.CreateCrawlResponse = await self._call(
             self._stubs.crawls.CreateCrawl, request, timeout_s
@@ -114,11 +114,16 @@ class AsyncBase:
         policy: Policy | None = None,
         extra_policies: Sequence[Policy] | None = None,
         observe_only: bool | None = None,
+        examples: Sequence[crawl_service_pb2.ExamplePage] | None = None,
         timeout_s: float | None = None,
     ) -> crawl_service_pb2.Crawl:
-        """Change what is given; a new policy serves from the next call on."""
+        """Change what is given, and add examples; a new policy serves from the next call on."""
         request = _requests.update_crawl(
-            crawl=crawl, policy=policy, extra_policies=extra_policies, observe_only=observe_only
+            crawl=crawl,
+            policy=policy,
+            extra_policies=extra_policies,
+            observe_only=observe_only,
+            examples=examples,
         )
         got: crawl_service_pb2.UpdateCrawlResponse = await self._call(
             self._stubs.crawls.UpdateCrawl, request, timeout_s

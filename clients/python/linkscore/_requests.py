@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from google.protobuf import field_mask_pb2
 
@@ -11,6 +11,7 @@ from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
+Sites = Iterable[str] | Mapping[str, int | None]
 
 
 def crawl(
@@ -22,6 +23,7 @@ def crawl(
     learning: crawl_service_pb2.LearningConfig | None = None,
     observe_only: bool = False,
     seed: int = 0,
+    examples: Sequence[crawl_service_pb2.ExamplePage] = (),
 ) -> crawl_service_pb2.Crawl:
     return crawl_service_pb2.Crawl(
         name=crawl_name(crawl),
@@ -31,6 +33,7 @@ def crawl(
         learning=learning,
         observe_only=observe_only,
         seed=seed,
+        examples=examples,
     )
 
 
@@ -40,13 +43,20 @@ def update_crawl(
     policy: Policy | None,
     extra_policies: Sequence[Policy] | None,
     observe_only: bool | None,
+    examples: Sequence[crawl_service_pb2.ExamplePage] | None,
 ) -> crawl_service_pb2.UpdateCrawlRequest:
-    wanted = {"policy": policy, "extra_policies": extra_policies, "observe_only": observe_only}
+    wanted = {
+        "policy": policy,
+        "extra_policies": extra_policies,
+        "observe_only": observe_only,
+        "examples": examples,
+    }
     changed = crawl_service_pb2.Crawl(
         name=crawl_name(crawl),
         policy=policy_spec(policy),
         extra_policies=[spec for p in extra_policies or () if (spec := policy_spec(p)) is not None],
         observe_only=bool(observe_only),
+        examples=examples or (),
     )
     mask = field_mask_pb2.FieldMask(paths=[name for name, value in wanted.items() if value is not None])
     return crawl_service_pb2.UpdateCrawlRequest(crawl=changed, update_mask=mask)
@@ -99,6 +109,21 @@ def rank_buckets(
 ) -> scoring_pb2.RankBucketsRequest:
     return scoring_pb2.RankBucketsRequest(
         crawl=crawl_name(crawl), buckets=buckets, policy=policy_spec(policy), max_results=max_results
+    )
+
+
+def rank_sites(
+    *, crawl: str, sites: Sites, policy: Policy | None, n: int, max_results: int
+) -> scoring_pb2.RankSitesRequest:
+    pairs: Iterable[tuple[str, int | None]] = (
+        sites.items() if isinstance(sites, Mapping) else ((site, None) for site in sites)
+    )
+    return scoring_pb2.RankSitesRequest(
+        crawl=crawl_name(crawl),
+        sites=[scoring_pb2.WaitingSite(site=site, waiting=waiting) for site, waiting in pairs],
+        policy=policy_spec(policy),
+        n=n,
+        max_results=max_results,
     )
 
 

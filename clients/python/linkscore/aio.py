@@ -9,7 +9,7 @@ import grpc
 
 from linkscore import _requests
 from linkscore._asyncio import AsyncBase
-from linkscore._requests import Link
+from linkscore._requests import Link, Sites
 from linkscore.errors import from_rpc_error
 from linkscore.messages import Policy
 from linkscore.v1 import common_pb2
@@ -123,6 +123,21 @@ class AsyncClient(AsyncBase):
         got: scoring_pb2.RankBucketsResponse = await self._call(
             self._stubs.links.RankBuckets, request, timeout_s
         )
+        return got
+
+    async def rank_sites(
+        self,
+        *,
+        crawl: str,
+        sites: Sites,
+        n: int = 1,
+        policy: Policy | None = None,
+        max_results: int = 0,
+        timeout_s: float | None = None,
+    ) -> scoring_pb2.RankSitesResponse:
+        """Say which sites to fetch n URLs from: hosts, or how many URLs of each host wait (None: enough)."""
+        request = _requests.rank_sites(crawl=crawl, sites=sites, policy=policy, n=n, max_results=max_results)
+        got: scoring_pb2.RankSitesResponse = await self._call(self._stubs.links.RankSites, request, timeout_s)
         return got
 
     async def report_feedback(

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from linkscore_lab.replay.results import Explanation
-from linkscore_lab.replay.scorer import Answer, CrawlSetup, Visit
+from linkscore_lab.replay.scorer import Answer, CrawlSetup, GivenExample, Visit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.site import identity_or_none
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, LearningFailed, PageFetched
 from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.learning import run
 
 _NO_PAGE = "no usable page"
@@ -114,7 +116,13 @@ def crawl_config(setup: CrawlSetup) -> CrawlConfig:
     if setup.clusterer:
         learning = replace(learning, clusterer=setup.clusterer)
     choice = PolicyChoice(setup.policy, setup.params)
-    return CrawlConfig("replay", policy=choice, learning=learning, seed=setup.seed)
+    examples = tuple(_example(given) for given in setup.examples)
+    return CrawlConfig("replay", policy=choice, learning=learning, examples=examples, seed=setup.seed)
+
+
+def _example(given: GivenExample) -> ExamplePage:
+    page = extract(given.body, url=given.url, content_type=given.content_type)
+    return ExamplePage(given.url, page.key, given.page_type, page.paths)
 
 
 def _rescored(outcome: PageOutcome) -> tuple[Sequence[str], Sequence[float]]:

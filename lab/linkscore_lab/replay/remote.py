@@ -20,7 +20,7 @@ from linkscore.v1 import (
 )
 from linkscore_lab.replay.in_process import crawl_config
 from linkscore_lab.replay.results import Explanation
-from linkscore_lab.replay.scorer import Answer, CrawlSetup, Visit
+from linkscore_lab.replay.scorer import Answer, CrawlSetup, GivenExample, Visit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.site import identity_or_none
 from linkscore_scoring.errors import InvalidInput
@@ -129,9 +129,19 @@ def _create_request(setup: CrawlSetup, name: str) -> crawl_service_pb2.CreateCra
         paper=setup.paper,
     )
     crawl = crawl_service_pb2.Crawl(
-        name=name, policy=spec_of(config.policy), learning=learning, seed=setup.seed
+        name=name,
+        policy=spec_of(config.policy),
+        learning=learning,
+        seed=setup.seed,
+        examples=[_example(given) for given in setup.examples],
     )
     return crawl_service_pb2.CreateCrawlRequest(crawl=crawl)
+
+
+def _example(given: GivenExample) -> crawl_service_pb2.ExamplePage:
+    return crawl_service_pb2.ExamplePage(
+        url=given.url, body=given.body, content_type=given.content_type, page_type=given.page_type
+    )
 
 
 def _asked(target: str, call: Callable[[], Any]) -> None:

@@ -13,7 +13,7 @@ from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.oracles import GREEDY, LABEL, ORACLES, GreedyOracle, LabelOracle
 from linkscore_lab.replay.policies import PolicyText
 from linkscore_lab.replay.results import RunResult, order_digest
-from linkscore_lab.replay.scorer import CrawlSetup, Scorer
+from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, Scorer
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
 from linkscore_scoring.policies.registry import policy_class
@@ -131,7 +131,13 @@ class Bench:
         if examples and _takes_example(case.policy) and not _example_given(case.policy):
             params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
         p = self.protocol
-        return self.make_scorer(CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper))
+        given = [self._given(number) for number in examples] if case.mode == EXAMPLES else []
+        return self.make_scorer(CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper, given))
+
+    def _given(self, number: int) -> GivenExample:
+        record = self.site.records[number]
+        page_type = self.site.types.get(record.key, "")
+        return GivenExample(record.url, self.site.body(number), record.content_type, page_type)
 
     def _plan(self, case: Case, budget: int, free: set[str]) -> CrawlPlan:
         p = self.protocol

@@ -98,6 +98,16 @@ class Scorer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class GivenExample:
+    """An example page given to a crawl: URL, body and content type as stored, and page type."""
+
+    url: str
+    body: bytes
+    content_type: str
+    page_type: str
+
+
 @dataclass(slots=True)
 class CrawlSetup:
     """How a crawl is set up, whichever side runs it.
@@ -110,6 +120,8 @@ class CrawlSetup:
         Of its random draws.
     clusterer, paper
         How sites are learned; see `LearningConfig`.
+    examples
+        Example pages of what is wanted.
     """
 
     policy: str
@@ -117,3 +129,4 @@ class CrawlSetup:
     seed: int = 0
     clusterer: str = ""
     paper: bool = False
+    examples: Sequence[GivenExample] = ()

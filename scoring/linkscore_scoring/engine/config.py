@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from linkscore_scoring.errors import CorruptState, InvalidInput, LinkscoreError
+from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidInput, LinkscoreError
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.base import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.examples import ExamplePage
 
+MAX_EXAMPLES = 100
 Scope = Literal["host", "domain", "any"]
 
 
@@ -49,6 +52,7 @@ class CrawlConfig:
     scope: Scope = "host"
     learning: LearningConfig = field(default_factory=LearningConfig)
     bounds: SiteBounds = field(default_factory=SiteBounds)
+    examples: tuple[ExamplePage, ...] = ()
     observe_only: bool = False
     seed: int = 0
     create_time_s: float = 0.0
@@ -59,7 +63,7 @@ class CrawlConfig:
         Raises
         ------
         InvalidInput
-            With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`.
+            With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`.
         NotFound
             If a policy is not registered.
         """
@@ -67,8 +71,17 @@ class CrawlConfig:
         for i, choice in enumerate(self.extra_policies):
             problems += _problems(f"extra_policies[{i}]", choice)
         problems += self.learning.problems("learning")
+        if len(self.examples) > MAX_EXAMPLES:
+            rule = f"must have at most {MAX_EXAMPLES} entries, got {len(self.examples)}"
+            problems.append(FieldProblem("examples", rule, "TOO_MANY_ITEMS"))
         if problems:
             raise InvalidInput(problems)
+
+    def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
+        """Return the configuration with more examples; one whose URL is there already takes its place."""
+        keys = {page.key for page in more if page.key}
+        kept = [page for page in self.examples if page.key not in keys]
+        return replace(self, examples=(*kept, *more))
 
     def to_state(self) -> dict[str, Any]:
         """Return the configuration as plain values."""
@@ -89,12 +102,17 @@ class CrawlConfig:
                     **state,
                     "policy": PolicyChoice(**state["policy"]),
                     "extra_policies": tuple(PolicyChoice(**choice) for choice in state["extra_policies"]),
+                    "examples": tuple(_example(page) for page in state.get("examples", ())),
                     "learning": LearningConfig(**state["learning"]),
                     "bounds": SiteBounds(**state["bounds"]),
                 }
             )
         except (KeyError, TypeError) as exc:
             raise CorruptState(f"crawl configuration: missing or malformed field {exc}") from exc
+
+
+def _example(state: dict[str, Any]) -> ExamplePage:
+    return ExamplePage(**{**state, "paths": PathTrie(**state["paths"])})
 
 
 def _problems(prefix: str, choice: PolicyChoice) -> list[Any]:

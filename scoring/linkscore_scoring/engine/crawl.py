@@ -165,7 +165,7 @@ class CrawlModel(CrawlQuestions):
         self.config = config
         self.crawl_wide.configure(config)
         for shard in self.sites.values():
-            shard.configure(config)
+            shard.configure(config, self.examples_of(shard.model.name))
 
     def _is_new(self, event_id: str) -> bool:
         if event_id and event_id in self._event_ids:

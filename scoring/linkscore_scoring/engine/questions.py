@@ -16,10 +16,12 @@ from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion, indexed
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.errors import NotFound, NotLearned
 from linkscore_scoring.features.urls import host_of
 from linkscore_scoring.policies.base import KnownUrl, Policy
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, links_of_page
 from linkscore_scoring.site.model import SiteModel, Stage
@@ -159,6 +161,19 @@ class CrawlQuestions:
                 values[rows] = shard.policy(choice).value(local, shard.model)
         return np.argsort(-values, kind="stable"), values
 
+    def rank_sites(
+        self,
+        sites: Sequence[str],
+        waiting: Sequence[int | None],
+        n: int,
+        choice: PolicyChoice | None = None,
+    ) -> SitesRanked:
+        """Order sites that have URLs waiting, and hand out n fetches; see `engine.site_ranking`."""
+        known = [self.sites.get(site) for site in sites]
+        stranger = self.stranger("") if None in known else None
+        shards = [shard or stranger for shard in known]
+        return ranked(sites, [(s.policy(choice), s.model) for s in shards if s], waiting, n, self.seq)
+
     def explain(
         self,
         urls: Sequence[str],
@@ -216,7 +231,11 @@ class CrawlQuestions:
     def stranger(self, site: str) -> SiteShard:
         """Return a site as it would be before its first page, without keeping it."""
         model = SiteModel(site, self.config.learning, self.config.bounds)
-        return SiteShard(model, self.config, self.crawl_wide)
+        return SiteShard(model, self.config, self.crawl_wide, self.examples_of(site))
+
+    def examples_of(self, site: str) -> list[ExamplePage]:
+        """Return the example pages of a site, and those whose URL is not known."""
+        return [page for page in self.config.examples if not page.url or self.site_of(page.url) == site]
 
     def _fetch(self, seq: int, event: PageFetched) -> Fetch:
         features = event.features

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkscore_scoring.encodings.scale import PriorityScale
@@ -12,6 +12,7 @@ from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.trial import PolicyTrial
 from linkscore_scoring.policies.base import Policy, PolicyTrust
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.links import FeedbackObservation, PageObservation
@@ -21,23 +22,32 @@ from linkscore_scoring.site.model import SiteModel
 class SiteShard:
     """A site with the policies of the crawl: the served one first, then those kept learning beside it.
 
-    `crawl_wide` is what they share with those of other sites.
+    `crawl_wide` is what they share with those of other sites, `examples` the example pages of this one.
     """
 
-    def __init__(self, model: SiteModel, config: CrawlConfig, crawl_wide: CrawlWide) -> None:
+    def __init__(
+        self,
+        model: SiteModel,
+        config: CrawlConfig,
+        crawl_wide: CrawlWide,
+        examples: Sequence[ExamplePage] = (),
+    ) -> None:
         self.model = model
         self._crawl_wide = crawl_wide
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
         self.trial = PolicyTrial()
-        self.configure(config)
+        self.configure(config, examples)
 
-    def configure(self, config: CrawlConfig) -> None:
+    def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
         """Take over the crawl's policies; one that is kept keeps what it knows."""
         choices = (config.policy, *config.extra_policies)
         kept = self._policies
+        self._examples = examples
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
+        for policy in kept.values():
+            policy.exemplify(examples, self.model)
         self.served = self._policies[config.policy.key]
         self.trial.configure(list(self._policies))
 
@@ -117,6 +127,7 @@ class SiteShard:
         policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))
         if self.model.templates is not None:
             policy.activated(self.model)
+        policy.exemplify(self._examples, self.model)
         return policy
 
 

@@ -49,23 +49,24 @@ class HierarchicalArms:
     def __len__(self) -> int:
         return len(self._nodes)
 
-    def credit(self, nodes: Iterable[Node], reward: float, hub: float) -> None:
-        """Count one pull of each node, with its reward and hub yield."""
+    def credit(self, nodes: Iterable[Node], reward: float, hub: float, weight: float = 1.0) -> None:
+        """Count one pull of each node, with its reward and hub yield; `weight` of a pull, in (0, 1]."""
         self.pulls_total += 1
         for node in nodes:
             counts = self._nodes.setdefault(node, [0.0, 0.0, 0.0])
-            counts[_N] += 1.0
-            counts[_REWARD] += reward
-            counts[_HUB] += hub
+            counts[_N] += weight
+            counts[_REWARD] += weight * reward
+            counts[_HUB] += weight * hub
         if len(self._nodes) > self.max_nodes:
             self._evict()
 
-    def revise(self, nodes: Iterable[Node], change: float) -> None:
-        """Change the reward of a pull that was counted before."""
+    def revise(self, nodes: Iterable[Node], change: float, weight: float = 0.0) -> None:
+        """Add to the weighted reward, and to the weight, of a pull that was counted before."""
         for node in nodes:
             counts = self._nodes.get(node)
             if counts is not None:
                 counts[_REWARD] += change
+                counts[_N] += weight
 
     def pulls(self, node: Node) -> float:
         """Return how often a node was pulled."""

@@ -50,6 +50,10 @@ class LinkExamples:
             [anchor for _, _, _, anchor in found],
         )
 
+    def newest(self, n: int) -> list[int]:
+        """Return up to n patterns, those first seen last."""
+        return list(islice(reversed(self._examples), n))
+
     def to_state(self) -> list[Any]:
         """Return the examples as plain values."""
         return [[pattern, *example] for pattern, example in self._examples.items()]

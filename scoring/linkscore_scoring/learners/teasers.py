@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import IntEnum
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,14 @@ from linkscore_scoring.learners.arms import Node
 from linkscore_scoring.learners.rewards import HALF_CHARS, text_reward
 
 _SHRINK = 2.0
+
+
+class Judge(IntEnum):
+    """Whom a reward came from; a higher one overrules a lower one."""
+
+    NOVELTY = 0
+    LIKENESS = 1
+    FEEDBACK = 2
 
 
 @dataclass(slots=True)
@@ -33,8 +42,10 @@ class PageWorth:
         Apaths whose links stand between new texts: 3 and more, each after another block.
     reward
         Reward credited so far, in [0, 1].
-    is_fixed
-        The reward came from outside and is not revised.
+    weight
+        Share of a pull it was credited as, in (0, 1].
+    judge
+        Whom the reward came from.
     """
 
     own_chars: int
@@ -42,7 +53,8 @@ class PageWorth:
     pending: dict[int, int] = field(default_factory=dict)
     between: list[int] = field(default_factory=list)
     reward: float = 0.0
-    is_fixed: bool = False
+    weight: float = 1.0
+    judge: Judge = Judge.NOVELTY
 
 
 class TeaserLedger:
@@ -129,7 +141,7 @@ class TeaserLedger:
     def to_state(self) -> dict[str, Any]:
         """Return the ledger as plain values."""
         pages = [
-            [key, p.own_chars, p.nodes, list(p.pending.items()), p.between, p.reward, p.is_fixed]
+            [key, p.own_chars, p.nodes, list(p.pending.items()), p.between, p.reward, p.weight, int(p.judge)]
             for key, p in self._pages.items()
         ]
         return {"pages": pages, "tested": list(self._tested.items()), "stakes": list(self._stakes.items())}
@@ -137,8 +149,10 @@ class TeaserLedger:
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the ledger of `to_state`."""
         self._pages = {
-            key: PageWorth(own, [(p, a) for p, a in nodes], dict(pending), list(between), reward, fixed)
-            for key, own, nodes, pending, between, reward, fixed in state["pages"]
+            key: PageWorth(
+                own, [(p, a) for p, a in nodes], dict(pending), list(between), reward, weight, Judge(judge)
+            )
+            for key, own, nodes, pending, between, reward, weight, judge in state["pages"]
         }
         self._tested = {apath: list(counts) for apath, counts in state["tested"]}
         self._stakes = dict(state["stakes"])

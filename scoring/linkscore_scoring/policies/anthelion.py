@@ -22,6 +22,7 @@ from linkscore_scoring.site.model import SiteModel
 MODES = ("intent", "as_released")
 CLASSIFY = ("on_demand", "on_explore")
 _TOP_FEATURES = 5
+_SITE_PATTERNS = 16
 _MOST_DECAY = 10**9
 _MOST_PATTERN = 2**63
 _DIGITS = 20
@@ -141,6 +142,24 @@ class Anthelion(Policy):
             ]
             probs[rows] = self.crawl_wide.probs(links, site)
         return self.crawl_wide.pulls(site, probs)
+
+    def site_value(self, site: SiteModel) -> float:
+        """Return the highest probability among the links of the 16 newest patterns that were not fetched.
+
+        A site without such links is worth what its root is as a URL. `mode` as_released has no such number
+        and answers by the place of the host in map order.
+        """
+        links = self._examples.batch(self._examples.newest(_SITE_PATTERNS))
+        rows = [row for row, key in enumerate(links.keys) if not site.memory.is_fetched(key)]
+        links = links.rows(rows) if rows else self._examples.batch([-1])
+        links.urls = [url or f"http://{site.name}/" for url in links.urls]
+        probs = self.crawl_wide.probs(links, site)
+        worth = probs if self.site_bandit() is not None else self.crawl_wide.scores(site, probs)
+        return float(worth.max())
+
+    def site_bandit(self) -> HostBandit | None:
+        """Return the bandit of the crawl, except as released, where no bandit decides."""
+        return self.crawl_wide.hosts if self.params.mode == "intent" else None
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name probability, host counts, and the features that weigh most."""

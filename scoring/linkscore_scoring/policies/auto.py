@@ -29,6 +29,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.policies.joined_buckets import joined, part_of, scored_by, values_by
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -167,6 +168,11 @@ class Auto(Policy):
         """Tell every policy of the new model."""
         for candidate in self.candidates:
             candidate.activated(site)
+
+    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
+        """Show the examples to all."""
+        for candidate in self.candidates:
+            candidate.exemplify(examples, site)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own, and every policy learn from it."""

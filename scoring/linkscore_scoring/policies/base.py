@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
+from linkscore_scoring.learners.bandits.host_bandit import HostBandit
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -172,6 +174,18 @@ class Policy(ABC):
         for seeds and repeated fetches.
         """
 
+    def site_value(self, site: SiteModel) -> float:
+        """Return what a fetch from the site is worth, in [0, 1], whichever of its links is taken.
+
+        As it is here: the value of a bucket nobody knows, for bandits over links the mean of the site, for
+        others the same number for all sites. With a `site_bandit`: the probability of the best link.
+        """
+        return float(self.value([""], site)[0])
+
+    def site_bandit(self) -> HostBandit | None:
+        """Return the bandit that decides between sites, its arms `host_arm`, or None: always the best."""
+        return None
+
     def observe(self, page: PageObservation, site: SiteModel) -> None:  # noqa: B027 - knowing nothing is fine
         """Learn from one fetch; `site` has taken the page in already."""
 
@@ -197,6 +211,9 @@ class Policy(ABC):
 
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
+
+    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:  # noqa: B027
+        """Take over all example pages of the site; called when the policy is made and when they change."""
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""

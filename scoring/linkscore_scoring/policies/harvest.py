@@ -1,4 +1,4 @@
-"""The default policy: learn while crawling which groups of links lead to text found nowhere else."""
+"""The default policy: learn while crawling which groups of links lead to what is wanted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import numpy as np
 
 from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners.arms import SITE, HierarchicalArms, Node, nodes_of
-from linkscore_scoring.learners.teasers import PageWorth, TeaserLedger
+from linkscore_scoring.learners.hubs import HubLedger
+from linkscore_scoring.learners.page_rewards import PageRewards
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -35,7 +37,7 @@ class HarvestParams(Params):
     Attributes
     ----------
     exploration
-        Weight of the UCB bonus, >= 0.
+        Weight of the UCB bonus, >= 0. This and the others fade as labels come.
     hub_weight
         Worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0.
     curiosity
@@ -59,16 +61,18 @@ class Harvest(Policy):
     Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + 400), x = characters
     in long text blocks that belong to the page (`site.texts`) less what its links are expected to take over
     once they are fetched (`learners.teasers`); it is revised as that happens, so that lists of excerpts,
-    copies and sort orders fade. Feedback replaces it. Hub credit: a page also earns for links to unfetched
-    pages whose own arm is worth something. Choose it first; it beats breadth-first on every site measured.
+    copies and sort orders fade. If the crawl has example pages, the reward is likeness to them
+    (`learners.likeness`); feedback replaces both. Choose it first; it beats breadth-first on every site
+    measured.
 
-    Value of an arm = mean reward + hub_weight x mean hub yield + exploration x UCB bonus + curiosity; means
-    are shrunk along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket =
-    ``h<pattern>.<Apath>``.
+    Value of an arm by text = mean reward + hub_weight x mean hub yield + exploration x UCB bonus + curiosity;
+    by labels = worth per fetch of the page and the fresh links behind it (`learners.hubs`), where shrinkage
+    is all the exploration. After n labels the second counts n / (n + 2), the first the rest. Means are shrunk
+    along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket = ``h<pattern>.<Apath>``.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
-    bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; hub credit after ACHE and deep-deep. The
-    reward is ours. What each part is worth, measured, is in docs/policies.md.
+    bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; arm-acquiring bandits, Whittle 1981; hub
+    credit after ACHE and deep-deep. The rewards are ours. What each part is worth is in docs/policies.md.
     """
 
     name = "harvest"
@@ -78,41 +82,46 @@ class Harvest(Policy):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.arms = HierarchicalArms()
-        self.ledger = TeaserLedger()
+        self.rewards = PageRewards(self.arms)
+        self.hubs = HubLedger(self.arms)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Credit the ways that led to a page, and revise the pages whose text it took."""
         if page.refetch:
             return
         self._take_bounds(site.bounds)
-        self._settle(page, site)
-        worth = PageWorth(page.own_chars, self._nodes(page.pattern, page.contexts, site))
+        self.rewards.settle(page, site)
+        worth = self.rewards.judge(page, self._nodes(page.pattern, page.contexts, site), site)
         if not page.failed:
             worth.pending = self._pending(page, site)
             worth.between = _between(page, site)
-            worth.reward = self.ledger.reward(worth)
-        self.arms.credit(worth.nodes, worth.reward, 0.0 if page.failed else self._hub_yield(page, site))
-        self.ledger.add(page.key, worth)
+            self.rewards.appraise(worth)
+        self.arms.credit(
+            worth.nodes, worth.reward, 0.0 if page.failed else self._hub_yield(page, site), worth.weight
+        )
+        self.rewards.ledger.add(page.key, worth)
+        if self.rewards.labelled_share:
+            self._count_hub(page, site)
+
+    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
+        """Compare pages fetched from now on with these."""
+        self.rewards.likeness.show(examples)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the ways it was linked."""
-        page = self.ledger.page(event.key)
-        if page is None:
+        if not self.rewards.told(event.key, event.reward):
             self.arms.credit(self._nodes(event.pattern, event.contexts, site), event.reward, 0.0)
-            return
-        self.arms.revise(page.nodes, event.reward - page.reward)
-        page.reward, page.is_fixed = event.reward, True
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
         arms = _arms_of(links, site)
-        values = {arm: self._score(arm) for arm in set(arms)}
+        values = {arm: self._score(arm, site) for arm in set(arms)}
         names = {(p, a): f"h{p}.{a:x}" for p, a in values}
         return Scored(np.array([values[arm] for arm in arms], dtype=np.float64), [names[arm] for arm in arms])
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
-        return np.array([self._score(_arm(bucket)) for bucket in buckets], dtype=np.float64)
+        return np.array([self._score(_arm(bucket), site) for bucket in buckets], dtype=np.float64)
 
     def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
         """Return the mean reward of each arm, shrunk, without hub credit and bonuses."""
@@ -125,26 +134,30 @@ class Harvest(Policy):
 
     def _take_bounds(self, bounds: SiteBounds) -> None:
         self.arms.max_nodes = _NODES_PER_ARM * bounds.arms
-        self.ledger.max_apaths = bounds.apaths
-        self.ledger.max_pages = min(_LEDGER_PAGES, bounds.links)
+        self.rewards.ledger.max_apaths = bounds.apaths
+        self.rewards.ledger.max_pages = min(_LEDGER_PAGES, bounds.links)
 
-    def _score(self, arm: Arm) -> float:
-        value = sum(self._parts(arm))
+    def _score(self, arm: Arm, site: SiteModel) -> float:
+        value = sum(self._parts(arm, site))
         return value / (1.0 + value)
 
-    def _parts(self, arm: Arm) -> tuple[float, float, float, float]:
-        p = self.params
+    def _parts(self, arm: Arm, site: SiteModel) -> tuple[float, float, float, float]:
+        """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide."""
+        p, share = self.params, self.rewards.labelled_share
         reward, hub = self.arms.means(*arm)
+        reward = max(0.0, reward)
+        beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
         return (
-            max(0.0, reward),
-            p.hub_weight * hub,
-            p.exploration * self.arms.bonus(*arm),
-            p.curiosity * self._curiosity(arm[1]),
+            reward,
+            share * beyond + (1.0 - share) * p.hub_weight * hub,
+            (1.0 - share) * p.exploration * self.arms.bonus(*arm),
+            (1.0 - share) * p.curiosity * self._curiosity(arm[1]),
         )
 
     def _curiosity(self, apath: int) -> float:
-        untried = self.ledger.tested(apath) < _TRIES
-        return min(1.0, self.ledger.stakes(apath) / _STAKES) if untried else 0.0
+        ledger = self.rewards.ledger
+        untried = ledger.tested(apath) < _TRIES
+        return min(1.0, ledger.stakes(apath) / _STAKES) if untried else 0.0
 
     def _nodes(self, pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel) -> list[Node]:
         """Return every node of the arms a URL was seen through, each once."""
@@ -152,30 +165,25 @@ class Harvest(Policy):
         nodes = dict.fromkeys(node for apath in folded for node in nodes_of(pattern, apath))
         return list(nodes) or [SITE]
 
-    def _settle(self, page: PageObservation, site: SiteModel) -> None:
-        """Tell the pages that linked here what it cost them, and revise their rewards."""
-        sources: dict[int, int] = {}
-        for source, apath in page.contexts:
-            sources.setdefault(source, site.apaths.get(apath).folded)
-        for source, apath in sources.items():
-            self.ledger.followed(source, apath, page.lost.get(source, 0))
-        for source, apath in page.displaced:
-            self.ledger.forgotten(source, site.apaths.get(apath).folded)
-        touched = dict.fromkeys([*sources, *page.lost])
-        for key in touched:
-            known = self.ledger.page(key)
-            if known is None:
-                continue
-            known.own_chars = max(0, known.own_chars - page.lost.get(key, 0))
-            if not known.is_fixed:
-                reward = self.ledger.reward(known)
-                self.arms.revise(known.nodes, reward - known.reward)
-                known.reward = reward
-
     def _pending(self, page: PageObservation, site: SiteModel) -> dict[int, int]:
         """Count, by Apath, the links to unfetched pages that are known from this page first."""
         folded = _folded(page.links.apaths, site)
         return dict(Counter(folded[apath] for apath in compress(page.links.apaths, page.first_here)))
+
+    def _count_hub(self, page: PageObservation, site: SiteModel) -> None:
+        """Count a page by its fresh links, each under the best arm it was seen through."""
+        worth: dict[Arm, float] = {}
+        best: dict[int, Arm] = {}
+        for key, arm, fresh in zip(page.links.keys, _arms_of(page.links, site), page.fresh, strict=True):
+            if not fresh and key not in best:
+                continue
+            if arm not in worth:
+                worth[arm] = self.hubs.index(arm, site.patterns)
+            if key not in best or worth[arm] > worth[best[key]]:
+                best[key] = arm
+        arms = dict.fromkeys((page.pattern, site.apaths.get(apath).folded) for _, apath in page.contexts)
+        record = self.hubs.page(list(arms), dict(Counter(best.values())), site.patterns)
+        self.hubs.add(page.key, record, site.patterns)
 
     def _hub_yield(self, page: PageObservation, site: SiteModel) -> float:
         """Return min(1, expected reward of unfetched pages linked here / 20), each page by its best arm."""
@@ -189,7 +197,7 @@ class Harvest(Policy):
         return min(1.0, open_ / _HUB_LINKS)
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
-        reward, hub, bonus, curiosity = self._parts(arm)
+        reward, hub, bonus, curiosity = self._parts(arm, site)
         pulls = self.arms.pulls(arm)
         pattern = site.patterns.text(arm[0]) or "any URL"
         summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {reward:.2f}"
@@ -199,20 +207,31 @@ class Harvest(Policy):
                 Term("fetched", pulls, "pages fetched through this arm"),
                 Term("reward", reward, "mean reward, shrunk to tag path, URL pattern and site"),
                 Term("hub", hub, "credit for the links found behind it"),
+                Term(
+                    "fresh_links",
+                    self.hubs.fresh_links(arm, site.patterns),
+                    "links worth following that nobody showed before, expected behind it",
+                ),
                 Term("exploration", bonus, "bonus for what was tried little"),
                 Term("curiosity", curiosity, "bonus for untried links between texts"),
+                Term("labelled", self.rewards.labelled_share, "how far labels, not text, decide"),
             ],
         )
 
     def to_state(self) -> dict[str, Any]:
-        """Return arms and ledger as plain values."""
-        return {"arms": self.arms.to_state(), "ledger": self.ledger.to_state()}
+        """Return arms, rewards and hubs as plain values."""
+        return {
+            "arms": self.arms.to_state(),
+            "rewards": self.rewards.to_state(),
+            "hubs": self.hubs.to_state(),
+        }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Take over arms and ledger."""
+        """Take over arms, rewards and hubs."""
         try:
             self.arms.load_state(state["arms"])
-            self.ledger.load_state(state["ledger"])
+            self.rewards.load_state(state["rewards"])
+            self.hubs.load_state(state["hubs"])
         except (KeyError, TypeError, ValueError) as exc:
             raise CorruptState(f"harvest: missing or malformed field {exc}") from exc
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
+from linkscore_scoring.features.types import PathTrie
+
 UNKNOWN_CLUSTER = -2
 """Source cluster of a link whose page was never classified (-1 is an outlier page)."""
 
@@ -99,6 +101,10 @@ class PageObservation:
         Outlinks that belong to the crawl.
     blocks_before
         For each row of `links`: long text blocks of the page before the anchor.
+    paths
+        Tag paths of the page.
+    is_copy
+        The page names another URL as its canonical form.
     fresh, first_here, displaced
         For each row of `links`, and for the page: see `memory.Sighting`.
     reported
@@ -121,6 +127,8 @@ class PageObservation:
     lost: dict[int, int] = field(default_factory=dict)
     links: LinkBatch = field(default_factory=lambda: LinkBatch([], [], [], [], [], [], []))
     blocks_before: list[int] = field(default_factory=list)
+    paths: PathTrie = field(default_factory=PathTrie)
+    is_copy: bool = False
     fresh: list[bool] = field(default_factory=list)
     first_here: list[bool] = field(default_factory=list)
     displaced: list[tuple[int, int]] = field(default_factory=list)

@@ -251,6 +251,7 @@ class SiteModel:
             depth=page.depth + 1,
         )
         page.blocks_before = [links.blocks_before[row] for row in rows]
+        page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
         change = self.texts.see(fetch.key, fetch.canonical, features.block_hashes, features.block_chars)
         page.long_chars = sum(features.block_chars)
         page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost

@@ -21,9 +21,9 @@ LOW_SHARE = 0.5
 COPY_SHARE = 0.7
 GROWTH = 0.9
 """New links of the same kind by which a fetch about replaces itself; with fewer the kind runs out."""
-FADED = 0.5
+FADED = 1 / 3
 _MIN_FADING = 40
-_MIN_WAITING = 5
+_MIN_WAITING, _WAITING_SHARE = 5, 0.1
 _MIN_GOOD = 5
 _GOOD_SHARE = 0.25
 _HOST_AND_ROOT = 2
@@ -113,11 +113,12 @@ def suspicions(yields: Yields, patterns: UrlPatterns, waiting: Mapping[Group, in
     A part is a URL shape below the host, or a tag path whose shapes are not suspicious themselves. It is
     suspected after 20 fetches when the last half of them brought little (`LOW_USE`) and
 
-    - ``COPIES``: at least 70 % of that half showed long text and nothing new, and more links wait (session
-      ids, sort orders, permalinks);
+    - ``COPIES``: at least 70 % of that half showed long text and nothing new, and more links wait: five, and
+      a tenth of those fetched (session ids, sort orders, permalinks);
     - ``ENDLESS``: the fetches of that half found 0.9 new links of the same kind each, or more: about as many
       as they used up (calendars, combinations of facets);
-    - ``FADING``: of 40 fetches and more, the first half was worth twice the last and not little itself.
+    - ``FADING``: of 40 fetches and more, the first half was worth three times the last and not little
+      itself, and as many links wait.
 
     The widest shape is named that has nothing good below it: five fetches of a half that brought more.
 
@@ -173,12 +174,14 @@ class _Judge:
     def _kind(self, early: Tally, late: Tally, before: float, after: float, waiting: int) -> TrapKind | None:
         if after > self.low or not waiting:
             return None
-        if late.copies >= COPY_SHARE * late.fetched and waiting >= _MIN_WAITING:
+        fetched = early.fetched + late.fetched
+        goes_on = waiting >= max(_MIN_WAITING, _WAITING_SHARE * fetched)
+        if late.copies >= COPY_SHARE * late.fetched and goes_on:
             return TrapKind.COPIES
         if late.grown >= GROWTH * late.fetched:
             return TrapKind.ENDLESS
-        many = early.fetched + late.fetched >= _MIN_FADING and waiting >= _MIN_WAITING
-        return TrapKind.FADING if many and before > self.low and after <= FADED * before else None
+        faded = before > self.low and after <= FADED * before
+        return TrapKind.FADING if faded and goes_on and fetched >= _MIN_FADING else None
 
 
 def _parts(yields: Yields, patterns: UrlPatterns, waiting: Mapping[Group, int]) -> dict[int, _Part]:

@@ -121,6 +121,33 @@ class UrlPatterns:
             path.append(at)
         return path
 
+    def above(self, pattern_id: int) -> list[int]:
+        """Return the patterns that a pattern refines, coarse to fine, without the root and the host."""
+        return self.lineage(pattern_id)[-3:0:-1]
+
+    def could_be_one(self, key: str, other: str) -> bool:
+        """Say whether two URLs could be of one pattern, however few URLs the tree has seen.
+
+        They could if they have the same slots and differ only where any value may stand: not in their query
+        keys, not a number against a name, and not in a variable slot where either value is one of the
+        frequent ones.
+        """
+        one, two = _tokens(key), _tokens(other)
+        if len(one) != len(two):
+            return False
+        at: int | None = ROOT
+        for a, b in zip(one, two, strict=True):
+            node = None if at is None else self._nodes[at]
+            if a != b and not _may_differ(node, a, b):
+                return False
+            at = None if node is None else self._below(node, a, b)
+        return True
+
+    def _below(self, node: Node, a: str, b: str) -> int | None:
+        """Return the child that stands for two slot values, None if they part or are not known."""
+        child = node.children.get(a) if a == b else None
+        return node.children.get(wildcard_of(a)) if child is None else child
+
     def _enter(self, at: int, token: str) -> int | None:
         """Return the child of `at` for a slot value, made if needed; None when the tree is full."""
         node = self._nodes[at]
@@ -207,3 +234,10 @@ class UrlPatterns:
         tree = cls(params)
         tree._nodes = NodeStore.from_state(state, tree.params.max_nodes)
         return tree
+
+
+def _may_differ(node: Node | None, a: str, b: str) -> bool:
+    """Say whether two values of one slot are two names of the same kind, as far as the tree can tell."""
+    if a.startswith("?") or is_fixed(a) or is_fixed(b) or wildcard_of(a) != wildcard_of(b):
+        return False
+    return node is None or not node.variable or not (a in node.children or b in node.children)

@@ -107,6 +107,7 @@ def check_questions_change_nothing(subject: Subject) -> None:
         scored = asked.policy.score(asked.links(200), asked.site)
         asked.policy.value([*scored.buckets, *_STRANGE_BUCKETS], asked.site)
         asked.policy.explain(asked.links(20), asked.site)
+        asked.policy.site_value(asked.site)
         after = packed(asked.crawl.model.to_state()), packed(asked.policy.to_state())
         assert after == before, f"{subject.name}: a question changed the state after {pages} pages"
 

@@ -19,6 +19,7 @@ _RATES = (
     ("pages/s", "linkscore_pages_total"),
     ("links scored/s", "linkscore_links_scored_total"),
     ("buckets ranked/s", "linkscore_buckets_ranked_total"),
+    ("sites ranked/s", "linkscore_sites_ranked_total"),
     ("feedback/s", "linkscore_feedback_total"),
     ("new text, characters/s", "linkscore_novel_text_chars_total"),
     ("events durable/s", "linkscore_log_events_total"),

@@ -10,6 +10,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.site.config import MAX_SAMPLE, LearningConfig
+from linkscore_server.convert.examples import example_messages, examples_of
 from linkscore_server.convert.names import crawl_name, parse_crawl
 from linkscore_server.convert.policies import choice_of, spec_of
 
@@ -48,6 +49,7 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
         "extra_policies": lambda: extra_policies(crawl),
         "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
         "learning": lambda: _learning(crawl.learning),
+        "examples": lambda: examples_of(crawl.examples),
     }
     values = _all_of(fields)
     return CrawlConfig(observe_only=crawl.observe_only, seed=crawl.seed, create_time_s=now_s, **values)
@@ -87,6 +89,7 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         ),
         observe_only=config.observe_only,
         seed=config.seed,
+        examples=example_messages(config.examples),
         page_count=model.pages,
         feedback_count=model.feedbacks,
         site_count=len(model.sites),

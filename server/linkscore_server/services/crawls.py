@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -9,12 +10,13 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import crawl_service_pb2_grpc as pb_grpc
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.convert.crawls import config_of, crawl_message, extra_policies
+from linkscore_server.convert.examples import examples_of
 from linkscore_server.convert.names import parse_crawl
 from linkscore_server.convert.policies import choice_of
 from linkscore_server.registry import CrawlRegistry
 from linkscore_server.services.paging import page_of
 
-_UPDATABLE = ("policy", "extra_policies", "observe_only")
+_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples")
 
 
 class CrawlService(pb_grpc.CrawlServiceServicer):
@@ -26,7 +28,8 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
 
     async def CreateCrawl(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
         """Create a crawl."""
-        actor = await self._registry.create(config_of(request.crawl, now_s=self._clock()))
+        config = await asyncio.to_thread(config_of, request.crawl, now_s=self._clock())
+        actor = await self._registry.create(config)
         return pb.CreateCrawlResponse(crawl=crawl_message(actor.model))
 
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
@@ -55,6 +58,8 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
                 changes["policy"] = choice
             elif path == "extra_policies":
                 changes["extra_policies"] = extra_policies(crawl)
+            elif path == "examples":
+                changes["more_examples"] = await asyncio.to_thread(examples_of, crawl.examples)
             else:
                 changes["observe_only"] = crawl.observe_only
         if changes:

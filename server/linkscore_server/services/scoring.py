@@ -16,7 +16,7 @@ from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.features.urls import validate_url
 from linkscore_server.actor import CrawlActor
-from linkscore_server.convert import results
+from linkscore_server.convert import results, sites
 from linkscore_server.convert.names import parse_crawl, site_name
 from linkscore_server.convert.pages import Front
 from linkscore_server.convert.policies import choice_of
@@ -134,6 +134,16 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         return pb.RankBucketsResponse(
             order=order.tolist(), values=values[order].tolist(), policy=policy, event_seq=actor.model.seq
         )
+
+    async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
+        """Order sites, and hand out URLs among them."""
+        actor, choice, _ = self._asked(request)
+        _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
+        names, waiting, n = sites.asked(request, actor.model.config.name)
+        found = actor.model.rank_sites(names, waiting, n, choice)
+        policy = _policy_name(actor, choice)
+        self._metrics.sites_ranked.labels(policy).inc(len(names))
+        return sites.answer(found, request.max_results, policy=policy, event_seq=actor.model.seq)
 
     async def ReportFeedback(
         self, request: pb.ReportFeedbackRequest, context: Any

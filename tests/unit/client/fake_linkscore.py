@@ -143,6 +143,14 @@ class FakeLinkscore(
             order=order, values=[self.value(names[i]) for i in order], policy="fake"
         )
 
+    def RankSites(self, request, context):
+        self._enter("RankSites", context)
+        self.ranked.append([entry.site for entry in request.sites])
+        urls = [request.n if entry.waiting else 0 for entry in request.sites]
+        return link_scoring_service_pb2.RankSitesResponse(
+            order=range(len(urls)), values=[0.5] * len(urls), urls=urls, policy="fake"
+        )
+
     def ReportFeedback(self, request, context):
         self._enter("ReportFeedback", context)
         self.feedback += request.feedback

@@ -40,6 +40,9 @@ def test_every_unary_call_answers(client: Client, fake: FakeLinkscore) -> None:
         == 0.1
     )
     assert list(client.rank_buckets(crawl="news", buckets=["tag", "thread"]).order) == [1, 0]
+    assert list(client.rank_sites(crawl="news", sites={"a": 3, "b": 0}, n=2).urls) == [2, 0]
+    assert list(client.rank_sites(crawl="news", sites=["a", "b"]).urls) == [0, 0]
+    assert fake.ranked[-1] == ["a", "b"]
     told = link_scoring_service_pb2.Feedback(url="http://s/", item_count=2)
     assert client.report_feedback(crawl="news", feedback=[told]).statuses
     assert client.explain_links(crawl="news", links=["http://s/"]).explanations[0].url == "http://s/"
@@ -150,6 +153,7 @@ async def test_the_aio_client_does_the_same(fake: FakeLinkscore) -> None:
         assert [r.bucket for r in rows(got.results[0].links)] == ["thread", "tag"]
         assert (await client.score_links(crawl="news", links=["http://s/tag/a"])).links.scores == [0.1]
         assert list((await client.rank_buckets(crawl="news", buckets=["tag", "thread"])).order) == [1, 0]
+        assert list((await client.rank_sites(crawl="news", sites={"a": 3, "b": 0}, n=2)).urls) == [2, 0]
         assert [c.name async for c in client.list_crawls()] == ["crawls/news"]
         assert [s.host async for s in client.list_sites(crawl="news")] == ["a", "b"]
         assert (await client.get_site(crawl="news", site="h")).name.endswith("/h")

@@ -73,7 +73,7 @@ def test_feedback_on_a_redirected_url_replaces_the_reward_of_its_page() -> None:
     crawl.apply(1, fetched(C, page_of(C, texts=[("t", 400)]), requested=B))
     crawl.apply(2, FeedbackGiven("", "h", B, b"", 1.0, 0.0))
     policy = crawl.sites["h"].served
-    assert policy.ledger.page(hash64(C)).reward == 1.0
+    assert policy.rewards.ledger.page(hash64(C)).reward == 1.0
     assert policy.arms.pulls_total == 1
 
 

@@ -70,9 +70,14 @@ class CalendarSite(TrapSite):
 
 
 class FacetSite(TrapSite):
-    """A shop list with five colours, four sizes, three orders and pages of each, in every combination."""
+    """A shop list with five colours, four sizes, two brands and three orders, in every combination."""
 
-    values: ClassVar = {"colour": "red green blue black white", "size": "s m l xl", "sort": "price name new"}
+    values: ClassVar = {
+        "brand": "acme zenith",
+        "colour": "red green blue black white",
+        "size": "s m l xl",
+        "sort": "price name new",
+    }
 
     def entries(self) -> list[Link]:
         return [(f"{ROOT}/shop?sort=price", "html/body/nav/a[shop]")]

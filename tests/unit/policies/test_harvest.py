@@ -21,7 +21,7 @@ def harvest(board: Board) -> Harvest:
 
 
 def reward_of(board: Board, path: str) -> float:
-    page = harvest(board).ledger.page(hash64(f"http://h{path}"))
+    page = harvest(board).rewards.ledger.page(hash64(f"http://h{path}"))
     assert page is not None
     return page.reward
 
@@ -142,10 +142,10 @@ def test_links_keep_their_bucket_while_the_site_is_crawled() -> None:
 
 def test_curiosity_is_for_links_between_texts_that_nobody_tried() -> None:
     policy = Harvest(Harvest.Params())
-    policy.ledger._stakes = {7: 3}
+    policy.rewards.ledger._stakes = {7: 3}
     assert policy._curiosity(7) == 1.0
     for _ in range(3):
-        policy.ledger.followed(1, 7, 0)
+        policy.rewards.ledger.followed(1, 7, 0)
     assert policy._curiosity(7) == 0.0
 
 
@@ -154,4 +154,4 @@ def test_what_is_kept_follows_the_bounds_of_the_site() -> None:
     board.page("/")
     policy, bounds = harvest(board), board.shard.model.bounds
     assert policy.arms.max_nodes == 3 * bounds.arms
-    assert policy.ledger.max_apaths == bounds.apaths
+    assert policy.rewards.ledger.max_apaths == bounds.apaths

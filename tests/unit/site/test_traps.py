@@ -52,6 +52,8 @@ class Fetched:
         (20, 5, {"copies": 1.0}, TrapKind.COPIES),
         (19, 5, {"copies": 1.0}, None),  # too few fetches
         (20, 4, {"copies": 1.0}, None),  # hardly anything left to waste fetches on
+        (80, 7, {"copies": 1.0}, None),  # nearly all fetched
+        (80, 8, {"copies": 1.0}, TrapKind.COPIES),
         (20, 5, {"copies": 0.69}, None),
         (20, 5, {"copies": 0.7}, TrapKind.COPIES),
         (20, 5, {"copies": 1.0, "text": 0.16}, None),  # still brings text
@@ -77,6 +79,14 @@ def test_what_once_was_good_and_no_longer_is_fades() -> None:
     assert (found.kind, found.fetched, found.waiting) == (TrapKind.FADING, 40, 9)
     # bins of four: the first half is exact
     assert (found.early_use, found.late_use) == (pytest.approx(0.4), pytest.approx(0.1))
+
+
+@pytest.mark.parametrize(("late", "waiting"), [(0.14, 9), (0.1, 3)])
+def test_less_than_before_or_nearly_over_is_not_fading(late: float, waiting: int) -> None:
+    site = Fetched()
+    site.add("http://a.org/x/1", 20, text=0.4)
+    site.add("http://a.org/x/1", 20, text=late, waiting=waiting)
+    assert site.found() == []
 
 
 def test_what_was_never_good_does_not_fade() -> None:

@@ -109,3 +109,35 @@ def test_full_tree_stops_growing_and_still_answers() -> None:
     )
     assert len(tree) <= 20
     assert tree.pattern("http://a.org/h/h") == "a.org"
+
+
+def test_the_patterns_above_one_are_its_sections_without_the_host() -> None:
+    tree = UrlPatterns()
+    page = tree.insert("http://a.org/questions/hot?start=20")
+    assert [tree.text(i) for i in tree.above(page)] == [
+        "a.org/questions",
+        "a.org/questions/hot",
+        "a.org/questions/hot?start",
+    ]
+    assert tree.above(ROOT) == []
+
+
+def test_two_urls_could_be_of_one_pattern_before_the_tree_knows_it() -> None:
+    tree = UrlPatterns()
+    assert tree.could_be_one("http://a.org/tag/kde", "http://a.org/tag/qt")
+    assert tree.could_be_one("http://a.org/t?id=1", "http://a.org/t?id=2")
+    assert not tree.could_be_one("http://a.org/t?id=1", "http://a.org/t?post=2")
+    assert not tree.could_be_one("http://a.org/tag/kde", "http://a.org/tag/12")
+    assert not tree.could_be_one("http://a.org/user/kde", "http://a.org/user/kde/wall")
+
+
+def test_frequent_values_of_a_variable_slot_part_urls() -> None:
+    tree = _tree(
+        *[f"http://a.org/{name}" for name in _names(40)], *[f"http://a.org/cat/{n}x" for n in _names(40)]
+    )
+    assert tree.could_be_one("http://a.org/quick", "http://a.org/brown")
+    assert not tree.could_be_one("http://a.org/cat/ax", "http://a.org/dog/ax")
+
+
+def _names(n: int) -> list[str]:
+    return [f"{chr(97 + i % 26)}{chr(97 + i // 26)}z" for i in range(n)]

@@ -50,8 +50,20 @@ class LearningConfig(_message.Message):
     paper: bool
     def __init__(self, clusterer: _Optional[_Union[Clusterer, str]] = ..., sample_pages: _Optional[int] = ..., max_sample_pages: _Optional[int] = ..., paper: bool = ...) -> None: ...
 
+class ExamplePage(_message.Message):
+    __slots__ = ("url", "body", "content_type", "page_type")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    body: bytes
+    content_type: str
+    page_type: str
+    def __init__(self, url: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., page_type: _Optional[str] = ...) -> None: ...
+
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq")
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -64,6 +76,7 @@ class Crawl(_message.Message):
     FEEDBACK_COUNT_FIELD_NUMBER: _ClassVar[int]
     SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     name: str
     policy: _policy_pb2.PolicySpec
     extra_policies: _containers.RepeatedCompositeFieldContainer[_policy_pb2.PolicySpec]
@@ -76,7 +89,8 @@ class Crawl(_message.Message):
     feedback_count: int
     site_count: int
     event_seq: int
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ...) -> None: ...
+    examples: _containers.RepeatedCompositeFieldContainer[ExamplePage]
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)

@@ -171,6 +171,44 @@ class RankBucketsResponse(_message.Message):
     event_seq: int
     def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
+class WaitingSite(_message.Message):
+    __slots__ = ("site", "waiting")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    waiting: int
+    def __init__(self, site: _Optional[str] = ..., waiting: _Optional[int] = ...) -> None: ...
+
+class RankSitesRequest(_message.Message):
+    __slots__ = ("crawl", "sites", "policy", "n", "max_results")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    SITES_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    N_FIELD_NUMBER: _ClassVar[int]
+    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    sites: _containers.RepeatedCompositeFieldContainer[WaitingSite]
+    policy: _policy_pb2.PolicySpec
+    n: int
+    max_results: int
+    def __init__(self, crawl: _Optional[str] = ..., sites: _Optional[_Iterable[_Union[WaitingSite, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., n: _Optional[int] = ..., max_results: _Optional[int] = ...) -> None: ...
+
+class RankSitesResponse(_message.Message):
+    __slots__ = ("order", "values", "urls", "draw_probs", "policy", "event_seq")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    DRAW_PROBS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    order: _containers.RepeatedScalarFieldContainer[int]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    urls: _containers.RepeatedScalarFieldContainer[int]
+    draw_probs: _containers.RepeatedScalarFieldContainer[float]
+    policy: str
+    event_seq: int
+    def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., urls: _Optional[_Iterable[int]] = ..., draw_probs: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
 class Feedback(_message.Message):
     __slots__ = ("event_id", "url", "ticket", "reward", "item_count", "relevant", "extraction_time")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]

@@ -60,6 +60,11 @@ class LinkScoringServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankBucketsRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankBucketsResponse.FromString,
                 _registered_method=True)
+        self.RankSites = channel.unary_unary(
+                '/linkscore.v1.LinkScoringService/RankSites',
+                request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankSitesRequest.SerializeToString,
+                response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankSitesResponse.FromString,
+                _registered_method=True)
         self.ReportFeedback = channel.unary_unary(
                 '/linkscore.v1.LinkScoringService/ReportFeedback',
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ReportFeedbackRequest.SerializeToString,
@@ -113,6 +118,13 @@ class LinkScoringServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RankSites(self, request, context):
+        """Says which sites to fetch from next, and how many URLs of each: for crawls of many sites. Read-only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReportFeedback(self, request, context):
         """Reports what extraction found on pages, in the order given: late, again, before the page, or for a page that is
         never ingested. Of several reports about a page the last one counts. Durable when answered; idempotent by event id,
@@ -156,6 +168,11 @@ def add_LinkScoringServiceServicer_to_server(servicer, server):
                     servicer.RankBuckets,
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankBucketsRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankBucketsResponse.SerializeToString,
+            ),
+            'RankSites': grpc.unary_unary_rpc_method_handler(
+                    servicer.RankSites,
+                    request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankSitesRequest.FromString,
+                    response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankSitesResponse.SerializeToString,
             ),
             'ReportFeedback': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportFeedback,
@@ -304,6 +321,33 @@ class LinkScoringService(object):
             '/linkscore.v1.LinkScoringService/RankBuckets',
             linkscore_dot_v1_dot_link__scoring__service__pb2.RankBucketsRequest.SerializeToString,
             linkscore_dot_v1_dot_link__scoring__service__pb2.RankBucketsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RankSites(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/linkscore.v1.LinkScoringService/RankSites',
+            linkscore_dot_v1_dot_link__scoring__service__pb2.RankSitesRequest.SerializeToString,
+            linkscore_dot_v1_dot_link__scoring__service__pb2.RankSitesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from linkscore_scoring.learners.bandits.host_values import (
     released_lambda_after,
 )
 from linkscore_scoring.learners.bandits.lazy_heap import LazyHeap
-from linkscore_scoring.learners.bandits.posteriors import highest_drawn, rounded
+from linkscore_scoring.learners.bandits.posteriors import choice_probs, highest_drawn, rounded
 
 _STEPS = 64
 
@@ -64,17 +64,75 @@ class HostBandit(Bandit):
         self._heap = LazyHeap()
         self._groups = Groups()
 
+    @property
+    def draws(self) -> bool:
+        """Whether the best host is drawn, as in Thompson sampling, or is the same until a reward comes."""
+        return self.function in DRAWN
+
+    @property
+    def posteriors(self) -> int:
+        """How many draws a decision makes, 0 if none."""
+        return len(self._groups)
+
+    def among(self, best: Mapping[int, float]) -> HostBandit:
+        """Return a copy in which exactly these arms are awake, the best of each queue as given.
+
+        Cost O(arms named); pulls, and with them lambda, are those of all arms.
+        """
+        copy = HostBandit(
+            function=self.function,
+            explore_prob=self.explore_prob,
+            decay_pulls=self.decay_pulls,
+            seed=self.seed,
+        )
+        copy._schedule, copy.pulls = self._schedule, self.pulls
+        for arm, prob in best.items():
+            known = self.arms.get(arm) or Arm()
+            copy.arms[arm] = Arm(known.good, known.bad, prob)
+        copy._awake = list(copy.arms)
+        copy._places = {arm: place for place, arm in enumerate(copy._awake)}
+        values = [0.0] * len(best) if self.draws else copy.worth(copy._awake, best.values()).tolist()
+        for arm, value in zip(copy._awake, values, strict=True):
+            copy._put(arm, value)
+        return copy
+
     def choose(self, seq: int) -> int:
         """Toss the coin, then take any arm or the best."""
         if self.explores(seq):
             return self._any_awake(seq)
-        if self.function in DRAWN:
+        if self.draws:
             return highest_drawn(self._groups, self.seed, seq)
         return self._heap.top()[0]
 
     def explores(self, seq: int) -> bool:
         """Say whether the decision at event `seq` is a random one."""
-        return self._explores(seq, self._schedule(self.pulls, self.explore_prob, self.decay_pulls))
+        return self._explores(seq, self.explore_prob_now)
+
+    @property
+    def explore_prob_now(self) -> float:
+        """lambda after the rewards that have come, in [0, 1]."""
+        return self._schedule(self.pulls, self.explore_prob, self.decay_pulls)
+
+    def worth(self, arms: Sequence[int], best: Iterable[float]) -> Floats:
+        """Return the value function of each arm, (n,) float64: without exploration, the median of a draw.
+
+        Parameters
+        ----------
+        arms
+            Any arms.
+        best
+            Highest probability among what each has queued.
+        """
+        good, bad, _ = self._known(arms)
+        p = np.array(list(best), dtype=np.float64)
+        return np.asarray(HOST_VALUES[self.function](good, bad, p, np.full(len(arms), 0.5)))
+
+    def draw_probs(self, arms: Sequence[int]) -> Floats:
+        """Return the probability with which each of all awake arms draws the highest, (n,) float64 of sum 1.
+
+        Of functions that draw only. Cost O(n), 0.3 ms an arm.
+        """
+        return choice_probs([self._posterior(self.arms[arm]) for arm in arms])
 
     def values(self, arms: Sequence[int], seq: int) -> Floats:
         """Return the value function of each arm, or a draw of each when this decision is a random one."""
@@ -82,14 +140,20 @@ class HostBandit(Bandit):
         return u if self.explores(seq) else HOST_VALUES[self.function](*self._known(arms), u)
 
     def _index(self, arm: int, known: Arm) -> None:
-        tie = tie_of(self.seed, arm)
-        if self.function in DRAWN:
-            step = (min(_STEPS - 1, int(known.best * _STEPS)) + 0.5) / _STEPS
-            factor = step if self.function in USES_BEST else 1.0
-            self._groups.put(arm, (rounded(known.good), rounded(known.bad), factor), 0.0, tie)
-            return
         columns = (np.float64(x) for x in (known.good, known.bad, known.best, 0.0))
-        self._heap.set(arm, float(HOST_VALUES[self.function](*columns)), tie)
+        self._put(arm, 0.0 if self.draws else float(HOST_VALUES[self.function](*columns)))
+
+    def _put(self, arm: int, value: float) -> None:
+        tie = tie_of(self.seed, arm)
+        if self.draws:
+            self._groups.put(arm, self._posterior(self.arms[arm]), 0.0, tie)
+        else:
+            self._heap.set(arm, value, tie)
+
+    def _posterior(self, known: Arm) -> tuple[float, float, float]:
+        step = (min(_STEPS - 1, int(known.best * _STEPS)) + 0.5) / _STEPS
+        factor = step if self.function in USES_BEST else 1.0
+        return rounded(known.good), rounded(known.bad), factor
 
     def _unindex(self, arm: int) -> None:
         self._heap.discard(arm)

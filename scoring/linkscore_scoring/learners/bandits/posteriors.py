@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log, log1p
 
 import numpy as np
+from scipy.special import betainc
 
-from linkscore_scoring.learners.bandits.draws import beta, uniform
+from linkscore_scoring.learners.bandits.draws import Floats, beta, uniform
 from linkscore_scoring.learners.bandits.groups import Groups
 
 _EXACT = 10.0
 _GRID = log1p(0.1)
+_STEPS = 1024
+_TINY = 1e-300
 
 
 def rounded(count: float) -> float:
@@ -43,3 +47,23 @@ def highest_drawn(groups: Groups, seed: int, seq: int) -> int:
     arms = [int(top[-1]) for top in tops]
     u = uniform(seed, seq, arms) ** (1.0 / n)
     return arms[int(np.argmax(beta(good, bad, u) * factor))]
+
+
+def choice_probs(keys: Sequence[tuple[float, float, float]]) -> Floats:
+    """Return the probability with which each of n arms draws the highest, (n,) float64 of sum 1.
+
+    The integral of dF_i times the product of the other F_j, on 1,024 steps of [0, 1], where
+    F(x) = I(x / factor) is the distribution of a draw of Beta(good + 1, bad + 1) x factor. Cost O(n), 0.3 ms
+    an arm.
+
+    Parameters
+    ----------
+    keys
+        (good, bad, factor) of each arm.
+    """
+    good, bad, factor = np.array(keys, dtype=np.float64).reshape(-1, 3).T[:, :, None]
+    edges = np.linspace(0.0, 1.0, _STEPS + 1)
+    F = betainc(good + 1.0, bad + 1.0, np.minimum(edges / factor, 1.0))
+    middle = np.log(np.maximum((F[:, 1:] + F[:, :-1]) / 2.0, _TINY))
+    wins = np.diff(F, axis=1) * np.exp(middle.sum(axis=0) - middle)
+    return np.asarray(wins.sum(axis=1) / wins.sum())

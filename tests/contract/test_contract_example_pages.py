@@ -1,0 +1,106 @@
+"""Example pages of a crawl: what is kept, what they do, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2 as links_pb
+from server_process import Stubs, refusal
+from small_site import body_of, page, url_of
+
+MEMBERS = (3, 8, 13)
+PAGES = range(60)
+
+
+def member(n: int, **fields: Any) -> pb.ExamplePage:
+    return pb.ExamplePage(url=url_of(n), body=body_of(n), content_type="text/html", **fields)
+
+
+def update(server: Stubs, name: str, *examples: pb.ExamplePage) -> pb.Crawl:
+    changed = pb.Crawl(name=name, examples=examples)
+    request = pb.UpdateCrawlRequest(crawl=changed, update_mask=FieldMask(paths=["examples"]))
+    return server.crawls.UpdateCrawl(request).crawl
+
+
+def ingest(server: Stubs, name: str) -> None:
+    server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page(n) for n in PAGES]))
+
+
+def reward_of(server: Stubs, name: str, n: int) -> float:
+    link = links_pb.CandidateLink(url=url_of(n))
+    (why,) = server.links.ExplainLinks(links_pb.ExplainLinksRequest(crawl=name, links=[link])).explanations
+    return next(term.value for term in why.terms if term.name == "reward")
+
+
+def test_examples_are_read_back_without_their_bodies(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    name = new_crawl(examples=[member(3, page_type="member")])
+    made = server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl
+    assert list(made.examples) == [pb.ExamplePage(url=url_of(3), page_type="member")]
+
+
+def test_pages_like_the_examples_are_rewarded(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    name = new_crawl(examples=[member(n) for n in MEMBERS])
+    ingest(server, name)
+    assert reward_of(server, name, 28) > 0.8 > 0.2 > reward_of(server, name, 21)
+
+
+def test_examples_added_later_count_from_then_on(server: Stubs, crawl: str) -> None:
+    changed = update(server, crawl, *[member(n) for n in MEMBERS])
+    assert len(changed.examples) == 3
+    ingest(server, crawl)
+    assert reward_of(server, crawl, 28) > 0.8
+
+
+def test_an_example_whose_url_is_there_takes_its_place(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    name = new_crawl(examples=[member(3, page_type="old"), member(8)])
+    changed = update(server, name, member(3, page_type="new"))
+    assert [(e.url, e.page_type) for e in changed.examples] == [(url_of(8), ""), (url_of(3), "new")]
+
+
+def test_an_example_given_by_url_counts_once_ingested(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    name = new_crawl(examples=[pb.ExamplePage(url=url_of(n)) for n in (23, 28, 33)])
+    ingest(server, name)
+    assert reward_of(server, name, 43) > 0.7 > 0.3 > reward_of(server, name, 41)
+
+
+def test_creating_a_crawl_with_the_same_examples_again_is_fine(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    examples = [member(n) for n in MEMBERS]
+    name = new_crawl(examples=examples)
+    again = server.crawls.CreateCrawl(
+        pb.CreateCrawlRequest(crawl=pb.Crawl(name=name, examples=examples))
+    ).crawl
+    assert again.name == name
+
+
+@pytest.mark.parametrize(
+    ("example", "field"),
+    [
+        (pb.ExamplePage(), "crawl.examples[1].url"),
+        (pb.ExamplePage(url="ftp://h/x"), "crawl.examples[1].url"),
+        (pb.ExamplePage(url="http://h/x", page_type="x" * 101), "crawl.examples[1].page_type"),
+        (pb.ExamplePage(body=b"\x89PNG\r\n\x1a\n" + b"\x00" * 50), "crawl.examples[1].body"),
+    ],
+)
+def test_a_bad_example_is_refused_by_field(
+    server: Stubs, crawl: str, example: pb.ExamplePage, field: str
+) -> None:
+    told = refusal(lambda: update(server, crawl, member(3), example))
+    assert told.code == grpc.StatusCode.INVALID_ARGUMENT
+    assert set(told.violations) == {field}
+    assert not server.crawls.GetCrawl(pb.GetCrawlRequest(name=crawl)).crawl.examples
+
+
+def test_more_examples_than_the_limit_are_refused(server: Stubs, crawl: str) -> None:
+    given = [pb.ExamplePage(url=url_of(n)) for n in range(101)]
+    told = refusal(lambda: update(server, crawl, *given))
+    assert set(told.violations) == {"crawl.examples"}
+    assert told.reason == "TOO_MANY_ITEMS"
+    update(server, crawl, *given[:100])
