@@ -14,9 +14,10 @@ from benchmarks.servers import Server, bare, create_crawl, linkscore
 from benchmarks.table import Row
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+from linkscore.v1.policy_pb2 import AnthelionParams, PolicySpec
 
 LINKS, BUCKETS = 1_000, 300
-TARGET = 10.0
+TARGET, CLASSIFIER_TARGET = 10.0, 13.0
 ROUNDS, CALLS = 7, 20
 _PAGES = 220
 
@@ -39,24 +40,42 @@ def run(corpus: Corpus) -> list[Row]:
             rows.append(Row(f"{named} asked about again", site, mine, "ms CPU/call", its, TARGET))
             spent = median(_cpu_ms(ours, partial(stub.RankBuckets, ranking)) for _ in range(ROUNDS))
             rows.append(Row(f"RankBuckets, {len(buckets)} buckets", site, spent, "ms CPU/call"))
+            rows.append(_classifier_row(ours, other, corpus, site))
     return rows
 
 
+def _classifier_row(ours: Server, other: Server, corpus: Corpus, site: str) -> Row:
+    """Return the row of ScoreLinks by a classifier that was taught by every second page."""
+    crawl = create_crawl(ours, f"{site}-taught", policy=PolicySpec(anthelion=AnthelionParams()))
+    links, _ = _frontier(ours, crawl, corpus, site, taught=True)
+    scoring = pb.ScoreLinksRequest(crawl=crawl, links=links)
+    ask = partial(pb_grpc.LinkScoringServiceStub(ours.channel).ScoreLinks, scoring)
+    echo = other.channel.unary_unary(ECHO, pb.ScoreLinksRequest.SerializeToString, scoring.FromString)
+    mine, its = _compare(ours, ask, other, partial(echo, scoring))
+    return Row(
+        f"ScoreLinks, {len(links)} links, anthelion", site, mine, "ms CPU/call", its, CLASSIFIER_TARGET
+    )
+
+
 def _frontier(
-    server: Server, crawl: str, corpus: Corpus, site: str
+    server: Server, crawl: str, corpus: Corpus, site: str, *, taught: bool = False
 ) -> tuple[list[pb.CandidateLink], list[str]]:
     """Crawl a site until it is learned; return the latest links with tickets, and buckets, repeated."""
-    call = pb_grpc.LinkScoringServiceStub(server.channel).IngestPages
+    stub = pb_grpc.LinkScoringServiceStub(server.channel)
     links: dict[str, bytes] = {}
     buckets: dict[str, None] = {}
     pages = [message(page) for page in corpus.pages(site, _PAGES)]
     for at in range(0, len(pages), 10):
-        for result in call(pb.IngestPagesRequest(crawl=crawl, pages=pages[at : at + 10])).results:
+        some = pages[at : at + 10]
+        for result in stub.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=some)).results:
             found = result.links
             buckets.update(dict.fromkeys(found.bucket_names))
             links.update(
                 (url, found.ticket_values[i]) for url, i in zip(found.urls, found.tickets, strict=True)
             )
+        if taught:
+            labels = [pb.Feedback(url=page.url, reward=i % 2) for i, page in enumerate(some)]
+            stub.ReportFeedback(pb.ReportFeedbackRequest(crawl=crawl, feedback=labels))
     await_learned(server, crawl)
     newest = list(links.items())[-LINKS:]
     return [pb.CandidateLink(url=url, ticket=ticket) for url, ticket in newest], list(

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import grpc
 
-from linkscore.v1 import crawl_service_pb2, crawl_service_pb2_grpc
+from linkscore.v1 import crawl_service_pb2, crawl_service_pb2_grpc, policy_pb2
 
 _OPTIONS = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20)]
 _CPU_CLOCK = 2
@@ -76,9 +76,9 @@ def bare() -> Iterator[Server]:
         yield server
 
 
-def create_crawl(server: Server, name: str) -> str:
-    """Create a crawl of the default policy and return its resource name."""
-    crawl = crawl_service_pb2.Crawl(name=f"crawls/{name}")
+def create_crawl(server: Server, name: str, policy: policy_pb2.PolicySpec | None = None) -> str:
+    """Create a crawl, of the default policy if none is given, and return its resource name."""
+    crawl = crawl_service_pb2.Crawl(name=f"crawls/{name}", policy=policy)
     request = crawl_service_pb2.CreateCrawlRequest(crawl=crawl)
     crawl_service_pb2_grpc.CrawlServiceStub(server.channel).CreateCrawl(request)
     return f"crawls/{name}"

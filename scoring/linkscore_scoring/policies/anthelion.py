@@ -61,7 +61,7 @@ class AnthelionParams(Params):
     classifier: str = "arow"
     features: str = "host+url+parents+siblings"
     classify: str = "on_demand"
-    hub_weight: float = 0.5
+    hub_weight: float = 0.1
     mode: str = "intent"
 
     def problems(self) -> Iterator[FieldProblem]:
