@@ -7,7 +7,7 @@ from typing import Any
 
 from linkscore_scoring.site.url_patterns import UrlPatterns
 
-_KEPT = 4
+_KEPT, _LATEST = 4, 32
 
 
 @dataclass(slots=True)
@@ -40,14 +40,16 @@ class Candidate:
 
 @dataclass(slots=True)
 class Group:
-    """Pages of one URL pattern: how many were fetched, and the up to 4 that are kept, oldest first."""
+    """Pages of one URL pattern: how many were fetched, doubt of the latest 32, and up to 4, oldest first."""
 
     pages: int = 0
+    doubt: float = 0.0
     members: list[Candidate] = field(default_factory=list)
 
-    def take(self, pages: int, members: list[Candidate]) -> None:
+    def take(self, pages: int, doubt: float, members: list[Candidate]) -> None:
         """Take in pages; beyond 4 the least doubtful goes, of several the oldest."""
         self.pages += pages
+        self.doubt += (doubt - self.doubt) * pages / min(self.pages, max(pages, _LATEST))
         self.members += members
         while len(self.members) > _KEPT:
             self.members.remove(min(self.members, key=lambda member: member.doubt))
@@ -77,7 +79,7 @@ class ExampleCandidates:
         """Take in a fetched page of a URL pattern."""
         self._groups = self.groups(patterns)
         own = patterns.resolve(pattern)
-        self._groups.setdefault(own, Group()).take(1, [page])
+        self._groups.setdefault(own, Group()).take(1, page.doubt, [page])
         if len(self._groups) > self.max_groups:
             others = (each for each in self._groups if each != own)
             del self._groups[min(others, key=lambda each: self._groups[each].pages)]
@@ -86,6 +88,12 @@ class ExampleCandidates:
         """Drop a page that somebody has judged."""
         for group in self._groups.values():
             group.members = [member for member in group.members if member.key != key]
+
+    def labelled(self) -> None:
+        """Let the doubt of each group be that of the pages kept, whose labels are new."""
+        for group in self._groups.values():
+            doubts = [member.doubt for member in group.members]
+            group.doubt = sum(doubts) / len(doubts) if doubts else 0.0
 
     def members(self) -> list[Candidate]:
         """Return all pages kept."""
@@ -97,13 +105,20 @@ class ExampleCandidates:
             return self._groups
         merged: dict[int, Group] = {}
         for pattern, group in self._groups.items():
-            merged.setdefault(patterns.resolve(pattern), Group()).take(group.pages, group.members)
+            merged.setdefault(patterns.resolve(pattern), Group()).take(
+                group.pages, group.doubt, group.members
+            )
         return merged
 
     def to_state(self) -> dict[str, Any]:
         """Return groups as plain values."""
         groups = [
-            [pattern, group.pages, [[m.key, m.url, m.text, m.label, m.look] for m in group.members]]
+            [
+                pattern,
+                group.pages,
+                group.doubt,
+                [[m.key, m.url, m.text, m.label, m.look] for m in group.members],
+            ]
             for pattern, group in self._groups.items()
         ]
         return {"groups": groups}
@@ -111,6 +126,6 @@ class ExampleCandidates:
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the groups of `to_state`."""
         self._groups = {
-            pattern: Group(pages, [Candidate(*columns) for columns in members])
-            for pattern, pages, members in state["groups"]
+            pattern: Group(pages, doubt, [Candidate(*columns) for columns in members])
+            for pattern, pages, doubt, members in state["groups"]
         }

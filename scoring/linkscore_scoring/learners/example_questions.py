@@ -16,7 +16,8 @@ _DOUBTFUL = 0.25
 class ExampleQuestions:
     """Orders groups of pages by what an answer about one page of each would teach.
 
-    With examples, doubtful groups come first: doubt of the page x n / (n + 5), n = pages of its URL pattern.
+    With examples, doubtful groups come first: doubt of the page x d / (d + 5), d = pages x mean doubt of its
+    URL pattern.
     Then, and without examples only these, the groups whose URL pattern is that of no example, by the text
     they brought: t / (t + 5), t = n x mean reward by text of the pages kept; half as much if they are surely
     like an example of another pattern. Among equals the group with most pages comes first.
@@ -54,7 +55,8 @@ class ExampleQuestions:
             return
         most = max(members, key=lambda member: member.doubt)
         if self._likeness and most.doubt >= _DOUBTFUL:
-            value = 1.0 + most.doubt * group.pages / (group.pages + _HALF)
+            in_doubt = group.pages * group.doubt
+            value = 1.0 + most.doubt * in_doubt / (in_doubt + _HALF)
             yield ExampleWanted(most.url, _why_doubtful(most), value, group.pages, most.label)
         elif not is_named:
             yield self._unnamed(members, group.pages, pattern)

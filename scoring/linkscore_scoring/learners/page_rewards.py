@@ -60,6 +60,7 @@ class PageRewards:
         """Compare pages fetched from now on with these, and those that may be asked about right now."""
         if self.likeness.show(examples):
             self._compare_candidates(site)
+            self.candidates.labelled()
 
     def remember(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
         """Keep a page, judged already, as one a user may be asked about."""

@@ -35,6 +35,19 @@ def test_four_pages_of_a_pattern_are_kept_the_most_doubtful_and_then_the_latest(
     assert pages.groups(patterns)[0].pages == 6
 
 
+def test_the_doubt_of_a_group_is_the_mean_over_its_latest_pages() -> None:
+    pages, patterns = ExampleCandidates(), UrlPatterns()
+    """Running means up to 32 pages, then 1/32 of the way to each page."""
+    for key, look in enumerate([0.8, 0.2, 0.0, 0.0, 0.0]):
+        pages.add(0, page(key, 0.0, look), patterns)
+    assert pages.groups(patterns)[0].doubt == pytest.approx(0.2)
+    for key in range(5, 33):
+        pages.add(0, page(key), patterns)
+    assert pages.groups(patterns)[0].doubt == pytest.approx(1 / 32 * 31 / 32)
+    pages.labelled()
+    assert pages.groups(patterns)[0].doubt == pytest.approx(0.25), "of the four that are kept"
+
+
 def test_groups_whose_patterns_merged_are_one() -> None:
     pages, patterns = ExampleCandidates(), UrlPatterns()
     urls = [f"http://h/p{chr(97 + n)}" for n in range(9)]
