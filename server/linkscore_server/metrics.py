@@ -48,6 +48,9 @@ class Metrics:
         )
         self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
         self.sites_ranked = Counter("linkscore_sites_ranked", "Sites ranked", ["policy"], registry=r)
+        self.examples_suggested = Counter(
+            "linkscore_examples_suggested", "Pages suggested as examples", ["policy"], registry=r
+        )
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)

@@ -146,7 +146,9 @@ def test_a_ticket_of_another_crawl_or_a_damaged_one_is_no_ticket(
     assert not got.statuses
 
 
-@pytest.mark.parametrize("method", ["ScoreLinks", "RankBuckets", "RankSites", "ExplainLinks"])
+@pytest.mark.parametrize(
+    "method", ["ScoreLinks", "RankBuckets", "RankSites", "ExplainLinks", "SuggestExamples"]
+)
 def test_crawl_and_policy_of_a_question_are_checked(server: Stubs, crawl: str, method: str) -> None:
     ask, kind = getattr(server.links, method), getattr(pb, f"{method}Request")
     told = refusal(lambda: ask(kind(crawl="crawls/no-such")))

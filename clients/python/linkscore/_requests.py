@@ -141,6 +141,14 @@ def explain_links(
     )
 
 
+def suggest_examples(
+    *, crawl: str, site: str, policy: Policy | None, max_results: int
+) -> scoring_pb2.SuggestExamplesRequest:
+    return scoring_pb2.SuggestExamplesRequest(
+        crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
+    )
+
+
 def list_sites(*, crawl: str, page_size: int) -> site_model_service_pb2.ListSitesRequest:
     return site_model_service_pb2.ListSitesRequest(crawl=crawl_name(crawl), page_size=page_size)
 

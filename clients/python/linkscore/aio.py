@@ -164,3 +164,19 @@ class AsyncClient(AsyncBase):
             self._stubs.links.ExplainLinks, request, timeout_s
         )
         return got
+
+    async def suggest_examples(
+        self,
+        *,
+        crawl: str,
+        site: str = "",
+        policy: Policy | None = None,
+        max_results: int = 0,
+        timeout_s: float | None = None,
+    ) -> scoring_pb2.SuggestExamplesResponse:
+        """Say which 5 (or so many) fetched pages of a site, empty for all, a user should be asked about."""
+        request = _requests.suggest_examples(crawl=crawl, site=site, policy=policy, max_results=max_results)
+        got: scoring_pb2.SuggestExamplesResponse = await self._call(
+            self._stubs.links.SuggestExamples, request, timeout_s
+        )
+        return got

@@ -49,14 +49,15 @@ class Likeness:
     def __len__(self) -> int:
         return len(self._examples)
 
-    def show(self, examples: Iterable[ExamplePage]) -> None:
-        """Take over the example pages, all of them."""
+    def show(self, examples: Iterable[ExamplePage]) -> bool:
+        """Take over the example pages, all of them; say whether they are others than before."""
         before, self._examples = self._examples, list(examples)
         for example in self._examples:
             if example.paths.tags and example not in before:
                 self.layouts.see(example.paths)
         if self._examples != before:
             self.fit(())
+        return self._examples != before
 
     def see(self, key: str, paths: PathTrie) -> bool:
         """Take in a fetched page, and say whether a fit is due."""
@@ -88,6 +89,20 @@ class Likeness:
             ),
             default=0.0,
         )
+
+    def look(self, paths: PathTrie) -> float:
+        """Return the label a page would have if its URL did not count."""
+        vector = self.layouts.vector(paths)
+        best = max((cosine(vector, shown) for shown in self._vectors), default=0.0)
+        return min(1.0, (best / self.least) ** 2)
+
+    def named(self, patterns: UrlPatterns) -> set[int]:
+        """Return the URL patterns of the examples, as far as they are known."""
+        return {patterns.levels(example.key)[-1] for example in self._examples if example.key} - {0}
+
+    def shows(self, url: str) -> bool:
+        """Say whether a page is an example itself."""
+        return any(url in (example.url, example.key) for example in self._examples)
 
     def labelled(self, *, alike: bool) -> None:
         """Note that a page was labelled."""

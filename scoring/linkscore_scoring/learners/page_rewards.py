@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.learners.arms import HierarchicalArms, Node
+from linkscore_scoring.learners.example_candidates import Candidate, ExampleCandidates
+from linkscore_scoring.learners.example_questions import ExampleQuestions
 from linkscore_scoring.learners.likeness import Likeness
+from linkscore_scoring.learners.rewards import text_reward
 from linkscore_scoring.learners.teasers import Judge, PageWorth, TeaserLedger
+from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.links import PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -32,6 +38,7 @@ class PageRewards:
         self.arms = arms
         self.ledger = TeaserLedger()
         self.likeness = Likeness()
+        self.candidates = ExampleCandidates()
         self.labels = 0
 
     @property
@@ -48,6 +55,26 @@ class PageRewards:
         elif self.likeness:
             self._compare(page, worth, site)
         return worth
+
+    def exemplify(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
+        """Compare pages fetched from now on with these, and those that may be asked about right now."""
+        if self.likeness.show(examples):
+            self._compare_candidates(site)
+            self.candidates.labelled()
+
+    def remember(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
+        """Keep a page, judged already, as one a user may be asked about."""
+        if page.failed or page.is_copy:
+            return
+        candidate = Candidate(page.key, page.url, text_reward(page.own_chars))
+        if worth.judge is Judge.LIKENESS:
+            self._label(candidate, worth.reward, page.paths)
+        self.candidates.add(page.pattern, candidate, site.patterns)
+
+    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
+        """Return up to `n` pages a user should be asked about, best first; see `example_questions`."""
+        questions = ExampleQuestions(self.likeness, self._text_of)
+        return questions.best(self.candidates, site.patterns, n)
 
     def appraise(self, worth: PageWorth) -> None:
         """Set the reward by text of a page whose links are known by now."""
@@ -73,6 +100,7 @@ class PageRewards:
     def told(self, key: int, reward: float) -> bool:
         """Let feedback replace the reward of a page; False if the page is not remembered."""
         page = self.ledger.page(key)
+        self.candidates.forget(key)
         self.labels += page is None or page.judge is Judge.NOVELTY
         if page is None:
             return False
@@ -95,6 +123,24 @@ class PageRewards:
         for page, worth in known:
             if worth is not None and worth.judge is Judge.LIKENESS:
                 self._revise(worth, self.likeness.label(page.key, page.paths, site.patterns))
+        self._compare_candidates(site)
+
+    def _compare_candidates(self, site: SiteModel) -> None:
+        """Label the pages anew that may be asked about, as far as they are in the sample."""
+        sampled = {page.hash: page for page in site.sample}
+        for candidate in self.candidates.members():
+            if (page := sampled.get(candidate.key)) is not None:
+                label = self.likeness.label(page.key, page.paths, site.patterns) if self.likeness else 0.0
+                self._label(candidate, label, page.paths)
+
+    def _label(self, candidate: Candidate, label: float, paths: PathTrie) -> None:
+        """Set the label, and that by layout alone where it can differ."""
+        candidate.label = label
+        candidate.look = self.likeness.look(paths) if label < 1.0 else label
+
+    def _text_of(self, candidate: Candidate) -> float:
+        known = self.ledger.page(candidate.key)
+        return candidate.text if known is None else self.ledger.reward(known)
 
     def _revise(self, page: PageWorth, reward: float) -> None:
         self.arms.revise(page.nodes, page.weight * (reward - page.reward))
@@ -106,6 +152,7 @@ class PageRewards:
             "ledger": self.ledger.to_state(),
             "likeness": self.likeness.to_state(),
             "labels": self.labels,
+            "candidates": self.candidates.to_state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -113,3 +160,4 @@ class PageRewards:
         self.ledger.load_state(state["ledger"])
         self.likeness.load_state(state["likeness"])
         self.labels = int(state["labels"])
+        self.candidates.load_state(state["candidates"])

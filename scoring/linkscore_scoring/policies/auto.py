@@ -29,7 +29,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.policies.joined_buckets import joined, part_of, scored_by, values_by
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.site.examples import ExamplePage
+from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -202,6 +202,11 @@ class Auto(Policy):
         """Return the estimate of the leader, or else of the first policy that has one."""
         asked = (policy.expected_rewards(groups, site) for policy in (self.leader, *self.candidates))
         return next((rewards for rewards in asked if rewards is not None), None)
+
+    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
+        """Return what the leader asks, or else the first policy that asks anything."""
+        asked = (policy.suggest_examples(n, site) for policy in (self.leader, *self.candidates))
+        return next((wanted for wanted in asked if wanted), [])
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the leader, the trust in each policy, and the leader's own reason."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
-from linkscore_scoring.site.examples import ExamplePage
+from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -214,6 +214,10 @@ class Policy(ABC):
 
     def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:  # noqa: B027
         """Take over all example pages of the site; called when the policy is made and when they change."""
+
+    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
+        """Return up to `n` fetched pages to ask a user about, best first; as it is here: none. Only reads."""
+        return []
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""

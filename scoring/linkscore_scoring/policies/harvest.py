@@ -16,7 +16,7 @@ from linkscore_scoring.learners.hubs import HubLedger
 from linkscore_scoring.learners.page_rewards import PageRewards
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.site.config import SiteBounds
-from linkscore_scoring.site.examples import ExamplePage
+from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -100,12 +100,17 @@ class Harvest(Policy):
             worth.nodes, worth.reward, 0.0 if page.failed else self._hub_yield(page, site), worth.weight
         )
         self.rewards.ledger.add(page.key, worth)
+        self.rewards.remember(page, worth, site)
         if self.rewards.labelled_share:
             self._count_hub(page, site)
 
     def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these."""
-        self.rewards.likeness.show(examples)
+        self.rewards.exemplify(examples, site)
+
+    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
+        """Ask about big types of pages no example names, and pages that are half like one."""
+        return self.rewards.suggest_examples(n, site)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the ways it was linked."""

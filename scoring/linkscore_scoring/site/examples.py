@@ -28,3 +28,28 @@ class ExamplePage:
     key: str = ""
     page_type: str = ""
     paths: PathTrie = field(default_factory=PathTrie)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleWanted:
+    """A fetched page that somebody should say of whether it is wanted.
+
+    Attributes
+    ----------
+    url
+        Absolute URL.
+    reason
+        Why it, in words.
+    value
+        What an answer would teach, in [0, 2): above 1 if its likeness to the examples is in doubt.
+    pages
+        Fetched pages that are like it, itself included.
+    label
+        How far it is like the examples, in [0, 1]; None without examples.
+    """
+
+    url: str
+    reason: str
+    value: float
+    pages: int
+    label: float | None = None

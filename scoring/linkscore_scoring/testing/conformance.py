@@ -100,7 +100,7 @@ def check_it_works_on_failed_pages(subject: Subject) -> None:
 
 
 def check_questions_change_nothing(subject: Subject) -> None:
-    """`score`, `value` and `explain` leave the state of the policy, its site and the crawl as it was."""
+    """Questions to a policy leave its state, that of its site and the crawl as it was."""
     for pages in (5, 60):
         asked = subject.after(pages)
         before = packed(asked.crawl.model.to_state()), packed(asked.policy.to_state())
@@ -108,6 +108,7 @@ def check_questions_change_nothing(subject: Subject) -> None:
         asked.policy.value([*scored.buckets, *_STRANGE_BUCKETS], asked.site)
         asked.policy.explain(asked.links(20), asked.site)
         asked.policy.site_value(asked.site)
+        asked.policy.suggest_examples(5, asked.site)
         after = packed(asked.crawl.model.to_state()), packed(asked.policy.to_state())
         assert after == before, f"{subject.name}: a question changed the state after {pages} pages"
 

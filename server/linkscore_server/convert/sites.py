@@ -25,7 +25,7 @@ def asked(request: pb.RankSitesRequest, crawl: str) -> tuple[list[str], list[int
     for row, entry in enumerate(request.sites):
         field = f"sites[{row}].site"
         try:
-            name = _site(entry.site, crawl, field)
+            name = site_of(entry.site, crawl, field)
             if names.setdefault(name, row) != row:
                 problems.append(FieldProblem(field, f"must be there once, is sites[{names[name]}] too"))
         except InvalidInput as exc:
@@ -36,7 +36,14 @@ def asked(request: pb.RankSitesRequest, crawl: str) -> tuple[list[str], list[int
     return list(names), waiting, n
 
 
-def _site(name: str, crawl: str, field: str) -> str:
+def site_of(name: str, crawl: str, field: str) -> str:
+    """Return the site that a host or a resource name stands for.
+
+    Raises
+    ------
+    InvalidInput
+        If it is missing, too long or of another crawl.
+    """
     if not name:
         raise InvalidInput("is required", field=field, reason="REQUIRED")
     if len(name.encode()) > MAX_SITE_BYTES:

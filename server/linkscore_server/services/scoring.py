@@ -16,7 +16,7 @@ from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.features.urls import validate_url
 from linkscore_server.actor import CrawlActor
-from linkscore_server.convert import results, sites
+from linkscore_server.convert import examples_wanted, results, sites
 from linkscore_server.convert.names import parse_crawl, site_name
 from linkscore_server.convert.pages import Front
 from linkscore_server.convert.policies import choice_of
@@ -166,6 +166,17 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         for row, why in zip(rows, found, strict=True):
             explained[row] = results.explanation(request.links[row].url, why)
         return pb.ExplainLinksResponse(explanations=explained, policy=_policy_name(actor, choice))
+
+    async def SuggestExamples(
+        self, request: pb.SuggestExamplesRequest, context: Any
+    ) -> pb.SuggestExamplesResponse:
+        """Say which fetched pages a user should be asked about."""
+        actor, choice, _ = self._asked(request)
+        model = actor.model
+        found = model.suggest_examples(*examples_wanted.asked(request, model.config.name), choice)
+        policy = _policy_name(actor, choice)
+        self._metrics.examples_suggested.labels(policy).inc(len(found))
+        return examples_wanted.answer(model.config.name, found, policy=policy, event_seq=model.seq)
 
     def _actor(self, crawl: str) -> CrawlActor:
         return self._registry.get(parse_crawl(crawl))

@@ -162,6 +162,14 @@ class FakeLinkscore(
         told = [link_scoring_service_pb2.LinkExplanation(url=link.url) for link in request.links]
         return link_scoring_service_pb2.ExplainLinksResponse(explanations=told, policy="fake")
 
+    def SuggestExamples(self, request, context):
+        self._enter("SuggestExamples", context)
+        pages = [
+            link_scoring_service_pb2.SuggestedExample(url=f"http://{request.site or 'any'}/{n}")
+            for n in range(request.max_results or 5)
+        ]
+        return link_scoring_service_pb2.SuggestExamplesResponse(examples=pages, policy="fake")
+
     def CreateCrawl(self, request, context):
         self._enter("CreateCrawl", context)
         there = self.crawls.setdefault(request.crawl.name, request.crawl)

@@ -46,6 +46,9 @@ def test_every_unary_call_answers(client: Client, fake: FakeLinkscore) -> None:
     told = link_scoring_service_pb2.Feedback(url="http://s/", item_count=2)
     assert client.report_feedback(crawl="news", feedback=[told]).statuses
     assert client.explain_links(crawl="news", links=["http://s/"]).explanations[0].url == "http://s/"
+    assert len(client.suggest_examples(crawl="news").examples) == 5
+    [asked] = client.suggest_examples(crawl="news", site="h", max_results=1).examples
+    assert asked.url == "http://h/0"
     assert [s.host for s in client.list_sites(crawl="news")] == ["a", "b"]
     assert client.get_site(crawl="news", site="h:80").name == "crawls/news/sites/h%3A80"
     assert client.get_sitemap(crawl="news", site="h").stage == common_pb2.SITE_STAGE_READY
@@ -162,6 +165,7 @@ async def test_the_aio_client_does_the_same(fake: FakeLinkscore) -> None:
         assert (await client.get_sample_plan(crawl="news", site="h"))[0].url
         assert [e.source async for e in client.list_navigation_entries(crawl="news", site="h")]
         assert (await client.explain_links(crawl="news", links=["http://s/"])).explanations
+        assert len((await client.suggest_examples(crawl="news", max_results=2)).examples) == 2
         assert (await client.classify_pages(crawl="news", pages=[])).classifications == []
         assert (await client.report_feedback(crawl="news", feedback=[])).statuses == []
         assert (await client.get_crawl(crawl="news")).policy.uniform_random.seed == 7

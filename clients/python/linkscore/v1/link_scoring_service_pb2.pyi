@@ -290,3 +290,39 @@ class ExplainLinksResponse(_message.Message):
     explanations: _containers.RepeatedCompositeFieldContainer[LinkExplanation]
     policy: str
     def __init__(self, explanations: _Optional[_Iterable[_Union[LinkExplanation, _Mapping]]] = ..., policy: _Optional[str] = ...) -> None: ...
+
+class SuggestExamplesRequest(_message.Message):
+    __slots__ = ("crawl", "site", "policy", "max_results")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    site: str
+    policy: _policy_pb2.PolicySpec
+    max_results: int
+    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ...) -> None: ...
+
+class SuggestedExample(_message.Message):
+    __slots__ = ("url", "site", "reason", "likeness", "pages_alike")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    LIKENESS_FIELD_NUMBER: _ClassVar[int]
+    PAGES_ALIKE_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    site: str
+    reason: str
+    likeness: float
+    pages_alike: int
+    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., reason: _Optional[str] = ..., likeness: _Optional[float] = ..., pages_alike: _Optional[int] = ...) -> None: ...
+
+class SuggestExamplesResponse(_message.Message):
+    __slots__ = ("examples", "policy", "event_seq")
+    EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    examples: _containers.RepeatedCompositeFieldContainer[SuggestedExample]
+    policy: str
+    event_seq: int
+    def __init__(self, examples: _Optional[_Iterable[_Union[SuggestedExample, _Mapping]]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...

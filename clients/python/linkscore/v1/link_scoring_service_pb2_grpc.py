@@ -75,6 +75,11 @@ class LinkScoringServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksResponse.FromString,
                 _registered_method=True)
+        self.SuggestExamples = channel.unary_unary(
+                '/linkscore.v1.LinkScoringService/SuggestExamples',
+                request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesRequest.SerializeToString,
+                response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesResponse.FromString,
+                _registered_method=True)
 
 
 class LinkScoringServiceServicer(object):
@@ -141,6 +146,14 @@ class LinkScoringServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SuggestExamples(self, request, context):
+        """Says which fetched pages a user should be asked about: those whose answer, as an example of the crawl or as feedback,
+        would teach most. Read-only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LinkScoringServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -183,6 +196,11 @@ def add_LinkScoringServiceServicer_to_server(servicer, server):
                     servicer.ExplainLinks,
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksResponse.SerializeToString,
+            ),
+            'SuggestExamples': grpc.unary_unary_rpc_method_handler(
+                    servicer.SuggestExamples,
+                    request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesRequest.FromString,
+                    response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -402,6 +420,33 @@ class LinkScoringService(object):
             '/linkscore.v1.LinkScoringService/ExplainLinks',
             linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksRequest.SerializeToString,
             linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SuggestExamples(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/linkscore.v1.LinkScoringService/SuggestExamples',
+            linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesRequest.SerializeToString,
+            linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesResponse.FromString,
             options,
             channel_credentials,
             insecure,

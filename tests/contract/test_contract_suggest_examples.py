@@ -1,0 +1,89 @@
+"""SuggestExamples: pages a user should be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import policy_pb2
+from server_process import Stubs, refusal
+from small_site import HOST, body_of, page, url_of
+
+BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
+AUTO = policy_pb2.PolicySpec(auto=policy_pb2.AutoParams())
+
+
+def ingest(server: Stubs, crawl: str) -> str:
+    request = pb.IngestPagesRequest(crawl=crawl, pages=[page(n) for n in range(60)])
+    return server.links.IngestPages(request).results[0].site
+
+
+def suggest(server: Stubs, crawl: str, **more: Any) -> pb.SuggestExamplesResponse:
+    return server.links.SuggestExamples(pb.SuggestExamplesRequest(crawl=crawl, **more))
+
+
+def kinds(got: pb.SuggestExamplesResponse) -> list[str]:
+    return [example.url.split("/")[3] for example in got.examples]
+
+
+def test_one_page_of_each_type_is_suggested_the_biggest_first(server: Stubs, crawl: str) -> None:
+    """The texts differ by a number only, so that none is worth more than the others."""
+    site = ingest(server, crawl)
+    got = suggest(server, crawl)
+    assert kinds(got) == ["thread", "member", "board", "board"]
+    assert [e.pages_alike for e in got.examples] == [36, 12, 11, 1], "the seed was not linked before"
+    assert {e.site for e in got.examples} == {site}
+    assert all(e.reason and not e.HasField("likeness") for e in got.examples)
+    event = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq
+    assert (got.policy, got.event_seq) == ("harvest", event)
+    assert got == suggest(server, crawl)
+
+
+def test_what_the_examples_name_is_not_suggested(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    example = crawl_pb.ExamplePage(url=url_of(1), body=body_of(1), content_type="text/html")
+    crawl = new_crawl(examples=[example])
+    ingest(server, crawl)
+    got = suggest(server, crawl)
+    assert set(kinds(got)) == {"board", "member"}
+    assert all(e.HasField("likeness") and 0.0 <= e.likeness <= 1.0 for e in got.examples)
+
+
+def test_a_site_goes_by_host_or_resource_name(server: Stubs, crawl: str) -> None:
+    name = ingest(server, crawl)
+    assert suggest(server, crawl, site=HOST) == suggest(server, crawl, site=name) == suggest(server, crawl)
+    assert len(suggest(server, crawl, max_results=1).examples) == 1
+
+
+def test_auto_asks_what_its_policies_ask_and_others_nothing(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    crawl = new_crawl(policy=AUTO)
+    ingest(server, crawl)
+    assert kinds(suggest(server, crawl))[0] == "thread"
+    got = suggest(server, crawl, policy=BREADTH)
+    assert (got.policy, list(got.examples)) == ("breadth_first", [])
+
+
+def test_a_crawl_without_pages_suggests_nothing(server: Stubs, crawl: str) -> None:
+    assert not suggest(server, crawl).examples
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "violation"),
+    [
+        ({"max_results": 101}, grpc.StatusCode.INVALID_ARGUMENT, {"max_results"}),
+        ({"site": "crawls/other/sites/h"}, grpc.StatusCode.INVALID_ARGUMENT, {"site"}),
+        ({"site": "x" * 1_025}, grpc.StatusCode.INVALID_ARGUMENT, {"site"}),
+        ({"site": "no-such.test"}, grpc.StatusCode.NOT_FOUND, set()),
+    ],
+)
+def test_bad_questions_are_refused(
+    server: Stubs, crawl: str, fields: dict[str, Any], code: grpc.StatusCode, violation: set[str]
+) -> None:
+    told = refusal(lambda: suggest(server, crawl, **fields))
+    assert (told.code, set(told.violations)) == (code, violation)
