@@ -121,7 +121,7 @@ def test_the_demonstration_ends_with_a_table_and_a_picture(
         *archive, ["thread"], "20", "stand_in", tmp_path, service=running("127.0.0.1:1"), console=console
     )
     assert [row.name for row in result.rows] == ["breadth_first", "stand_in"]
-    assert [row.figures.fetched for row in result.rows] == [20, 20]
+    assert [row.metrics["fetched"] for row in result.rows] == [20, 20]
     assert result.picture.read_bytes().startswith(b"\x89PNG")
     assert str(result.picture) in console.file.getvalue()  # type: ignore[attr-defined]
 
@@ -138,8 +138,13 @@ def test_the_bundled_site_is_crawled_at_its_own_address(
         budget="30", policy=(), out=tmp_path, service=running("127.0.0.1:1"), console=Console(file=StringIO())
     )
     (row,) = result.rows
-    assert (row.name, row.figures.fetched, row.figures.duplicates, row.dropped) == ("breadth_first", 30, 0, 0)
-    assert row.figures.recall > 0
+    assert (row.name, row.metrics["fetched"], row.metrics["duplicates"], row.dropped) == (
+        "breadth_first",
+        30,
+        0,
+        0,
+    )
+    assert row.metrics["recall"] > 0
 
 
 def test_measuring_writes_the_figures_of_each_site_task_and_policy(
