@@ -30,23 +30,24 @@ def is_skippable(head: bytes) -> bool:
 
 def zstd_frames(source: Source) -> Iterator[tuple[int, Iterator[bytes]]]:
     """Yield offset and decompressed chunks of each frame; skippable frames are none of them."""
-    dictionary = _read_dictionary(source)
+    # One for all frames, read one after the other: each has a window of up to `_WINDOW_BYTES`.
+    decompressor = _decompressor(_read_dictionary(source))
     offset = 0
     while offset < source.size:
         head = source.head(offset, _SKIPPABLE_HEAD_BYTES)
         if is_skippable(head) and _begins_frame(source, offset + _SKIPPABLE_HEAD_BYTES + _length(head)):
             offset += _SKIPPABLE_HEAD_BYTES + _length(head)
             continue
-        frame = _Frame(source, offset, dictionary)
+        frame = _Frame(source, offset, decompressor)
         yield offset, frame.chunks()
         offset = frame.end()
 
 
 class _Frame:
-    def __init__(self, source: Source, offset: int, dictionary: zstandard.ZstdCompressionDict | None) -> None:
-        self._source, self._start, self._dictionary = source, offset, dictionary
+    def __init__(self, source: Source, offset: int, decompressor: zstandard.ZstdDecompressor) -> None:
+        self._source, self._start, self._decompressor = source, offset, decompressor
         self._at = offset
-        self._stream = _decompressor(dictionary).decompressobj()
+        self._stream = decompressor.decompressobj()
 
     def chunks(self) -> Iterator[bytes]:
         if is_skippable(self._source.head(self._start, len(ZSTD_MAGIC))):
@@ -59,7 +60,10 @@ class _Frame:
                 out = self._stream.decompress(data)
             except zstandard.ZstdError as error:
                 raise BrokenFrame(f"corrupt zstd frame: {error}") from None
-            self._at += len(data) - len(self._stream.unused_data)
+            taken = len(data) - len(self._stream.unused_data)
+            if not taken:  # the library calls what it cannot make sense of an empty frame
+                raise BrokenFrame("corrupt zstd frame: nothing in it can be read")
+            self._at += taken
             if out:
                 yield out
 
@@ -80,7 +84,7 @@ class _Frame:
         return self._source.size
 
     def _starts_record(self, offset: int) -> bool:
-        start = _Frame(self._source, offset, self._dictionary).chunks()
+        start = _Frame(self._source, offset, self._decompressor).chunks()
         try:
             return next(start, b"").startswith(_RECORD_START)
         except BrokenFrame:

@@ -39,3 +39,15 @@ def test_records_out_of_reach_of_a_change_still_come(
     spans = zip([0, *ends], ends, strict=False)
     untouched = {str(n) for n, (first, end) in enumerate(spans) if end <= start or first >= start + removed}
     assert untouched <= found
+
+
+def test_a_frame_the_library_takes_for_an_empty_one_is_damage() -> None:
+    """Found by chance: for some corrupt frames zstandard says `eof` and takes no byte."""
+    rng = random.Random(1)
+    whole = b"".join(KINDS["s.warc.zst"])
+    for _ in range(300):
+        start = max(16, int(rng.random() * len(whole)))
+        put, removed = rng.randbytes(rng.randrange(40)), rng.randrange(300)
+        tally = Tally()
+        changed = whole[:start] + put + whole[start + removed :]
+        assert len(list(read_warc(Source("s.warc.zst", BytesIO(changed)), tally))) <= len(RECORDS)
