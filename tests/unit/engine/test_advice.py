@@ -134,7 +134,7 @@ def test_feedback_before_its_page_is_the_reward_of_the_page() -> None:
     crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
     crawl.apply(1, FeedbackGiven("f", "h", "http://h/x", b"", 1.0, 0.0))
     visit(crawl, "http://h/x", page_of("http://h/x", texts=[("t", 400)]))
-    known = crawl.shard("h").served.ledger.page(hash64("http://h/x"))  # type: ignore[attr-defined]
+    known = crawl.shard("h").served.rewards.ledger.page(hash64("http://h/x"))  # type: ignore[attr-defined]
     assert (known.reward, known.is_fixed) == (1.0, True)
 
 
