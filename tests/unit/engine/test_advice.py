@@ -14,6 +14,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.bags import apath_id, normalise_apath
 from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.learners.teasers import Judge
 from linkscore_scoring.policies.base import Scores
 from linkscore_scoring.policies.breadth_first import BreadthFirst
 from linkscore_scoring.site.model import SiteModel
@@ -135,7 +136,7 @@ def test_feedback_before_its_page_is_the_reward_of_the_page() -> None:
     crawl.apply(1, FeedbackGiven("f", "h", "http://h/x", b"", 1.0, 0.0))
     visit(crawl, "http://h/x", page_of("http://h/x", texts=[("t", 400)]))
     known = crawl.shard("h").served.rewards.ledger.page(hash64("http://h/x"))  # type: ignore[attr-defined]
-    assert (known.reward, known.is_fixed) == (1.0, True)
+    assert (known.reward, known.judge) == (1.0, Judge.FEEDBACK)
 
 
 def test_a_site_without_a_page_has_nothing_to_advise() -> None:
