@@ -27,18 +27,24 @@ from linkscore.v1 import (
 )
 
 PATIENCE_S = 60.0
+# Limits are set by a process of their own: Python code between fork and exec does not go with gRPC's threads.
+_LIMITED = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 class ServerProcess:
     """`linkscore serve` on a free port; output goes to `folder`."""
 
-    def __init__(
-        self, folder: Path, *flags: str, before_exec: Callable[[], None] | None = None, **environment: str
-    ) -> None:
+    def __init__(self, folder: Path, *flags: str, max_file_bytes: int = 0, **environment: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "server.log"
         command = [sys.executable, "-m", "linkscore_server", "serve", "--listen", "127.0.0.1:0"]
         command += ["--data-dir", str(folder / "data"), "--metrics-listen", "", *flags]
+        if max_file_bytes:
+            command = [sys.executable, "-c", _LIMITED, str(max_file_bytes), *command]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -47,7 +53,6 @@ class ServerProcess:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 env=clean | environment,
-                preexec_fn=before_exec,
             )
         self.target = self._address()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import resource
 import shutil
 import threading
 from collections.abc import Iterator
@@ -252,14 +251,10 @@ def test_a_data_folder_has_one_server_at_a_time(tmp_path: Path) -> None:
         ServerProcess(tmp_path)
 
 
-def _small_files() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
-
-
 @pytest.fixture
 def cramped(tmp_path: Path) -> Iterator[ServerProcess]:
     """A server none of whose files may grow beyond 30,000 bytes."""
-    with serving(tmp_path, "--log-level", "error", before_exec=_small_files) as process:
+    with serving(tmp_path, "--log-level", "error", max_file_bytes=30_000) as process:
         yield process
 
 
