@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import count
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ _ARTICLES = 60
 _FOOTER = ("footer", 60)
 
 
-class TrapSite:
+class TrapSite(ABC):
     """Sixty articles on six lists, and a part that `trap` draws; every page has the same footer."""
 
     home = f"{ROOT}/"
@@ -37,13 +38,13 @@ class TrapSite:
             return self._page(url, [*near, *self.entries()], [(f"article {n}.{i}", 300) for i in range(2)])
         return self.trap(url)
 
+    @abstractmethod
     def entries(self) -> list[Link]:
         """Return the links into the trap that stand on every page."""
-        raise NotImplementedError
 
+    @abstractmethod
     def trap(self, url: str) -> PageFeatures | None:
         """Return a page of the trap."""
-        raise NotImplementedError
 
     def _article(self, n: int) -> str:
         return f"{ROOT}/article/{n}"
