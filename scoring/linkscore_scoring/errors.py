@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -88,3 +89,23 @@ class LimitExceeded(LinkscoreError):
 
 class CorruptState(LinkscoreError):
     """Stored bytes fail their checksum or format; the message names file and offset."""
+
+
+@contextmanager
+def reading_state(name: str) -> Iterator[None]:
+    """Turn what goes wrong while a state is read into `CorruptState`, naming the state and the field.
+
+    Parameters
+    ----------
+    name
+        What the state is of, for the message.
+
+    Raises
+    ------
+    CorruptState
+        If the block misses a field, or finds one of the wrong type, value or length.
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError) as exc:
+        raise CorruptState(f"{name}: missing or malformed field {exc}") from exc

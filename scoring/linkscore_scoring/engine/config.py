@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidInput, LinkscoreError
+from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.base import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
@@ -96,7 +96,7 @@ class CrawlConfig:
         CorruptState
             If a field is missing or unknown.
         """
-        try:
+        with reading_state("crawl configuration"):
             return cls(
                 **{
                     **state,
@@ -107,8 +107,6 @@ class CrawlConfig:
                     "bounds": SiteBounds(**state["bounds"]),
                 }
             )
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"crawl configuration: missing or malformed field {exc}") from exc
 
 
 def _example(state: dict[str, Any]) -> ExamplePage:

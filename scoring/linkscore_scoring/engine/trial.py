@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
 from linkscore_scoring.policies.base import EXTRA, SERVED, Policy, PolicyTrust
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
@@ -92,10 +92,8 @@ class PolicyTrial:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("policy trial"):
             self.links.load_state(state["links"], len(self._keys))
             self._judged = [int(count) for count in state["judged"]]
             self._qualities = [float(value) for value in state["qualities"]]
             self._reward = float(state["reward"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"policy trial: missing or malformed field {exc}") from exc

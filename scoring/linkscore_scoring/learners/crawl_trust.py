@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.concordance import Floats
 
 _MAX_SITES = 1_000
@@ -64,10 +64,8 @@ class CrawlTrust:
         CorruptState
             If a field is missing or malformed, or of another number of policies.
         """
-        try:
+        with reading_state("crawl-wide trust"):
             self._reports = {int(site): [float(x) for x in report] for site, *report in state["reports"]}
             self._sums = [float(x) for x in state["sums"]]
             if any(len(part) != self.policies + 1 for part in (self._sums, *self._reports.values())):
                 raise ValueError(f"figures of {self.policies} policies expected")
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"crawl-wide trust: missing or malformed field {exc}") from exc

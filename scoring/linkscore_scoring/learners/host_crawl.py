@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.learners.bandits.base import Arm
 from linkscore_scoring.learners.bandits.draws import Floats, uniform
@@ -176,15 +176,13 @@ class HostCrawl:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("host crawl"):
             self.seq = int(state["seq"])
             self.classifier.load_state(state["classifier"])
             self.hubs.load_state(state["hubs"])
             self.relatives.load_state(state["relatives"])
             self.hosts.load_state(state["hosts"])
             self._anchors = {int(key): str(anchor) for key, anchor in state["anchors"]}
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"host crawl: missing or malformed field {exc}") from exc
 
 
 def host_arm(name: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.common_scale import log_odds_between
 from linkscore_scoring.learners.concordance import Floats, pairs_of, quality
 from linkscore_scoring.learners.rewards import text_reward
@@ -160,10 +160,8 @@ class JudgedLinks:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("judged links"):
             self.judged = int(state["judged"])
             self._links = {key: JudgedLink(*link) for key, *link in state["links"]}
             if any(len(link.scores) != policies for link in self._links.values()):
                 raise ValueError(f"scores of {policies} policies expected")
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"judged links: missing or malformed field {exc}") from exc

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 
 KINDS = ("good parents", "bad parents", "good siblings", "bad siblings")
 _NONE = (0, 0)
@@ -87,12 +87,10 @@ class Relatives:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("relatives"):
             self._labels = dict(zip(state["pages"], map(bool, state["labels"]), strict=True))
             pairs = ((int(bad), int(good)) for bad, good in state["children"])
             self._children = dict(zip(state["parents"], pairs, strict=True))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"relatives: missing or malformed field {exc}") from exc
 
 
 def _trim(table: dict[int, Any], most: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.anthelion_tokens import NUMERIC, SLOTS, paper_features
 from linkscore_scoring.learners.bandits.base import tie_of
 from linkscore_scoring.learners.bandits.draws import Floats, uniform
@@ -100,12 +100,10 @@ class ReleasedCrawl(HostCrawl):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the knowledge of `to_state`."""
         super().load_state(state)
-        try:
+        with reading_state("released crawl"):
             self._numbers = {int(host): n for n, host in enumerate(state["numbers"])}
             self._waiting = [(str(u), int(n), bool(g), bool(y)) for u, n, g, y in state["waiting"]]
             self.votes.load_state(state["votes"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"released crawl: missing or malformed field {exc}") from exc
 
 
 def scaled(margins: Floats) -> Floats:

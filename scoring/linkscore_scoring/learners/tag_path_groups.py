@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 
 DIM = 1 << 12
 _DIGITS = re.compile(r"[0-9]+")
@@ -103,14 +103,12 @@ class TagPathGroups:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("tag path groups"):
             self.names = [str(name) for name in state["names"]]
             sums = np.zeros((max(8, len(self.names)), DIM))
             sums.ravel()[np.frombuffer(state["places"], "<i8")] = np.frombuffer(state["sums"], "<f8")
             self._sums = sums
             self._groups = {int(path): int(group) for path, group in state["paths"]}
-        except (KeyError, TypeError, ValueError, IndexError) as exc:
-            raise CorruptState(f"tag path groups: missing or malformed field {exc}") from exc
 
 
 def vector_of(raw: str) -> Vector:

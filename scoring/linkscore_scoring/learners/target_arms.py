@@ -6,7 +6,7 @@ from itertools import islice
 from math import log, sqrt
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 
 _ALMOST_NONE = 1e-6
 
@@ -87,10 +87,8 @@ class TargetArms:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("target arms"):
             self.total = int(state["total"])
             self._arms = {int(arm): [float(n), float(found)] for arm, n, found in state["arms"]}
             self._pulled = {int(page): int(arm) for page, arm in state["pulled"]}
             self._expected = {int(page): int(arm) for page, arm in state["expected"]}
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"target arms: missing or malformed field {exc}") from exc

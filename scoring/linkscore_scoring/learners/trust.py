@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.concordance import Floats, gain, pairs_of
 from linkscore_scoring.learners.judged_links import JudgedLinks
 
@@ -138,7 +138,7 @@ class Trust:
         CorruptState
             If a field is missing or malformed, or of another number of policies.
         """
-        try:
+        with reading_state("trust"):
             self.leader = int(state["leader"])
             self.values, self.shares, self.led = (
                 [float(value) for value in state[name]] for name in ("values", "shares", "led")
@@ -146,5 +146,3 @@ class Trust:
             sizes = {len(self.values), len(self.shares), len(self.led)}
             if sizes != {self.policies} or not 0 <= self.leader < self.policies:
                 raise ValueError(f"figures of {self.policies} policies expected")
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"trust: missing or malformed field {exc}") from exc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 
 
 class YieldTrend:
@@ -60,8 +60,6 @@ class YieldTrend:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("yield trend"):
             self.fetches, self.targets = map(int, state["counts"])
             self._mass, self._found = map(float, state["sums"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"yield trend: missing or malformed field {exc}") from exc

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, NotFound
+from linkscore_scoring.errors import FieldProblem, InvalidParams, NotFound, reading_state
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.learners.common_scale import moved
 from linkscore_scoring.learners.crawl_trust import CrawlTrust
@@ -83,12 +83,10 @@ class AutoKnowledge:
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the knowledge of `to_state`, or raise CorruptState."""
-        try:
+        with reading_state("auto"):
             self.trust.load_state(state["trust"])
             for name, known in self.candidates.items():
                 known.load_state(state["candidates"][name])
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"auto: missing or malformed field {exc}") from exc
 
 
 class Auto(Policy):
@@ -239,15 +237,13 @@ class Auto(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over policies, judged links and trust."""
-        try:
+        with reading_state("auto"):
             for candidate in self.candidates:
                 candidate.load_state(state["candidates"][candidate.name])
             self.links.load_state(state["links"], len(self.candidates))
             self.trust.load_state(state["trust"])
             self._qualities = [float(quality) for quality in state["qualities"]]
             self._move = float(state["move"])
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"auto: missing or malformed field {exc}") from exc
 
     def _able(self, site: SiteModel) -> list[bool]:
         told = self.links.any_told()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState, FieldProblem
+from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.learners.arms import SITE, HierarchicalArms, Node, nodes_of
 from linkscore_scoring.learners.hubs import HubLedger
 from linkscore_scoring.learners.page_rewards import PageRewards
@@ -233,12 +233,10 @@ class Harvest(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over arms, rewards and hubs."""
-        try:
+        with reading_state("harvest"):
             self.arms.load_state(state["arms"])
             self.rewards.load_state(state["rewards"])
             self.hubs.load_state(state["hubs"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"harvest: missing or malformed field {exc}") from exc
 
 
 def _folded(apaths: Sequence[int], site: SiteModel) -> dict[int, int]:

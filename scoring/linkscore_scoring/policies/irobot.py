@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState, FieldProblem
+from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.base import (
     FOLLOW,
     SKIP,
@@ -181,15 +181,13 @@ class Irobot(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the state of `to_state`."""
-        try:
+        with reading_state(f"{self.name}"):
             kept = [
                 {**arc, "place": tuple(arc["place"]), "target": tuple(arc["target"])} for arc in state["kept"]
             ]
             self._kept = [KeptArc(**arc) for arc in kept]
             self._texts = {int(key): (int(chars), bool(unique)) for key, chars, unique in state["texts"]}
             self._flips = {(int(p), int(a)): (int(f), int(n)) for p, a, f, n in state["flips"]}
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"{self.name}: missing or malformed field {exc}") from exc
 
 
 def _entry_first(site: SiteModel) -> list[SampledPage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.policies.base import Explanation, Term
 from linkscore_scoring.policies.url_values import UrlValuePolicy
 from linkscore_scoring.site.links import PageObservation
@@ -77,8 +77,6 @@ class Opic(UrlValuePolicy):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the cash of `to_state`."""
         super().load_state(state)
-        try:
+        with reading_state("opic"):
             self.units, self.root = int(state["units"]), float(state["root"])
             self._seeds = dict.fromkeys(map(int, state["seeds"]))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"opic: missing or malformed field {exc}") from exc

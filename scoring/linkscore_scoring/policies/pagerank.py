@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState, FieldProblem
+from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.base import MAX_RESCORED, Explanation, KnownUrl, Params, Term, outside
 from linkscore_scoring.policies.url_values import UrlValuePolicy
 from linkscore_scoring.site.link_graph import LinkGraph
@@ -125,7 +125,5 @@ class Pagerank(UrlValuePolicy):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over graph and ranks of `to_state`."""
         super().load_state(state)
-        try:
+        with reading_state("pagerank"):
             self.rest, self._due = float(state["rest"]), int(state["due"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"pagerank: missing or malformed field {exc}") from exc

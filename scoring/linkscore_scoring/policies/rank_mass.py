@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState, FieldProblem
+from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.base import MAX_RESCORED, Explanation, KnownUrl, Params, Term, outside
 from linkscore_scoring.policies.url_values import UrlValuePolicy
 from linkscore_scoring.site.link_graph import LinkGraph
@@ -155,8 +155,6 @@ class RankMass(UrlValuePolicy):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over graph and masses of `to_state`."""
         super().load_state(state)
-        try:
+        with reading_state("rank_mass"):
             self.covered, self.seeds = float(state["covered"]), int(state["seeds"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"rank_mass: missing or malformed field {exc}") from exc
         self._rebuild()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
 from linkscore_scoring.site.cluster_terms import link_scores
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
@@ -90,11 +90,9 @@ class StructuralPolicy(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the clusters' worth."""
-        try:
+        with reading_state(f"{self.name}"):
             clusters, worth = list(map(int, state["clusters"])), list(map(float, state["worth"]))
             self._age = int(state["age"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"{self.name}: missing or malformed field {exc}") from exc
         if len(clusters) != len(worth):
             raise CorruptState(f"{self.name}: {len(clusters)} clusters, but {len(worth)} values")
         self._clusters, self._worth = clusters, worth

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.classifiers import CLASSIFIERS
 from linkscore_scoring.learners.classifiers.base import Floats
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
@@ -248,15 +248,13 @@ class TagPathBandit(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the knowledge of `to_state`."""
-        try:
+        with reading_state("tag_path_bandit"):
             self.groups.load_state(state["groups"])
             self.arms.load_state(state["arms"])
             self.urls.load_state(state["urls"])
             self.trend.load_state(state["trend"])
             self._labels = {int(key): bool(label) for key, label in state["labels"]}
             self._examples.load_state(state["examples"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"tag_path_bandit: missing or malformed field {exc}") from exc
 
 
 def _bucket(bucket: str) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState, FieldProblem
+from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.base import (
     FOLLOW,
@@ -242,7 +242,7 @@ class Tpm(Policy):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the state of `to_state`."""
-        try:
+        with reading_state(f"{self.name}"):
             self._example = PathTrie(*map(list, state["example"]))
             self._map.load_state(state["map"])
             self._way = NavigationPattern.from_state(state["way"])
@@ -250,8 +250,6 @@ class Tpm(Policy):
             self._steps = {int(key): int(step) for key, step in state["steps"]}
             self._urls = {int(pattern): list(urls) for pattern, urls in state["urls"]}
             self._worths = {int(pattern): float(worth) for pattern, worth in state["worths"]}
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"{self.name}: missing or malformed field {exc}") from exc
         self._tree = tree_of(self._example)
 
 

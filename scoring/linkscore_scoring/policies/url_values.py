@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
@@ -101,7 +101,5 @@ class UrlValuePolicy(Policy):
         """Take over the values of `to_state`."""
         if state.get("policy") != self.name:
             raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r}")
-        try:
+        with reading_state(f"{self.name}"):
             self.nodes.load_state(state["nodes"])
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"{self.name}: missing or malformed field {exc}") from exc

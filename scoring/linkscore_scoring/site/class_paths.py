@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.class_digits import fold_digits, template_numbers
 from linkscore_scoring.site.class_modifiers import modifiers, page_level_tokens
@@ -90,10 +90,8 @@ class ClassPathFilter:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("class path state"):
             return cls(dict(state["token_pages"]), frozenset(state["numbered"]), frozenset(state["paths"]))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"class path state: missing or malformed field {exc}") from exc
 
 
 def fit_class_paths(

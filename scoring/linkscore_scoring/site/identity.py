@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.states import State
 
 OUTLIER = -1
@@ -81,7 +81,5 @@ class ClusterIdentities:
         CorruptState
             If a field is missing.
         """
-        try:
+        with reading_state("identity state"):
             return cls(min_overlap=float(state["min_overlap"]), next_id=int(state["next_id"]))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"identity state: missing or malformed field {exc}") from exc

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.site.eps import pairwise_distances
 from linkscore_scoring.site.states import State, pack_array, pack_sparse, unpack_array, unpack_sparse
 
@@ -63,10 +63,8 @@ class NearestNeighbours:
         CorruptState
             If a field is missing or vectors and labels differ in length.
         """
-        try:
+        with reading_state("neighbour state"):
             made = cls(unpack_sparse(state["vectors"]), unpack_array(state["labels"]), k=int(state["k"]))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"neighbour state: missing or malformed field {exc}") from exc
         if len(made.vectors) != len(made.labels):
             raise CorruptState("neighbour state: vectors and labels must have the same length")
         return made

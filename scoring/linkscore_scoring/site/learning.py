@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.clusterers import Clusterer, clusterer_named
 from linkscore_scoring.site.config import LearningConfig
@@ -104,15 +104,13 @@ class LearnedSite:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("learned site"):
             return cls(
                 int(state["built_from_seq"]),
                 TemplateModel.from_state(state["templates"]),
                 NavigationTable.from_state(state["navigation"], navigation_params(config)),
                 ClusterIdentities(**state["identities"]),
             )
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"learned site: missing or malformed field {exc}") from exc
 
 
 def run(job: LearningJob) -> LearnedSite:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.site.states import pack_array, unpack_array
 from linkscore_scoring.site.url_nodes import UrlNodes
 
@@ -116,12 +116,10 @@ class LinkGraph(UrlNodes):
             If a field is missing or malformed, or columns differ in length.
         """
         super().load_state(state)
-        try:
+        with reading_state("link graph"):
             self._urls = list(map(str, state["urls"]))
             pages, sizes = list(map(int, state["pages"])), np.array(state["sizes"], dtype=np.int64)
             targets = unpack_array(state["targets"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"link graph: missing or malformed field {exc}") from exc
         if len(self._urls) != len(self) or len(pages) != len(sizes) or sizes.sum() != len(targets):
             raise CorruptState("link graph: urls, pages, sizes and targets disagree in length")
         if len(targets) and targets.max() >= self.first + len(self):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 
 NOT_FETCHED = -3
 """Cluster of a URL that was seen in links and not fetched."""
@@ -197,8 +197,6 @@ class LinkMemory:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("link memory state"):
             self.evicted = int(state["evicted"])
             self._links = dict(zip(state["keys"], map(list, state["records"]), strict=True))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"link memory state: missing or malformed field {exc}") from exc

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.navigation_rows import ANY, RowStore
 from linkscore_scoring.site.states import State
 
@@ -182,11 +182,9 @@ class NavigationTable:
             If a field is missing or malformed.
         """
         table = cls(params)
-        try:
+        with reading_state("navigation state"):
             table.frozen = bool(state["frozen"])
             table._rows.load(state["rows"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"navigation state: missing or malformed field {exc}") from exc
         return table
 
 

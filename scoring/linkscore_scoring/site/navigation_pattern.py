@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.url_shapes import UrlShape
 
 OFF = 0
@@ -52,7 +52,5 @@ class NavigationPattern:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("navigation pattern"):
             return cls([UrlShape.from_state(shape) for shape in state["shapes"]], int(state["targets"]))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"navigation pattern: missing or malformed field {exc}") from exc

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.states import State
 
 Reason = Literal["one_per_apath", "unused_link"]
@@ -170,12 +170,10 @@ class SamplingPlan:
             If a field is missing or malformed.
         """
         plan = cls(max_urls=max_urls, max_seen=max_seen)
-        try:
+        with reading_state("sampling state"):
             plan._queue = deque((url, int(apath)) for url, apath in state["queue"])
             plan._waiting = [(int(apath), list(urls)) for apath, urls in state["waiting"]]
             plan._seen, plan._fetched = dict.fromkeys(state["seen"]), dict.fromkeys(state["fetched"])
             plan._drawn = set(state["drawn"])
             plan._held = int(state["held"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"sampling state: missing or malformed field {exc}") from exc
         return plan

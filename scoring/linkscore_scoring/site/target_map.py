@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.navigation_pattern import NavigationPattern
 from linkscore_scoring.site.url_shapes import UrlShape, url_shape, url_similar
 
@@ -132,9 +132,7 @@ class TargetMap:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("target map"):
             self.pages = [MapPage(int(k), str(u), int(p), bool(t)) for k, u, p, t in state["pages"]]
             self._found_on = dict(zip(state["links"], state["found_on"], strict=True))
             self._numbers = {page.key: number for number, page in enumerate(self.pages)}
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"target map: missing or malformed field {exc}") from exc

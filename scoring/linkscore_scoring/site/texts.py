@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 
 _SEEN, _OWNER, _IDENTITY, _CHARS = range(4)
 NOBODY = 0
@@ -140,8 +140,6 @@ class TextOwners:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("text owners"):
             self.distinct_chars = int(state["distinct_chars"])
             self._blocks = dict(zip(state["blocks"], map(list, state["records"]), strict=True))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"text owners: missing or malformed field {exc}") from exc

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.site.links import PageObservation
 
 _OPEN, _FETCHED, _DEAD = 0, 1, 2
@@ -177,13 +177,11 @@ class UrlNodes:
         CorruptState
             If a field is missing or malformed, or columns differ in length.
         """
-        try:
+        with reading_state("URL nodes"):
             self.first, self._kinds = int(state["first"]), bytearray(state["kinds"])
             self._keys, self._values = list(map(int, state["keys"])), list(map(float, state["values"]))
             self.moved = {int(old): int(new) for old, new in state["moved"]}
             aliases = {int(key): int(node) for key, node in state["aliases"]}
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"URL nodes: missing or malformed field {exc}") from exc
         self._check(aliases)
         numbered = enumerate(self._keys, start=self.first)
         self._ids = {key: node for node, key in numbered if node not in self.moved} | aliases

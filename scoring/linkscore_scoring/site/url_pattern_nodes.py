@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.states import State
 
 ROOT = 0
@@ -88,10 +88,8 @@ class NodeStore:
             If a field is missing or malformed.
         """
         store = cls(max_nodes)
-        try:
+        with reading_state("url pattern state"):
             store.nodes = {int(number): Node(**fields) for number, fields in state["nodes"]}
             store._moved = {int(old): int(new) for old, new in state["moved"]}
             store._next = int(state["next"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"url pattern state: missing or malformed field {exc}") from exc
         return store

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.site.states import State
 
 Norm = Literal["l1", "l2"]
@@ -86,10 +86,8 @@ class Vectorizer:
         CorruptState
             If a field is missing, or vocabulary and df differ in length.
         """
-        try:
+        with reading_state("vectorizer state"):
             made = cls(tuple(state["vocabulary"]), tuple(state["df"]), state["n_pages"], state["norm"])
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"vectorizer state: missing or malformed field {exc}") from exc
         if len(made.vocabulary) != len(made.df):
             raise CorruptState(
                 f"vectorizer state: {len(made.vocabulary)} paths need as many df values, got {len(made.df)}"

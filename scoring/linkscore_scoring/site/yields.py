@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, islice
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.histories import History, Tally
 from linkscore_scoring.site.history_tables import folded, history_of, largest
 from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, PageObservation
@@ -250,14 +250,12 @@ class Yields:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("yields"):
             self.fetches, self.reported = state["counts"]
             self.shapes = {node: History.from_state(h) for node, h in state["shapes"]}
             self.ways = {way: History.from_state(h) for way, h in state["ways"]}
             self.groups = {(p, way): History.from_state(h) for p, way, h in state["groups"]}
             self._known = {key: _Fetch(*values) for key, *values in state["known"]}
-        except (KeyError, TypeError, ValueError, IndexError) as exc:
-            raise CorruptState(f"yields: missing or malformed field {exc}") from exc
 
 
 def shrunk(history: History, prior: float, *, by_reward: bool) -> float:

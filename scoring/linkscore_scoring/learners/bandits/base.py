@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.bandits.draws import Floats, uniform
 
 _COIN, _WHICH = -1, -2
@@ -170,15 +170,13 @@ class Bandit(ABC):
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state(f"bandit {self.name}"):
             self.pulls = int(state["pulls"])
             rows = [(int(arm), float(g), float(b), float(p)) for arm, g, b, p in state["arms"]]
             awake = [int(arm) for arm in state["awake"]]
             self.arms = {arm: Arm(good, bad, best) for arm, good, bad, best in rows}
             for arm in awake:
                 self.offer(arm, self.arms[arm].best)
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"bandit {self.name}: missing or malformed field {exc}") from exc
 
 
 def tie_of(seed: int, arm: int) -> float:

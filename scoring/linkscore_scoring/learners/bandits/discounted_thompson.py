@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import expm1, log1p
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.bandits.base import Arm, Bandit, tie_of
 from linkscore_scoring.learners.bandits.draws import Floats, beta, uniform
 from linkscore_scoring.learners.bandits.groups import Groups
@@ -85,7 +85,5 @@ class DiscountedThompson(Bandit):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the arms."""
         super().load_state(state)
-        try:
+        with reading_state(f"bandit {self.name}"):
             self._touched = dict.fromkeys(state["touched"])
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"bandit {self.name}: missing or malformed field {exc}") from exc

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.bandits.base import Arm, Bandit
 from linkscore_scoring.learners.bandits.draws import Floats, uniform
 from linkscore_scoring.learners.bandits.sum_tree import SumTree
@@ -71,9 +71,7 @@ class Softmax(Bandit):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over arms and order."""
         super().load_state(state)
-        try:
+        with reading_state(f"bandit {self.name}"):
             self._tree = SumTree()
             for arm in state["order"]:
                 self._tree.set(arm, self._weight(self.arms[arm]))
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"bandit {self.name}: missing or malformed field {exc}") from exc

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.classifiers.base import Floats, logit, sigmoid
 
 _STEPS = 8
@@ -89,9 +89,7 @@ class PlattCalibration:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("calibration"):
             self._window = deque(((float(x), bool(y)) for x, y in state["window"]), self._window.maxlen)
             self.slope, self.shift = map(float, state["curve"])
             self._since = int(state["since"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"calibration: missing or malformed field {exc}") from exc

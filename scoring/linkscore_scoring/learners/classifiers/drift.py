@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 
 
 class DriftDetector:
@@ -70,9 +70,7 @@ class DriftDetector:
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state("drift detector"):
             self.changes = int(state["changes"])
             values = list(map(float, state["values"]))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"drift detector: missing or malformed field {exc}") from exc
         self._rebuild(values)

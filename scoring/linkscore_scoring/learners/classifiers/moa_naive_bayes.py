@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints, sigmoid
 from linkscore_scoring.learners.classifiers.tables import packed_columns, unpack_columns
 
@@ -114,8 +114,6 @@ class MoaNaiveBayes(Classifier):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over counts and moments."""
         unpack_columns(self._set, _BLANK, state)
-        try:
+        with reading_state("moa_naive_bayes"):
             self._classes = np.array(state["classes"], dtype=np.float64).reshape(2)
             self._normal = np.array(state["normal"], dtype=np.float64).reshape(self._normal.shape)
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"moa_naive_bayes: missing or malformed field {exc}") from exc

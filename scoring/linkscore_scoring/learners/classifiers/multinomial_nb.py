@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints, sigmoid
 from linkscore_scoring.learners.classifiers.tables import packed_columns, unpack_columns
 
@@ -71,9 +71,7 @@ class MultinomialNb(Classifier):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the counts."""
         unpack_columns(self._table, _BLANK, state)
-        try:
+        with reading_state("multinomial_nb"):
             sums = np.array(state["sums"], dtype=np.float64)
             self._totals, self._classes = sums.reshape(2, 2)
             self._seen = int(state["seen"])
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"multinomial_nb: missing or malformed field {exc}") from exc

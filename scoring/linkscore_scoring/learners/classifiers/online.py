@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.learners.classifiers import classifier_named
 from linkscore_scoring.learners.classifiers.base import Features, Floats, Ints
 from linkscore_scoring.learners.classifiers.calibration import PlattCalibration
@@ -96,7 +96,7 @@ class OnlineClassifier:
         CorruptState
             If a field is missing or malformed, or the kind is another.
         """
-        try:
+        with reading_state("classifier"):
             if state["kind"] != self.model.name:
                 raise CorruptState(f"classifier: state of {state['kind']!r}, want {self.model.name!r}")
             self.model.load_state(state["model"])
@@ -104,5 +104,3 @@ class OnlineClassifier:
             self.drift.load_state(state["drift"])
             self.labels = [int(n) for n in state["labels"]]
             self._recent = [float(n) for n in state["recent"]]
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"classifier: missing or malformed field {exc}") from exc

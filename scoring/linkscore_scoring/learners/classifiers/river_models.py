@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints
 
 _FOLDED = 256
@@ -85,10 +85,8 @@ class RiverModel(Classifier):
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Replay the retained feedback."""
-        try:
+        with reading_state(f"{self.name}"):
             rows = [_row(*row) for row in state["retained"]]
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"{self.name}: missing or malformed field {exc}") from exc
         self._rebuild(rows)
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.class_paths import ClassPathFilter, fit_class_paths, readable
 from linkscore_scoring.site.clusterers.base import (
     OUTLIER,
@@ -124,15 +124,13 @@ class CosineLinkage(Clusterer):
     @classmethod
     def load(cls, state: State) -> ClusterModel:
         """See `Clusterer.load`."""
-        try:
+        with reading_state("cosine_linkage state"):
             return CosineLinkageModel(
                 ClassPathFilter.from_state(state["paths"]),
                 Vectorizer.from_state(state["vectorizer"]),
                 unpack_sparse(state["means"]),
                 cut=float(state["cut"]),
             )
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"cosine_linkage state: missing or malformed field {exc}") from exc
 
 
 def cosine_distances(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

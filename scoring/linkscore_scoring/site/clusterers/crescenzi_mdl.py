@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import apath_id, plain_bag
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.clusterers.base import (
@@ -182,10 +182,8 @@ class CrescenziMdl(Clusterer):
     @classmethod
     def load(cls, state: State) -> ClusterModel:
         """See `Clusterer.load`."""
-        try:
+        with reading_state("crescenzi_mdl state"):
             return CrescenziModel(list(state["link_paths"]), unpack_sparse(state["schemas"]))
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"crescenzi_mdl state: missing or malformed field {exc}") from exc
 
 
 def link_paths(trie: PathTrie) -> frozenset[str]:

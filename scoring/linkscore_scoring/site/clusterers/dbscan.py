@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.site.clusterers.base import (
     OUTLIER,
@@ -127,12 +127,10 @@ class Dbscan(Clusterer):
     @classmethod
     def load(cls, state: State) -> ClusterModel:
         """See `Clusterer.load`."""
-        try:
+        with reading_state("dbscan state"):
             vectorizer = Vectorizer.from_state(state["vectorizer"])
             neighbours = NearestNeighbours.from_state(state["neighbours"])
             return DbscanModel(vectorizer, neighbours, eps=float(state["eps"]))
-        except (KeyError, TypeError) as exc:
-            raise CorruptState(f"dbscan state: missing or malformed field {exc}") from exc
 
 
 def _dbscan(distances: NDArray[np.float64], eps: float, min_pts: int) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.clusterers.base import (
     OUTLIER,
     Clusterer,
@@ -164,9 +164,7 @@ class IRobotRegions(Clusterer):
     @classmethod
     def load(cls, state: State) -> ClusterModel:
         """See `Clusterer.load`."""
-        try:
+        with reading_state("irobot_regions state"):
             limits: Mapping[str, float] = {name: float(state[name]) for name in _LIMITS[1:]}
             centres = unpack_sparse(state["centres"])
             return IRobotModel(list(state["regions"]), centres, min_depth=int(state["min_depth"]), **limits)
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"irobot_regions state: missing or malformed field {exc}") from exc

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import apath_id
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.clusterers.base import (
@@ -128,10 +128,8 @@ class UxClust(Clusterer):
     @classmethod
     def load(cls, state: State) -> ClusterModel:
         """See `Clusterer.load`."""
-        try:
+        with reading_state("uxclust state"):
             return UxClustModel({int(i): str(s) for i, s in state["apaths"]}, unpack_sparse(state["shares"]))
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"uxclust state: missing or malformed field {exc}") from exc
 
 
 class _Joined:
