@@ -15,16 +15,19 @@ from linkscore_scoring.engine.events import (
     FeedbackGiven,
     LearningFailed,
     LearningRequested,
+    LogsMined,
     ModelActivated,
     PageFetched,
 )
 from linkscore_scoring.engine.questions import CrawlQuestions
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
 from linkscore_scoring.policies.base import MAX_RESCORED
+from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, PageObservation
+from linkscore_scoring.site.suggestion import Suggestion
 
 MAX_EVENT_IDS = 100_000
 MAX_SITES = 10_000
@@ -73,6 +76,8 @@ class CrawlModel(CrawlQuestions):
                 return self.activate(event.site, LearnedSite.from_state(event.learned, self.config.learning))
             case LearningFailed():
                 return self._give_up_learning(event)
+            case LogsMined():
+                return self._shard(event.site).mined(MinedSite.from_state(event.mined))
             case ConfigChanged():
                 return self._reconfigure(CrawlConfig.from_state(event.config))
 
@@ -123,9 +128,15 @@ class CrawlModel(CrawlQuestions):
             revision=shard.model.revision,
             policy=shard.served.name,
             links=links,
-            suggestions=self.sample_plan(event.site, _SUGGESTIONS) if shard.served.needs_learning else [],
+            suggestions=self._suggestions(event.site, shard),
             learning=shard.model.learning_since > 0,
+            thread_id=shard.served.thread_of(observation, shard.model) if observation else "",
         )
+
+    def _suggestions(self, site: str, shard: SiteShard) -> list[Suggestion]:
+        if shard.served.needs_learning:
+            return self.fetch_plan(site, _SUGGESTIONS)
+        return shard.served.fetches_wanted(_SUGGESTIONS, shard.model)
 
     def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:
         """Add what the page changed elsewhere, for policies whose values move per URL."""
@@ -205,7 +216,7 @@ class CrawlModel(CrawlQuestions):
         CorruptState
             If a field is missing or malformed.
         """
-        try:
+        with reading_state(f"crawl {self.config.name}"):
             self.config = CrawlConfig.from_state(state["config"])
             self.seq, self.pages, self.feedbacks = state["counts"]
             self._event_ids = OrderedDict.fromkeys(state["event_ids"])
@@ -213,8 +224,6 @@ class CrawlModel(CrawlQuestions):
             self.crawl_wide.load_state(state["crawl_wide"])
             for name, shard in state["sites"]:
                 self._shard(name).load_state(shard)
-        except (KeyError, TypeError, ValueError) as exc:
-            raise CorruptState(f"crawl {self.config.name}: missing or malformed field {exc}") from exc
 
     def unfinished_jobs(self) -> list[LearningJob]:
         """Return the learnings that were running when the log ended."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgpack
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.types import Links, PageFeatures, PathTrie
+from linkscore_scoring.features.types import Links, PageFeatures, PageLayout, PathTrie
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,33 @@ class LearningFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class LogsMined:
+    """What the browse logs of a site gave takes the place of what they gave before; see `site.browse`.
+
+    It is in the log as a whole, so that recovery reads no logs and mines nothing.
+    """
+
+    site: str
+    digest: str
+    mined: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigChanged:
     """The crawl was created (first event of every log) or changed."""
 
     config: dict[str, Any]
 
 
-Event = PageFetched | FeedbackGiven | LearningRequested | ModelActivated | LearningFailed | ConfigChanged
+Event = (
+    PageFetched
+    | FeedbackGiven
+    | LearningRequested
+    | ModelActivated
+    | LearningFailed
+    | LogsMined
+    | ConfigChanged
+)
 
 _KINDS: dict[int, type[Event]] = {
     1: ConfigChanged,
@@ -87,6 +107,7 @@ _KINDS: dict[int, type[Event]] = {
     4: LearningRequested,
     5: ModelActivated,
     6: LearningFailed,
+    7: LogsMined,
 }
 _NUMBERS = {kind: number for number, kind in _KINDS.items()}
 
@@ -124,6 +145,8 @@ def _plain(features: PageFeatures) -> dict[str, Any]:
     links = features.links
     plain = {name: getattr(features, name) for name in PageFeatures.__slots__}
     plain["paths"] = [getattr(features.paths, name) for name in PathTrie.__slots__]
+    layout = features.layout
+    plain["layout"] = layout and [getattr(layout, name) for name in PageLayout.__slots__]
     differing = {
         i: key for i, (key, url) in enumerate(zip(links.keys, links.urls, strict=True)) if key != url
     }
@@ -137,6 +160,6 @@ def _features(plain: dict[str, Any]) -> PageFeatures:
     keys = list(links["urls"])
     for i, key in links["keys"].items():
         keys[i] = key
-    return PageFeatures(
-        **{**plain, "paths": PathTrie(*plain["paths"]), "links": Links(**{**links, "keys": keys})}
-    )
+    layout = PageLayout(*plain["layout"]) if plain["layout"] else None
+    read = {"paths": PathTrie(*plain["paths"]), "links": Links(**{**links, "keys": keys}), "layout": layout}
+    return PageFeatures(**{**plain, **read})

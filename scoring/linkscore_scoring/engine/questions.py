@@ -14,7 +14,7 @@ from linkscore_scoring.engine.batches import batch_of, batch_of_known, hash_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion, indexed
+from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, indexed
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
@@ -26,6 +26,8 @@ from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, links_of_page
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.site.sample import SamplePage
+from linkscore_scoring.site.suggestion import Suggestion
+from linkscore_scoring.site.url_rules import SeedWanted, UrlRule
 
 
 class CrawlQuestions:
@@ -124,7 +126,7 @@ class CrawlQuestions:
             np.zeros(len(urls)), priorities=np.zeros(len(urls)) if encode else None, stage=Stage.READY
         )
         buckets = [""] * len(urls)
-        verdicts = [0] * len(urls)
+        verdicts, url_types = [0] * len(urls), [0] * len(urls)
         for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
             policy = shard.policy(choice)
             if require_learned and policy.needs_learning and shard.model.stage < Stage.READY:
@@ -140,8 +142,11 @@ class CrawlQuestions:
                 buckets[row] = f"{shard.model.name}/{bucket}"
             for row, verdict in zip(rows, scored.verdicts or (), strict=False):
                 verdicts[row] = verdict
+            for row, kind in zip(rows, scored.url_types or (), strict=False):
+                url_types[row] = kind
         found.bucket_names, found.buckets = indexed(buckets)
         found.verdicts = verdicts if any(verdicts) else None
+        found.url_types = url_types if any(url_types) else None
         return found
 
     def rank_buckets(
@@ -223,6 +228,23 @@ class CrawlQuestions:
         """Return what the next `horizon` fetches of a site should bring, what groups brought, and traps."""
         return advise(self.shard(site), horizon)
 
+    def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
+        """Return what a policy learned about the URLs of a site."""
+        shard = self.shard(site)
+        return shard.policy(choice).rules(shard.model)
+
+    def seeds(self, site: str, n: int, choice: PolicyChoice | None = None) -> list[SeedWanted]:
+        """Return up to `n` pages to start a crawl of a site from, best first."""
+        shard = self.shard(site)
+        return shard.policy(choice).suggest_seeds(n, shard.model)
+
+    def fetch_plan(self, site: str, n: int) -> list[Suggestion]:
+        """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
+        shard = self.shard(site)
+        wanted = shard.served.fetches_wanted(n, shard.model)
+        named = {suggestion.url for suggestion in wanted}
+        return [*wanted, *(s for s in self.sample_plan(site, n) if s.url not in named)][:n]
+
     def sample_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages that would teach most about a site that is not learned yet."""
         model = self.shard(site).model
@@ -297,7 +319,14 @@ class CrawlQuestions:
         scored = policy.score(batch_of_known(shard.model, found), shard.model)
         names, buckets = indexed(scored.buckets)
         names = [f"{shard.model.name}/{name}" for name in names]
-        return ScoredLinks(scored.scores, names, buckets, verdicts=scored.verdicts, stage=shard.model.stage)
+        return ScoredLinks(
+            scored.scores,
+            names,
+            buckets,
+            verdicts=scored.verdicts,
+            stage=shard.model.stage,
+            url_types=scored.url_types,
+        )
 
     def _score_page(
         self, shard: SiteShard, policy: Policy, event: PageFetched, fetch: Fetch, depth: int, cluster: int
@@ -330,4 +359,5 @@ class CrawlQuestions:
             scored.verdicts,
             None if inside is None else [row in inside for row in range(len(links))],
             stage=model.stage,
+            url_types=scored.url_types,
         )

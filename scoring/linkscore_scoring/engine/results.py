@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.site.links import PageObservation
+from linkscore_scoring.site.suggestion import Suggestion
 
 
 @dataclass(slots=True)
@@ -25,6 +26,8 @@ class ScoredLinks:
         Distinct tickets, and the index of each link's; empty where none are written.
     verdicts
         1 FOLLOW, 2 SKIP, 0 no advice; None if no link has any.
+    url_types
+        Type of each link's URL, see `site.url_rules`; None if no link has any.
     in_scope
         Per link, or None if all are.
     priorities
@@ -42,24 +45,17 @@ class ScoredLinks:
     in_scope: list[bool] | None = None
     priorities: NDArray[np.float64] | None = None
     stage: int = 0
-
-
-@dataclass(slots=True)
-class Suggestion:
-    """A page the model would like fetched."""
-
-    url: str
-    reason: str
-    urgency: float
+    url_types: list[int] | None = None
 
 
 @dataclass(slots=True)
 class PageOutcome:
     """What became of a page event.
 
-    `learning` says that a learning of the site is running. `rescored_urls` and `rescored` are parallel: URLs
-    beyond the links of the page whose score the event changed, best first, and their scores and buckets.
-    Empty unless the policy is `per_url`.
+    `thread_id` is the URL of the first page of the page's thread, empty if none is known. `learning` says
+    that a learning of the site is running. `rescored_urls` and `rescored` are parallel: URLs beyond the links
+    of the page whose score the event changed, best first, and their scores and buckets. Empty unless the
+    policy is `per_url`.
     """
 
     seq: int
@@ -74,6 +70,7 @@ class PageOutcome:
     rescored_urls: list[str] = field(default_factory=list)
     rescored: ScoredLinks = field(default_factory=lambda: ScoredLinks(np.zeros(0)))
     learning: bool = False
+    thread_id: str = ""
 
 
 @dataclass(slots=True)

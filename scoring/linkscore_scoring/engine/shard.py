@@ -12,6 +12,7 @@ from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.trial import PolicyTrial
 from linkscore_scoring.policies.base import Policy, PolicyTrust
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
@@ -91,6 +92,12 @@ class SiteShard:
         for policy in self._policies.values():
             policy.activated(self.model)
 
+    def mined(self, mined: MinedSite) -> None:
+        """Take over what the browse logs of the site gave, and tell every policy."""
+        self.model.browse = mined
+        for policy in self._policies.values():
+            policy.mined(self.model)
+
     def feedback(self, event: FeedbackObservation) -> None:
         """Let the model, then every policy, learn from feedback."""
         self.model.feedback(event)
@@ -127,6 +134,8 @@ class SiteShard:
         policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))
         if self.model.templates is not None:
             policy.activated(self.model)
+        if self.model.browse is not None:
+            policy.mined(self.model)
         policy.exemplify(self._examples, self.model)
         return policy
 

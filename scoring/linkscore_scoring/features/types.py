@@ -76,6 +76,29 @@ class Links:
 
 
 @dataclass(slots=True)
+class PageLayout:
+    """Repeated records of a page, and the groups its links form (Jiang 2013, section 4.3; MiBAT, Song 2010).
+
+    Attributes
+    ----------
+    signals
+        What tells kinds of pages apart, (n_signals,) in the order of `features.layout`.
+    groups
+        Index into `group_table` of each row of the page's `Links`.
+    group_table
+        Distinct groups of the page: column of a region of records, or tag path outside of all regions. The
+        same place on another page of the template has the same text.
+    records
+        Ordinal of the record in its region that each row stands in; -1 outside of all regions.
+    """
+
+    signals: list[float] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)
+    group_table: list[str] = field(default_factory=list)
+    records: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class PageFeatures:
     """Features of one fetched page.
 
@@ -101,6 +124,9 @@ class PageFeatures:
     notes
         What was cut or repaired, e.g. ``links_cut``, ``depth_cut``, ``decode_errors``; for the per-item
         status.
+    layout
+        Records and link groups; None unless a policy of the crawl reads them, or if the crawler sent features
+        of its own.
     """
 
     url: str
@@ -115,6 +141,7 @@ class PageFeatures:
     text_chars: int = 0
     anchor_chars: int = 0
     notes: list[str] = field(default_factory=list)
+    layout: PageLayout | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.suggestion import Suggestion
+from linkscore_scoring.site.url_rules import SeedWanted, UrlRule
 
 Scores = NDArray[np.float64]
 KnownUrl = tuple[int, str]
@@ -56,11 +58,14 @@ class Scored:
         Bucket of each link, (n_links,): links of one bucket rise and fall together.
     verdicts
         `FOLLOW` or `SKIP` of each link, or None if the policy gives no advice.
+    url_types
+        Type of each link's URL, see `site.url_rules`, or None if the policy tells none.
     """
 
     scores: Scores
     buckets: list[str]
     verdicts: list[int] | None = None
+    url_types: list[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,8 @@ class Policy(ABC):
     navigation table are looked at), `baseline` (may lose against random in the conformance suite),
     `residual` (most that the score of a link differs from the value of its bucket), `per_url` (values move
     per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the score),
-    `needs_feedback` (learns from reported results only).
+    `needs_feedback` (learns from reported results only), `reads_layout` (pages should come with their
+    `PageLayout`), `reads_logs` (browse logs of the site should be mined).
 
     A policy whose knowledge is not of one site makes it in its constructor and keeps it in `crawl_wide`; the
     engine puts the crawl's in its place before the first event, keeps it, and saves it once.
@@ -148,6 +154,8 @@ class Policy(ABC):
     residual: ClassVar[float] = 0.0
     per_url: ClassVar[bool] = False
     needs_feedback: ClassVar[bool] = False
+    reads_layout: ClassVar[bool] = False
+    reads_logs: ClassVar[bool] = False
 
     crawl_wide: CrawlKnowledge | None = None
 
@@ -211,6 +219,29 @@ class Policy(ABC):
 
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
+
+    def mined(self, site: SiteModel) -> None:  # noqa: B027
+        """Note that `site.browse` is new, or that the policy was just made for a site that has it."""
+
+    def rules(self, site: SiteModel) -> list[UrlRule]:
+        """Return what the policy learned about URLs, most telling first; as it is here: nothing."""
+        return []
+
+    def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
+        """Return up to `n` pages to start a crawl of the site from, best first; as it is here: none."""
+        return []
+
+    def fetches_wanted(self, n: int, site: SiteModel) -> list[Suggestion]:
+        """Return up to `n` unfetched pages that would teach the policy most; it never waits for one."""
+        return []
+
+    def thread_of(self, page: PageObservation, site: SiteModel) -> str:
+        """Return the URL of the first page of the thread that a page belongs to; empty if none is known."""
+        return ""
+
+    def state_of(self, site: SiteModel) -> str:
+        """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
+        return ""
 
     def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:  # noqa: B027
         """Take over all example pages of the site; called when the policy is made and when they change."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.features.types import PageLayout, PathTrie
 
 UNKNOWN_CLUSTER = -2
 """Source cluster of a link whose page was never classified (-1 is an outlier page)."""
@@ -69,6 +69,12 @@ def links_of_page(
     return LinkBatch(urls, keys, apaths, list(repeat(source, n)), list(repeat(depth, n)), patterns, anchors)
 
 
+def layout_of_rows(layout: PageLayout, rows: Sequence[int]) -> PageLayout:
+    """Return the layout of a page as some of its links see it."""
+    groups, records = [layout.groups[row] for row in rows], [layout.records[row] for row in rows]
+    return PageLayout(layout.signals, groups, layout.group_table, records)
+
+
 @dataclass(slots=True)
 class PageObservation:
     """One fetch as policies see it, after the site model has taken it in.
@@ -109,6 +115,10 @@ class PageObservation:
         For each row of `links`, and for the page: see `memory.Sighting`.
     reported
         Reward of feedback that came before the page, None if none did; policies are told by `feedback`.
+    rels
+        For each row of `links`: its ``rel`` tokens.
+    layout
+        Records and link groups of the page, for each row of `links`; None if they were not extracted.
     """
 
     seq: int
@@ -133,6 +143,8 @@ class PageObservation:
     first_here: list[bool] = field(default_factory=list)
     displaced: list[tuple[int, int]] = field(default_factory=list)
     reported: float | None = None
+    rels: list[str] = field(default_factory=list)
+    layout: PageLayout | None = None
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.apaths import ApathTable
+from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.identity import ClusterIdentities
@@ -26,6 +27,7 @@ from linkscore_scoring.site.links import (
     UNKNOWN_CLUSTER,
     FeedbackObservation,
     PageObservation,
+    layout_of_rows,
     links_of_page,
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
@@ -72,6 +74,8 @@ class SiteModel:
         Pages fetched by persistent cluster since the first learning, sample included.
     plan
         Links worth fetching to learn the site, with their URLs in `plan_urls`; kept until it is learned.
+    browse
+        What the browse logs of the site gave; None without logs.
     """
 
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
@@ -95,6 +99,7 @@ class SiteModel:
         self.plan = SamplingPlan(max_urls=20_000, max_seen=50_000)
         self.plan_urls: dict[int, str] = {}
         self.learning_since = 0
+        self.browse: MinedSite | None = None
 
     @property
     def stage(self) -> Stage:
@@ -251,6 +256,9 @@ class SiteModel:
             depth=page.depth + 1,
         )
         page.blocks_before = [links.blocks_before[row] for row in rows]
+        page.rels = [links.rels[row] for row in rows]
+        if features.layout is not None:
+            page.layout = layout_of_rows(features.layout, rows)
         page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
         change = self.texts.see(fetch.key, fetch.canonical, features.block_hashes, features.block_chars)
         page.long_chars = sum(features.block_chars)

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.identity import ClusterIdentities
 from linkscore_scoring.site.learning import SampledPage, navigation_params
 from linkscore_scoring.site.navigation import NavigationTable
@@ -40,6 +41,7 @@ def state_of(model: SiteModel) -> State:
         "plan": model.plan.to_state(),
         "plan_urls": list(model.plan_urls.items()),
         "learning_since": model.learning_since,
+        "browse": model.browse.to_state() if model.browse else None,
     }
 
 
@@ -51,7 +53,7 @@ def load_state(model: SiteModel, state: State) -> None:
     CorruptState
         If a field is missing or malformed.
     """
-    try:
+    with reading_state(f"site {model.name}"):
         model.revision = int(state["revision"])
         model.pages, model.failed, model.duplicates = state["counts"]
         model.apaths.load_state(state["apaths"])
@@ -69,5 +71,4 @@ def load_state(model: SiteModel, state: State) -> None:
         model.plan = SamplingPlan.from_state(state["plan"], max_urls=20_000, max_seen=50_000)
         model.plan_urls = dict(state["plan_urls"])
         model.learning_since = int(state["learning_since"])
-    except (KeyError, TypeError, ValueError) as exc:
-        raise CorruptState(f"site {model.name}: missing or malformed field {exc}") from exc
+        model.browse = MinedSite.from_state(state["browse"]) if state["browse"] else None

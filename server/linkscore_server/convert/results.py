@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from linkscore.v1 import common_pb2, link_scoring_service_pb2, site_model_service_pb2
-from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, Suggestion
+from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.base import PolicyTrust
 from linkscore_scoring.site.links import UNKNOWN_CLUSTER
+from linkscore_scoring.site.suggestion import Suggestion
 from linkscore_server.convert.names import site_name
 
 _T = TypeVar("_T")

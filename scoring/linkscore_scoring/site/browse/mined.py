@@ -1,0 +1,41 @@
+"""What mining the browse log of a site gave, as policies read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.site.states import State
+
+
+@dataclass(slots=True)
+class MinedSite:
+    """Results of one mining of one site.
+
+    Attributes
+    ----------
+    first_day, n_days
+        Window of the log, as in `counts.BrowseCounts`.
+    records
+        Records within it.
+    """
+
+    first_day: int
+    n_days: int
+    records: int
+
+    def to_state(self) -> State:
+        """Return the results as plain values."""
+        return {"window": [self.first_day, self.n_days, self.records]}
+
+    @classmethod
+    def from_state(cls, state: State) -> MinedSite:
+        """Rebuild results.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        with reading_state("mined browse log"):
+            return cls(*map(int, state["window"]))
