@@ -37,9 +37,14 @@ def teach(con: duckdb.DuckDBPyConnection, site_of: SiteOf = host_of) -> None:
 def make_pages(con: duckdb.DuckDBPyConnection, records: str) -> None:
     """Make the table pages(raw, site, url) of the URLs and referrers of kept records; O(distinct URLs)."""
     con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE addresses AS
+        SELECT url AS raw FROM {records} WHERE rule = ''
+        UNION SELECT referrer FROM {records} WHERE rule = '' AND referrer IS NOT NULL""")
+    # A table of its own: in one query the filter on the page would be asked before repeats are gone.
+    con.execute(f"CREATE OR REPLACE TEMP TABLE placed AS SELECT raw, {_FUNCTION}(raw) AS page FROM addresses")
+    con.execute("""
         CREATE OR REPLACE TEMP TABLE pages AS
         SELECT raw, split_part(page, '\t', 1) AS site, split_part(page, '\t', 2) AS url
-        FROM (SELECT raw, {_FUNCTION}(raw) AS page FROM (
-            SELECT url AS raw FROM {records} WHERE rule = ''
-            UNION SELECT referrer FROM {records} WHERE rule = '' AND referrer IS NOT NULL))
-        WHERE page <> ''""")
+        FROM placed WHERE page <> ''""")
+    con.execute("DROP TABLE addresses")
+    con.execute("DROP TABLE placed")
