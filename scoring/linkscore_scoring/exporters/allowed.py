@@ -2,55 +2,60 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters.base import SiteRules
-from linkscore_scoring.exporters.portable import NotPortable, branches, literal, portable
+from linkscore_scoring.exporters.portable import Branch, NotPortable, branches, joined, literal
 from linkscore_scoring.site.url_rules import UrlRule
 
 _DEFAULT_PORTS = "(?::(?:80|443))?"
 _SUBDOMAINS = "(?:[0-9A-Za-z_-]+[.])*"
+_NEGATED = re.compile(r"\[\^[^\]]*\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """URLs to follow: the rule, and its expression as every engine reads it."""
+    """URLs to follow: the rule, and its expression in the parts that every engine reads alike."""
 
     rule: UrlRule
-    pattern: str
+    parts: list[Branch]
+
+    @property
+    def pattern(self) -> str:
+        """The expression for engines that look for it in the URL."""
+        return joined(self.parts)
 
     @property
     def whole(self) -> str:
         """The expression for engines that want it to fit the whole URL."""
-        alternatives = branches(self.pattern)
-        ends = len(alternatives) == 1 and alternatives[0][-1:] == ["$"]
-        return self.pattern if ends else f"(?:{self.pattern}).*"
+        ends = len(self.parts) == 1 and self.parts[0][-1:] == ["$"]
+        if ends and self.parts[0][0] == "^":
+            return self.pattern
+        before = "" if all(parts[:1] == ["^"] for parts in self.parts) else ".*"
+        return f"{before}(?:{self.pattern}).*"
 
-    @property
-    def path(self) -> str:
-        """The expression for engines that see path and query only, anchored; cuts off scheme and host.
+    def paths(self) -> list[str]:
+        """Return expressions for engines that see path and query only: scheme and host are cut off.
 
         Raises
         ------
         NotPortable
             If it is not clear where the host ends.
         """
-        alternatives = branches(self.pattern)
-        parts = alternatives[0]
-        if len(alternatives) > 1 or parts[:1] != ["^"]:
-            raise NotPortable("not one expression that begins with the scheme")
-        return "^" + "".join(parts[_path_start(parts) :])
+        return ["^" + "".join(parts[_path_start(parts) :]) for parts in self.parts]
 
 
-def _path_start(parts: list[str]) -> int:
-    """Return where the path begins in the parts of an expression: at the third slash."""
-    slashes = [at for at, part in enumerate(parts) if part.rstrip("?") == "/"]
-    if len(slashes) < 3 or slashes[1] != slashes[0] + 1 or any("/" in p for p in parts[: slashes[0]]):
-        raise NotPortable("no path after scheme and host")
-    if any("/" in part for part in parts[slashes[1] + 1 : slashes[2]]):
-        raise NotPortable("a host with a slash")
+def _path_start(parts: Branch) -> int:
+    """Return where the path begins in one alternative: at the first slash after ``//``."""
+    slashes = [at for at, part in enumerate(parts) if part in ("/", "/?")]
+    if parts[:1] != ["^"] or len(slashes) < 3 or slashes[1] != slashes[0] + 1:
+        raise NotPortable("it is not clear where its path begins")
+    origin = [_NEGATED.sub("", part) for part in parts[: slashes[2]]]
+    if any("/" in part for at, part in enumerate(origin) if at not in slashes):
+        raise NotPortable("it is not clear where its path begins")
     return slashes[2]
 
 
@@ -65,7 +70,7 @@ def allowed(site: SiteRules) -> tuple[list[Allowed], list[str]]:
     found, notes = [], []
     for rule in site.rules:
         try:
-            found.append(Allowed(rule, portable(rule.pattern)))
+            found.append(Allowed(rule, branches(rule.pattern)))
         except NotPortable as exc:
             notes.append(f"rule {one_line(rule.pattern)} of kind {one_line(rule.kind)} is left out: {exc}")
     if not found:
@@ -83,12 +88,12 @@ def _why_none(site: SiteRules) -> str:
 
 def _seeds(site: SiteRules) -> Iterator[Allowed]:
     for url in site.seeds:
-        scheme, _, rest = url.partition("://")
+        is_root = url.count("/") == 3 and url.endswith("/")
         try:
-            pattern = f"^{literal(scheme)}://{literal(rest.removesuffix('/'))}{'/?' * rest.endswith('/')}$"
+            text = literal(url.removesuffix("/") if is_root else url)
+            yield Allowed(UrlRule("seed", url, example=url), [["^", *text, *["/?"] * is_root, "$"]])
         except NotPortable:
             continue
-        yield Allowed(UrlRule("seed", pattern, example=url), pattern)
 
 
 def host_name(site: SiteRules) -> str:
@@ -100,7 +105,8 @@ def host_name(site: SiteRules) -> str:
 def host_pattern(site: SiteRules) -> str:
     """Return an expression that fits the host of the site's URLs, port and all, without anchors."""
     port = _DEFAULT_PORTS if site.host == host_name(site) else ""
-    return f"{_SUBDOMAINS if site.subdomains else ''}{literal(site.host)}{port}"
+    host = "".join(literal(site.host))
+    return f"{_SUBDOMAINS if site.subdomains else ''}{host}{port}"
 
 
 def url_of_site_pattern(site: SiteRules) -> str:

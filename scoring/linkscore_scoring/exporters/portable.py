@@ -44,12 +44,7 @@ def portable(pattern: str) -> str:
     NotPortable
         If there is none, or `pattern` is no expression.
     """
-    found = joined(branches(pattern))
-    try:
-        re.compile(found)
-    except re.error as exc:
-        raise NotPortable(str(exc)) from exc
-    return found
+    return joined(branches(pattern))
 
 
 def branches(pattern: str) -> list[Branch]:
@@ -64,6 +59,10 @@ def branches(pattern: str) -> list[Branch]:
     found = reader.alternatives(0)
     if reader.at < len(pattern):
         raise NotPortable(f"unbalanced ) at {reader.at}")
+    try:
+        re.compile(joined(found))
+    except (re.error, OverflowError) as exc:
+        raise NotPortable(str(exc)) from exc
     return found
 
 
@@ -72,15 +71,15 @@ def joined(alternatives: list[Branch]) -> str:
     return "|".join("".join(branch) for branch in alternatives)
 
 
-def literal(text: str) -> str:
-    """Return an expression that fits exactly `text`.
+def literal(text: str) -> list[str]:
+    """Return the parts of an expression that fits exactly `text`, one for each character.
 
     Raises
     ------
     NotPortable
         If `text` has characters beyond the basic plane, which engines count differently.
     """
-    return "".join(map(_char, text))
+    return [_char(char) for char in text]
 
 
 def _char(char: str) -> str:
@@ -148,8 +147,7 @@ class _Reader:
         if self._peek() == "?":
             self._group_head()
         inner = joined(self.alternatives(depth + 1))
-        if self._next() != ")":
-            raise NotPortable("a group without end")
+        self._next()
         return f"(?:{inner})"
 
     def _group_head(self) -> None:

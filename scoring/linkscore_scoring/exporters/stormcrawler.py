@@ -36,10 +36,10 @@ def export(site: SiteRules) -> RuleFile:
 
 
 def _paths(found: list[Allowed], notes: list[str]) -> list[str]:
-    paths = []
+    paths = list[str]()
     for entry in found:
         try:
-            paths.append(entry.path)
+            paths += entry.paths()
         except NotPortable as exc:
             notes.append(f"rule {one_line(entry.pattern)} is left out: {exc}")
     return paths
