@@ -111,7 +111,7 @@ def judge_pages(counts: BrowseCounts, settings: NewsSettings, labels: Mapping[st
 def calibrate(
     judged: JudgedPages, settings: NewsSettings, before: NewsModel | None = None
 ) -> tuple[NewsThreshold, NewsEvidence]:
-    """Return threshold and evidence: fitted if there are labels for it, else those of `before`, else usual."""
+    """Return threshold and evidence: fitted on labels, else those of `before`, else the usual ones."""
     by_decay = settings.signal == DECAY
     known = judged.labels >= 0
     is_news = judged.labels[known] == 1
