@@ -14,7 +14,7 @@ from linkscore_scoring.site.browse.news_rates import CountedRates, WeighedRates
 from linkscore_scoring.site.browse.news_settings import NewsSettings
 from linkscore_scoring.site.browse.prefix_tree import PrefixTrie, find_prefixes, lowest_nodes, steps_of
 
-_MIXED_BELOW = 0.5
+_MAX_MIXED = 0.05
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ def learn_prefixes(pages: NewsPages, settings: NewsSettings) -> list[NewsPrefix]
         else CountedRates(pages.is_news),
         theta=settings.theta,
         min_pages=settings.min_pages,
-        mixed_below=_MIXED_BELOW if settings.weighed else 0.0,
+        max_mixed=_MAX_MIXED if settings.weighed else 1.0,
     )
     return [NewsPrefix(p.text, p.rate.share, p.rate.at_least, p.pages, pages.urls[p.example]) for p in found]
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_MOSTLY = 0.5
+
 Rows = NDArray[np.intp]
 Steps = Sequence[Sequence[str]]
 
@@ -63,7 +65,7 @@ def steps_of(url: str) -> list[str]:
 
 
 def find_prefixes(
-    steps: Steps, rate: Rate, *, theta: float = 0.8, min_pages: int = 1, mixed_below: float = 0.0
+    steps: Steps, rate: Rate, *, theta: float = 0.8, min_pages: int = 1, max_mixed: float = 1.0
 ) -> list[Prefix]:
     """Return the topmost nodes whose share of news is above `theta`; none lies below another.
 
@@ -77,26 +79,34 @@ def find_prefixes(
         Share that must be exceeded, [0, 1].
     min_pages
         Pages below which a node is never chosen, >= 1; the paper has no such bound.
-    mixed_below
-        A node is looked into, not chosen, if a child of at least `min_pages` pages has a smaller share than
-        this; 0 as in the paper: never.
+    max_mixed
+        A node is looked into, not chosen, if more than this share of its pages lie in lowest nodes (see
+        `lowest_nodes`) that are mostly other pages; 1 as in the paper: never.
 
-    Cost: O(n log n), and two ratings of a page for each level above it. Source: Wang 2008, section 5.2.
+    Cost: O(n log n), and a rating of each page for each level above it. Source: Wang 2008, section 5.2.
     """
+    misfits = _misfits(steps, rate, min_pages) if max_mixed < 1.0 else np.zeros(len(steps), dtype=np.bool_)
     found: list[Prefix] = []
     todo = list(_children([], sorted(range(len(steps)), key=lambda row: list(steps[row])), steps))
     while todo:
-        path, rows = todo.pop()
-        if len(rows) < min_pages:
+        path, pages = todo.pop()
+        if len(pages) < min_pages:
             continue
-        below = list(_children(path, rows, steps))
-        rated = rate(np.array(rows, dtype=np.intp))
-        sizable = (np.array(child, dtype=np.intp) for _, child in below if len(child) >= min_pages)
-        if rated.share > theta and all(rate(child).share >= mixed_below for child in sizable):
-            found.append(Prefix("".join(path), rated, len(rows), rows[0]))
+        rows = np.array(pages, dtype=np.intp)
+        rated = rate(rows)
+        if rated.share > theta and misfits[rows].mean() <= max_mixed:
+            found.append(Prefix("".join(path), rated, len(pages), pages[0]))
         else:
-            todo += below
+            todo += _children(path, pages, steps)
     return sorted(found, key=lambda prefix: prefix.text)
+
+
+def _misfits(steps: Steps, rate: Rate, min_pages: int) -> NDArray[np.bool_]:
+    """Return the pages whose lowest node is mostly other pages, (n,)."""
+    found = np.zeros(len(steps), dtype=np.bool_)
+    for rows in lowest_nodes(steps, min_pages):
+        found[rows] = rate(rows).share < _MOSTLY
+    return found
 
 
 def _children(path: list[str], rows: list[int], steps: Steps) -> Iterator[tuple[list[str], list[int]]]:
