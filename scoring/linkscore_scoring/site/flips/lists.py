@@ -66,6 +66,8 @@ def flip_lists(
             own.page = group.page_of(slots_of(page_url)) or own.page
         else:
             foreign.append(_foreign(group, urls))
+    if not own.targets:
+        _adopt(own, foreign)
     _add_singles(own, foreign, kinds, urls)
     own.page = own.page or int(_is_first(page_url, [urls[row] for row, _ in own.targets]))
     return [one for one in [own, *foreign] if one.targets]
@@ -98,6 +100,14 @@ def _foreign(group: FlipGroup, urls: Sequence[str]) -> FlipList:
                 targets.insert(0, (row, 1))
                 break
     return FlipList(False, 0, targets)
+
+
+def _adopt(own: FlipList, foreign: list[FlipList]) -> None:
+    """Let lists whose first page is not in sight be the page's own: its later pages have other names."""
+    strays = [one for one in foreign if all(number != 1 for _, number in one.targets)]
+    for one in strays:
+        foreign.remove(one)
+        own.targets += one.targets
 
 
 def _is_base(base: PagedUrl, page: PagedUrl) -> bool:
