@@ -234,6 +234,18 @@ class FakeLinkscore(
             suggestions=[common_pb2.FetchSuggestion(url="http://a/1")]
         )
 
+    def SuggestSeeds(self, request, context):
+        self._enter("SuggestSeeds", context)
+        count = request.max_results or 2
+        seeds = [site_model_service_pb2.Seed(url=f"http://{request.site}/{n}") for n in range(count)]
+        return site_model_service_pb2.SuggestSeedsResponse(seeds=seeds, policy="focus")
+
+    def ExportRules(self, request, context):
+        self._enter("ExportRules", context)
+        files = [site_model_service_pb2.RuleFile(format=wanted) for wanted in request.formats]
+        rule = site_model_service_pb2.UrlRule(kind=request.name, confidence=request.min_confidence)
+        return site_model_service_pb2.ExportRulesResponse(files=files, url_rules=[rule])
+
 
 def serve(fake: FakeLinkscore, port: int = 0) -> Iterator[FakeLinkscore]:
     """Serve the fake until the generator is closed; sets `fake.port`."""
