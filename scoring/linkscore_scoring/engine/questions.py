@@ -32,6 +32,7 @@ from linkscore_scoring.features.urls import host_of
 from linkscore_scoring.policies.base import KnownUrl, Policy
 from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.fetch import Fetch
+from linkscore_scoring.site.flips.page import flips_of, with_flips
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, links_of_page
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.site.sample import SamplePage
@@ -321,6 +322,7 @@ class CrawlQuestions:
             features=features,
             link_keys=[hash_of(key) for key in features.links.keys] if features else [],
             in_scope=self._in_scope(event) if features else [],
+            flips=flips_of(features.url, features.links) if features else [],
             source=ticket.source if mine else 0,
             apath=ticket.apath if mine else UNKNOWN_APATH,
             depth=None if ticket is NO_TICKET else ticket.depth,
@@ -386,5 +388,5 @@ class CrawlQuestions:
             scored.verdicts,
             None if inside is None else [row in inside for row in range(len(links))],
             stage=model.stage,
-            url_types=scored.url_types,
+            url_types=with_flips(scored.url_types, fetch.flips),
         )
