@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import io
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 from linkscore import AsyncClient, errors, page, rows
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.policies import registry
 from linkscore_server.app import Application
+from linkscore_server.console.export_rules import write_rules
+from linkscore_server.console.seeds import print_seeds
 from linkscore_server.settings import Settings
 from ruled_policy import RULES, Ruled
 from small_site import HOST, ROOT, body_of, url_of
@@ -23,15 +30,20 @@ def sent(n: int) -> common.Page:
 
 
 @pytest.fixture
-async def client(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncClient]:
+async def address(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
     monkeypatch.setattr("linkscore_server.app.external_policies", lambda: [Ruled])
     monkeypatch.setattr(registry, "_external", {})
     app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory"))
     await app.start()
-    async with AsyncClient(app.address) as connected:
+    yield app.address
+    await app.stop()
+
+
+@pytest.fixture
+async def client(address: str) -> AsyncIterator[AsyncClient]:
+    async with AsyncClient(address) as connected:
         await connected.create_crawl(crawl="c", policy="toy_ruled")
         yield connected
-    await app.stop()
 
 
 async def test_links_carry_the_type_of_their_url(client: AsyncClient) -> None:
@@ -131,3 +143,66 @@ async def test_rules_of_little_confidence_are_left_out(client: AsyncClient) -> N
 async def test_a_format_that_is_not_known_is_told_before_the_call(client: AsyncClient) -> None:
     with pytest.raises(ValueError, match=r"wget.*json, scrapy"):
         await client.export_rules(crawl="c", site=HOST, formats=["wget"])
+
+
+async def said(command: Callable[..., int], site: str, address: str, **more: Any) -> tuple[int, str]:
+    """Run a command of the console in a thread; return its exit code and what it printed."""
+    out = io.StringIO()
+    console = Console(file=out, width=200)
+    code = await asyncio.to_thread(command, site, crawl="c", target=address, console=console, **more)
+    return code, out.getvalue()
+
+
+async def test_the_console_writes_the_files(client: AsyncClient, address: str, tmp_path: Path) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    more = {"out": tmp_path / "new", "policy": "", "min_confidence": 0.0}
+    code, text = await said(write_rules, HOST, address, formats=["nutch", "scrapy"], **more)
+    assert code == 0
+    assert "toy_ruled: 2 URL rules, 0 tag paths; goes by 2 expressions" in text
+    assert {file.name for file in (tmp_path / "new").iterdir()} == {
+        "regex-urlfilter.txt",
+        "linkscore_rules.py",
+    }
+    code, text = await said(write_rules, HOST, address, formats=[], **more)
+    assert (code, text.count("wrote ")) == (0, 6)
+
+
+@pytest.mark.parametrize(
+    ("site", "policy", "formats", "word"),
+    [
+        ("no-such.test", "", [], "NOT_FOUND"),
+        (HOST, "breadth_first", [], "FAILED_PRECONDITION: site 'forum.test': breadth_first has no rules"),
+        (HOST, "", ["wget"], "known are json, scrapy"),
+        (HOST, "no_such", [], "INVALID_ARGUMENT"),
+    ],
+)
+async def test_the_console_says_why_there_are_no_files(
+    client: AsyncClient, address: str, tmp_path: Path, site: str, policy: str, formats: list[str], word: str
+) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    more = {"formats": formats, "out": tmp_path, "policy": policy, "min_confidence": 0.0}
+    code, text = await said(write_rules, site, address, **more)
+    assert (code, list(tmp_path.iterdir())) == (1, [])
+    assert word in text
+
+
+async def test_a_folder_that_cannot_be_written_is_named(
+    client: AsyncClient, address: str, tmp_path: Path
+) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    (tmp_path / "file").write_text("")
+    more = {"formats": [], "out": tmp_path / "file", "policy": "", "min_confidence": 0.0}
+    code, text = await said(write_rules, HOST, address, **more)
+    assert code == 1
+    assert "cannot write" in text
+
+
+async def test_the_console_prints_seeds(client: AsyncClient, address: str) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    code, text = await said(print_seeds, url_of(4), address, policy="", most=5)
+    assert (code, text) == (0, f"0.80  {ROOT}/board/0  most threads are one link away\n")
+    code, text = await said(print_seeds, HOST, address, policy="breadth_first", most=5)
+    assert (code, text) == (0, "breadth_first suggests no page\n")
+    code, text = await said(print_seeds, "no-such.test", address, policy="", most=5)
+    assert code == 1
+    assert "NOT_FOUND" in text

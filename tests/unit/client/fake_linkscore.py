@@ -97,7 +97,10 @@ class FakeLinkscore(
         self.pages.append(page)
         base = page.final_url or page.url
         urls = [urljoin(base, h.decode()) for h in HREF.findall(page.body)]
+        is_thread = first_segment(base) == "thread"
         return link_scoring_service_pb2.PageResult(
+            page_type=common_pb2.PAGE_TYPE_THREAD if is_thread else common_pb2.PAGE_TYPE_UNSPECIFIED,
+            thread_id=base.partition("?")[0] if is_thread else "",
             status=common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK),
             links=self._links(urls, encoding, urlsplit(base).path),
             event_seq=len(self.pages),
