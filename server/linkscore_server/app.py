@@ -179,6 +179,7 @@ async def run(settings: Settings) -> None:
     await stopping.wait()
     _log.info("draining for at most %g s", settings.drain_s)
     await app.stop()
+    gc.unfreeze()  # DuckDB complains at the end of the process of objects that the collector was kept from
 
 
 def _spare_the_collector() -> None:
