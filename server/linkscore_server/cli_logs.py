@@ -59,7 +59,7 @@ def import_(
 ) -> None:
     """Take browse logs into a crawl.
 
-    CSV, TSV, JSON lines, Parquet, and access logs of Apache and nginx; plain, gzip or zstd. A command that was
+    CSV, TSV, JSON lines, Parquet, access logs of Apache and nginx; plain, gzip or zstd. A command that was
     cut short goes on where it was when it is given again.
     """
     with _messages(), _address(target, data_dir) as address:
