@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from linkscore_scoring.site.browse.counts import BrowseCounts
 from linkscore_scoring.site.browse.mined import MinedSite
+from linkscore_scoring.site.browse.news_mining import mine_news
+from linkscore_scoring.site.browse.news_settings import NewsSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,12 +17,15 @@ class MiningSettings:
 
     Attributes
     ----------
+    news
+        How news is told and where it is looked for.
     news_labels
         Whether pages are news, by URL identity: what a threshold is fitted on. Empty fits none.
     news_threshold
         Threshold of news, > 0; 0 takes the fitted one, else that of the run before, else the default.
     """
 
+    news: NewsSettings = field(default_factory=NewsSettings)
     news_labels: Mapping[str, bool] = field(default_factory=dict)
     news_threshold: float = 0.0
 
@@ -42,4 +47,12 @@ def mine_site(
     before
         What the last run gave, None for the first one: what users told it stays in force.
     """
-    return MinedSite(counts.first_day, counts.n_days, int(counts.clicks.sum()))
+    news = settings.news
+    if settings.news_threshold:
+        news = replace(news, threshold=settings.news_threshold)
+    return MinedSite(
+        counts.first_day,
+        counts.n_days,
+        int(counts.clicks.sum()),
+        news=mine_news(counts, news, settings.news_labels, before.news if before else None),
+    )
