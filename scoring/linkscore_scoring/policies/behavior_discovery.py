@@ -1,4 +1,4 @@
-"""Visit first what leads people to most pages, by the browse logs of the site (Liu, Cai, Zhang and Zhang 2011)."""
+"""Visit first what leads people to most pages, by the browse logs of the site (Liu 2011)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ class BehaviorDiscoveryParams(BehaviorParams):
         ``gain`` orders by the visits that each URL leads to and others do not show. Patterns alone are
         ordered by ``hub``, as in the paper, or by its simple strategies ``referrals`` and
         ``average_referrals``.
+    cut, threshold, by_drop
+        How logs are mined: see `BehaviorParams`. The first behaviour policy of the crawl decides.
     """
 
     ranking: str = "gain"
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
-        yield from super().problems()
+        yield from BehaviorParams.problems(self)
         yield from one_of("ranking", self.ranking, DISCOVERY)
 
 

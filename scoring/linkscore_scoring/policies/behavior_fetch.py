@@ -1,4 +1,4 @@
-"""Fetch first what people will visit most, by the browse logs of the site (Liu, Cai, Zhang and Zhang 2011)."""
+"""Fetch first what people will visit most, by the browse logs of the site (Liu 2011)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ class BehaviorFetchParams(BehaviorParams):
     ranking
         ``demand`` orders by the visits expected of each URL. Patterns alone are ordered by ``graph``, as in
         the paper, or by its simple strategies ``volume``, ``visits`` and ``average_visits``.
+    cut, threshold, by_drop
+        How logs are mined: see `BehaviorParams`. The first behaviour policy of the crawl decides.
     """
 
     ranking: str = "demand"
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
-        yield from super().problems()
+        yield from BehaviorParams.problems(self)
         yield from one_of("ranking", self.ranking, FETCH)
 
 

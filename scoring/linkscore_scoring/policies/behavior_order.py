@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term, one_of
+from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.browse.behavior import BehaviorModel, Place
+from linkscore_scoring.site.browse.behavior_mining import CUTS, TRANSIT, BehaviorSettings
 from linkscore_scoring.site.browse.pattern_words import regex_of, text_of
-from linkscore_scoring.site.browse.rankings import RANKINGS, worth_by
+from linkscore_scoring.site.browse.rankings import worth_by
 from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.url_rules import UrlRule
@@ -28,14 +29,30 @@ _RULE_PAGES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BehaviorParams(FallbackParams):
-    """Parameters of a policy that orders by behaviour; subclasses say which rankings there are."""
+    """Parameters of a policy that orders by behaviour; subclasses say which rankings there are.
+
+    Attributes
+    ----------
+    cut, threshold
+        How far the tree of URL patterns is cut when logs are mined; see `BehaviorSettings`.
+    by_drop
+        Split the tree as the paper does.
+    """
 
     ranking: str = "graph"
+    cut: str = TRANSIT
+    threshold: float = 0.9
+    by_drop: bool = False
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
-        yield from super().problems()
-        yield from one_of("ranking", self.ranking, RANKINGS)
+        yield from FallbackParams.problems(self)
+        yield from one_of("cut", self.cut, CUTS)
+        yield from outside("threshold", self.threshold, 0.0, 1.0)
+
+    def settings(self) -> BehaviorSettings:
+        """Return how browse logs are mined."""
+        return BehaviorSettings(cut=self.cut, threshold=self.threshold, by_drop=self.by_drop)
 
 
 class BehaviorOrder(WithFallback):
@@ -129,6 +146,16 @@ class BehaviorOrder(WithFallback):
         patterns, pages = len(model.leaves()), int(model.stats.sizes[0])
         return f"{patterns} URL patterns of {pages:,} pages, by {model.n_days} days of browse log"
 
+    def to_state(self) -> dict[str, Any]:
+        """Return what the fallback knows; subclasses add their own."""
+        return {**super().to_state(), "policy": self.name}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Give the fallback its knowledge back; subclasses take their own first."""
+        if state.get("policy") != self.name:
+            raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r:.100}")
+        super().load_state(state)
+
     def _ranked_by(self) -> str:
         """Return the ranking, empty for the worth of each URL."""
         return "" if self.params.ranking == self.measure else str(self.params.ranking)
@@ -147,7 +174,9 @@ class BehaviorOrder(WithFallback):
         if index.ranking:
             return float(index.ranks[node])
         mean = max(index.means(self.measure)[node], _LEAST)
-        return squash(mean * 2.0 ** ((int(step) if known else 0) / _STEPS) * (self.moved(name) if known else 1.0))
+        return squash(
+            mean * 2.0 ** ((int(step) if known else 0) / _STEPS) * (self.moved(name) if known else 1.0)
+        )
 
     def _explained(self, place: Place, model: BehaviorModel) -> Explanation:
         stats, text = model.stats, text_of(model.pattern(place.node))
@@ -183,7 +212,9 @@ class _Index:
         if self.model is model:
             return self
         self.model, self.ranking = model, ranking
-        self.names = [f"{hash64(repr(sorted(model.pattern(n).items()))):016x}" for n in range(len(model.tree))]
+        self.names = [
+            f"{hash64(repr(sorted(model.pattern(n).items()))):016x}" for n in range(len(model.tree))
+        ]
         self.nodes = {name: node for node, name in enumerate(self.names)}
         if ranking:
             worth = worth_by(ranking, model.stats)

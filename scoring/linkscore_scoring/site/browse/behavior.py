@@ -1,4 +1,4 @@
-"""What a browse log says of the URLs of a site: patterns with visits, referrals and worth, and pages of its own."""
+"""What a browse log says of the URLs of a site: patterns with their figures, and pages of its own."""
 
 from __future__ import annotations
 
@@ -205,5 +205,3 @@ class BehaviorModel:
                 pages,
                 {int(at): str(url) for at, url in state["examples"].items()},
             )
-
-

@@ -17,6 +17,7 @@ from linkscore_scoring.site.browse.key_values import key_values
 from linkscore_scoring.site.browse.mdl_cut import mdl_cut, totals
 from linkscore_scoring.site.browse.pattern_tree import PatternTree, TreeParams, pattern_tree
 from linkscore_scoring.site.browse.serials import Serial, find_serials, shape_of
+from linkscore_scoring.site.browse.tally import tally
 from linkscore_scoring.site.browse.transit_cut import transit_cut
 
 Floats = NDArray[np.float64]
@@ -81,7 +82,7 @@ def cut_tree(counts: BrowseCounts, settings: BehaviorSettings) -> tuple[PatternT
     if settings.cut == SYNTAX:
         return tree, leaf
     parents, n = tree.parents(), len(tree)
-    sizes, visits = np.bincount(leaf, minlength=n), np.bincount(leaf, counts.visits(), n)
+    sizes, visits = (tally(leaf, x, n) for x in (np.ones(len(leaf)), counts.visits()))
     tree, ids = tree.pruned(mdl_cut(parents, totals(parents, sizes), totals(parents, visits)))
     leaf = ids[leaf]
     if settings.cut == VISIT:
@@ -105,15 +106,15 @@ def _stats(
 ) -> tuple[PatternStats, tuple[Floats, Floats]]:
     """Return the figures of every node, and demand and gain of every page."""
     n, parents = len(tree), tree.parents()
-    sizes = np.bincount(patterns, minlength=n).astype(np.float64)
-    visits, referrals = (np.bincount(patterns, x, n) for x in (counts.visits(), counts.referrals()))
+    columns = (np.ones(len(patterns)), counts.visits(), counts.referrals())
+    sizes, visits, referrals = (tally(patterns, column, n) for column in columns)
     sources, targets, transits = _between(counts, patterns)
     inner = sources != OUTSIDE
     auth, hub = behavior_graph(sources[inner], targets[inner], transits[inner], visits, referrals)
     demand = own_demand(counts)
     newcomer = newcomers(counts, first, patterns, n, born_late).demand()
     gain, own_gain = _gains(counts, demand, patterns, sizes)
-    means = (np.bincount(patterns, demand, n) / np.maximum(sizes, 1.0), newcomer, gain)
+    means = (tally(patterns, demand, n) / np.maximum(sizes, 1.0), newcomer, gain)
     whole = totals(parents, sizes)
     averaged = [totals(parents, x * sizes) / np.maximum(whole, 1.0) for x in (auth, hub, *means)]
     sums = [whole, totals(parents, visits), totals(parents, referrals)]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.site.browse.counts import BrowseCounts
+from linkscore_scoring.site.browse.tally import tally
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -35,7 +36,8 @@ def own_demand(counts: BrowseCounts, memory_days: float = MEMORY_DAYS) -> Floats
     """
     weights = np.exp(-(counts.n_days - 1 - counts.click_days) / memory_days)
     total = np.exp(-np.arange(counts.n_days) / memory_days).sum()
-    return np.bincount(counts.click_urls, weights * counts.clicks, len(counts.urls)) / max(total, 1e-12)
+    sums = tally(counts.click_urls, weights * counts.clicks, len(counts.urls))
+    return np.asarray(sums / max(float(total), 1e-12), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,6 @@ def newcomers(
     days = max(1, round(counts.n_days * _LATE_SHARE))
     late = (first >= counts.n_days - days) & ~left_out
     visits = counts.visits()
-
-    def per_pattern(weights: NDArray[np.generic]) -> Floats:
-        return np.bincount(patterns, weights.astype(np.float64), n_patterns)
-
-    once, twice = per_pattern(visits == 1), per_pattern(visits == 2)
+    once, twice, pages = (tally(patterns, rows, n_patterns) for rows in (visits == 1, visits == 2, late))
     hidden = once**2 / (2.0 * (twice + 1.0))
-    return Newcomers(per_pattern(late * visits), per_pattern(late), hidden, days)
+    return Newcomers(tally(patterns, late * visits, n_patterns), pages, hidden, days)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from linkscore_scoring.site.browse.tally import tally
+
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
@@ -63,5 +65,5 @@ def discovery_gain(
     gain[left] = (by_page @ hidden)[left]
     waiting = np.flatnonzero(left[patterns])
     own_gain[waiting] = own[waiting] @ hidden
-    mean = np.bincount(patterns, own_gain, n_patterns) / np.maximum(sizes, 1.0)
+    mean = tally(patterns, own_gain, n_patterns) / np.maximum(sizes, 1.0)
     return np.sqrt(gain * mean), np.sqrt(gain[patterns] * 0.5 * (own_gain + mean[patterns]))

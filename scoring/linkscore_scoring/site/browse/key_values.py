@@ -42,7 +42,9 @@ def key_values(url: str) -> KeyValues:
         parts = urlsplit(url)
     except ValueError:
         return {}
-    segments = [unquote(segment) for segment in parts.path.strip("/").split("/")] if parts.path.strip("/") else []
+    segments = (
+        [unquote(segment) for segment in parts.path.strip("/").split("/")] if parts.path.strip("/") else []
+    )
     if len(segments) > MAX_SEGMENTS:
         segments = [*segments[:MAX_SEGMENTS], "/".join(segments[MAX_SEGMENTS:])]
     pairs = {HOST: parts.netloc.lower()}

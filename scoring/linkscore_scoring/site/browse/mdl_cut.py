@@ -1,4 +1,4 @@
-"""The cut of a pattern tree that describes visits in fewest nats: minimum description length (Liu 2011, 3.2.1)."""
+"""The cut of a pattern tree that describes visits in fewest nats (Liu 2011, section 3.2.1)."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class PatternTree:
         return len(self.nodes)
 
     def match(self, pairs: KeyValues) -> tuple[int, bool]:
-        """Return the finest pattern that a URL fits, and whether that is a leaf: else the URL is not covered."""
+        """Return the finest pattern that a URL fits, and whether it is a leaf: else it is not covered."""
         at = ROOT
         if not _fits(self.nodes[at], pairs):
             return ROOT, False

@@ -24,7 +24,9 @@ def text_of(pattern: Mapping[str, str]) -> str:
     """
     segments, rest = _path(pattern)
     path = "".join(f"/{_word(label)}" for label in segments) + ("/**" if rest else "")
-    arguments = [f"{key[1:]}={_word(label)}" if key != BARE else _word(label) for key, label in _query(pattern)]
+    arguments = [
+        f"{key[1:]}={_word(label)}" if key != BARE else _word(label) for key, label in _query(pattern)
+    ]
     return _word(pattern.get(HOST, "*")) + (path or "/") + ("?" + "&".join(arguments) if arguments else "")
 
 

@@ -31,7 +31,7 @@ RANKINGS = tuple(_WORTH)
 
 FETCH = ("demand", "graph", "volume", "visits", "average_visits")
 DISCOVERY = ("gain", "hub", "referrals", "average_referrals")
-"""Those that make sense for fetching pages, and those for discovering them: ours first, the paper's second."""
+"""Those for fetching pages and those for discovering them: ours first, the paper's second."""
 
 
 def worth_by(ranking: str, stats: PatternStats) -> Floats:

@@ -65,4 +65,4 @@ def generalised(columns: KeyColumns, key: int, rows: Codes, *, by_drop: bool) ->
     labels = np.where(numeric & (not by_drop), NUMBER, ANY).astype(object)
     for value in stays.tolist():
         labels[value] = f"={columns.values[key][value]}"
-    return np.append(labels, ABSENT)[codes].astype(str)
+    return np.asarray(np.append(labels, ABSENT)[codes], dtype=np.str_)

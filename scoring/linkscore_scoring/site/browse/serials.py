@@ -65,7 +65,7 @@ class Serial:
 
 
 def shape_of(pairs: KeyValues, pattern: Mapping[str, str]) -> str:
-    """Return the kind of URL a number belongs to: its keys, numbers as ``#``, what the pattern does not fix ``*``."""
+    """Return the kind of URL a number belongs to: keys, ``#`` for numbers, ``*`` for what is not fixed."""
     return "&".join(f"{key}{_label(key, value, pattern)}" for key, value in pairs.items() if key != HOST)
 
 
@@ -84,7 +84,8 @@ def find_serials(
 
     A number grows if its ranks and the days of first visits correlate by .8, over at least 20 pages first
     visited after the first day, each counting as often as it was visited. Another shape with the same keys
-    has the number too if it correlates by .3 over at least five there: the second page of a thread carries the thread's id.
+    has the number too if it correlates by .3 over at least five there: the second page of a thread has the
+    thread's id.
 
     Parameters
     ----------
@@ -108,7 +109,9 @@ def find_serials(
     found = []
     for shape, members in rows.items():
         kind = _Kind(shape, [pairs[row] for row in members], first_days[members], visits[members])
-        found += [(correlation, kind, keys) for keys in kind.candidates() if (correlation := kind.grows(keys))]
+        found += [
+            (correlation, kind, keys) for keys in kind.candidates() if (correlation := kind.grows(keys))
+        ]
     serials: dict[str, Serial] = {}
     for keys, first in sorted(_grown(found).items(), key=lambda item: item[1][0]):
         kin = [kind for c, kind, others in found if others == keys and c >= MIN_RELATED and kind.is_some]
@@ -155,7 +158,7 @@ class _Kind:
 
 
 def _grown(found: Sequence[tuple[float, _Kind, Keys]]) -> dict[Keys, tuple[float, _Kind]]:
-    """Return the keys that grow for sure, with the shape that shows it best; of a shape only the best keys."""
+    """Return the keys that grow for sure and the shape that shows it best; of a shape only its best keys."""
     best: dict[str, tuple[float, _Kind, Keys]] = {}
     for correlation, kind, keys in found:
         if kind.is_large and correlation >= max(MIN_CORRELATION, best.get(kind.shape, (0.0,))[0]):
