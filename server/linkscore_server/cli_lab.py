@@ -147,8 +147,26 @@ def cluster(sites: tuple[Path, ...], labels: tuple[Path, ...], **options: Any) -
         run_cluster_report(sites, labels, **options)
 
 
+@click.command()
+@click.argument("archive", type=_FILE)
+@click.option("--links", type=_FILE, help="TSV of page_url, href, label and anchor_text of page flips.")
+@click.option("--labels", type=_FILE, help="TSV of url and page_type, later pages named like thread_page.")
+@click.option("--json", "json_file", type=_OUT, help="With --links: write figures here.")
+def flips(archive: Path, links: Path | None, labels: Path | None, json_file: Path | None) -> None:
+    """Measure how well page flips are told, in stored pages with labelled links or page types (WARC file)."""
+    if (links is None) == (labels is None):
+        raise click.UsageError("name either --links or --labels")
+    with _lab():
+        from linkscore_lab.page_flips.command import run_by_type, run_flips
+
+        if links is not None:
+            run_flips(archive, links, json_file)
+        elif labels is not None:
+            run_by_type(archive, labels)
+
+
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(",") if part)
 
 
-LAB_COMMANDS = (demo, replay, suite, compare, cluster)
+LAB_COMMANDS = (demo, replay, suite, compare, cluster, flips)
