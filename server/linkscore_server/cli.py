@@ -14,6 +14,7 @@ import click
 
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.cli_lab import LAB_COMMANDS
+from linkscore_server.cli_logs import logs as logs_group
 from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, load
 
 _Command = Callable[..., None]
@@ -151,5 +152,5 @@ def _load(config: Path | None, flags: dict[str, Any]) -> Settings:
         sys.exit(1)
 
 
-for _command in LAB_COMMANDS:
+for _command in (*LAB_COMMANDS, logs_group):
     main.add_command(_command)
