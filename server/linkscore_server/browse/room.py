@@ -233,7 +233,7 @@ def reading_policies(actor: CrawlActor) -> list[str]:
 
 
 def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSettings:
-    """Return settings with what the parameters of the crawl's policies say; the served one has the last word."""
+    """Return settings with what the policies' parameters say; the served one has the last word."""
     for choice in (*config.extra_policies, config.policy):
         if (kind := policy_class(choice.name)).reads_logs:
             settings = replace(settings, **kind(choice.checked()).mining())

@@ -1,4 +1,4 @@
-"""The same log in every format gives the same visits; lines that are no records are counted and shown by shape."""
+"""The same log in every format gives the same visits; bad lines are counted and shown by shape."""
 
 from __future__ import annotations
 

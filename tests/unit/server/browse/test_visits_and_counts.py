@@ -1,4 +1,4 @@
-"""One visit a client, page and day, whatever the order; clients only as salted hashes; counts worked by hand."""
+"""One visit a client, page and day in any order; clients as salted hashes only; counts worked by hand."""
 
 from __future__ import annotations
 
