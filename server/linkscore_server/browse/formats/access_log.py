@@ -29,7 +29,7 @@ def vhost_records(file: LogFile) -> str:
 
 
 def kind_of(line: str) -> str:
-    """Return which of the two formats a line has, empty for none: with a host in front, an address is second."""
+    """Return which of the two formats a line has, empty for none: behind a host stands an address."""
     if not re.match(COMBINED, line):
         return ""
     front = line.partition(" [")[0].split()
