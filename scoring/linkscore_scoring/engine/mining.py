@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.policies.behavior_order import BehaviorParams
 from linkscore_scoring.policies.news_prefix import NewsPrefixParams
+from linkscore_scoring.site.browse.behavior_mining import BehaviorSettings
 from linkscore_scoring.site.browse.mining import MiningSettings
 from linkscore_scoring.site.browse.news_settings import NewsSettings
 
@@ -15,13 +17,17 @@ def mining_settings(
 ) -> MiningSettings:
     """Return the settings that mining takes from the policies of a crawl, and what a user adds.
 
-    The first `news_prefix` among the crawl's policies decides how news is mined; without one: the defaults.
+    The first `news_prefix` among the crawl's policies decides how news is mined, the first `behavior_fetch`
+    or `behavior_discovery` how behaviour is; without one: the defaults.
 
     Raises
     ------
     InvalidParams
         If parameters of a policy are out of range.
     """
-    params = (choice.checked() for choice in (config.policy, *config.extra_policies))
+    params = [choice.checked() for choice in (config.policy, *config.extra_policies)]
     asked = next((p.settings() for p in params if isinstance(p, NewsPrefixParams)), NewsSettings())
-    return MiningSettings(news=asked, news_labels=news_labels or {}, news_threshold=news_threshold)
+    behavior = next((p.settings() for p in params if isinstance(p, BehaviorParams)), BehaviorSettings())
+    return MiningSettings(
+        news=asked, behavior=behavior, news_labels=news_labels or {}, news_threshold=news_threshold
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import reading_state
+from linkscore_scoring.site.browse.behavior import BehaviorModel
 from linkscore_scoring.site.browse.news import NewsModel
 from linkscore_scoring.site.states import State
 
@@ -21,18 +22,22 @@ class MinedSite:
         Records within it.
     news
         What it tells about news; None if it was not looked for.
+    behavior
+        URL patterns as people browse them; None if the log has no visit.
     """
 
     first_day: int
     n_days: int
     records: int
     news: NewsModel | None = None
+    behavior: BehaviorModel | None = None
 
     def to_state(self) -> State:
         """Return the results as plain values."""
         return {
             "window": [self.first_day, self.n_days, self.records],
             "news": None if self.news is None else self.news.to_state(),
+            "behavior": None if self.behavior is None else self.behavior.to_state(),
         }
 
     @classmethod
@@ -46,5 +51,11 @@ class MinedSite:
         """
         with reading_state("mined browse log"):
             first_day, n_days, records = map(int, state["window"])
-            news = state["news"]
-            return cls(first_day, n_days, records, None if news is None else NewsModel.from_state(news))
+            news, behavior = state["news"], state["behavior"]
+            return cls(
+                first_day,
+                n_days,
+                records,
+                None if news is None else NewsModel.from_state(news),
+                None if behavior is None else BehaviorModel.from_state(behavior),
+            )

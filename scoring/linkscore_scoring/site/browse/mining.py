@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from linkscore_scoring.site.browse.behavior_mining import BehaviorSettings, mine_behavior
 from linkscore_scoring.site.browse.counts import BrowseCounts
 from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.browse.news_mining import mine_news
@@ -19,6 +20,8 @@ class MiningSettings:
     ----------
     news
         How news is told and where it is looked for.
+    behavior
+        How URL patterns are found.
     news_labels
         Whether pages are news, by URL identity: what a threshold is fitted on. Empty fits none.
     news_threshold
@@ -26,6 +29,7 @@ class MiningSettings:
     """
 
     news: NewsSettings = field(default_factory=NewsSettings)
+    behavior: BehaviorSettings = field(default_factory=BehaviorSettings)
     news_labels: Mapping[str, bool] = field(default_factory=dict)
     news_threshold: float = 0.0
 
@@ -55,4 +59,5 @@ def mine_site(
         counts.n_days,
         int(counts.clicks.sum()),
         news=mine_news(counts, news, settings.news_labels, before.news if before else None),
+        behavior=mine_behavior(counts, settings.behavior),
     )

@@ -11,6 +11,9 @@ from linkscore_scoring.site.flips.grouped import FlipGroup, flip_groups, lone_fl
 from linkscore_scoring.site.flips.kinds import FIRST, LAST, NEXT, NO_FLIP, PAGE, PREV
 from linkscore_scoring.site.flips.single import PageView, single_flips
 from linkscore_scoring.site.flips.slots import PagedUrl, paged, slots_of
+from linkscore_scoring.site.url_rules import PAGE_FLIP
+
+NO_TYPE = 0
 
 _MAX_ENDING = 7
 _ENDS_IN_NUMBER = re.compile(r"[0-9](?:/|\.[a-z0-9]{3,5})?$").search
@@ -56,7 +59,7 @@ def page_flips(
     if not marks:
         return kinds
     groups = flip_groups(page_url, urls, marks)
-    for row, kind in single_flips(PageView(page_url, urls, marks, groups)).items():
+    for row, kind in single_flips(PageView(page_url, urls, marks, places, groups)).items():
         kinds[row] = kind
     for group in [*groups, *lone_flips(urls, marks, kinds)]:
         for row in group.rows:
@@ -69,6 +72,21 @@ def flips_of(page_url: str, links: Links) -> list[int]:
     """Return `page_flips` of extracted links."""
     places = [links.apath_table[i] for i in links.apaths]
     return page_flips(page_url, links.urls, links.anchors, links.rels, places)
+
+
+def with_flips(url_types: Sequence[int] | None, flips: Sequence[int]) -> list[int] | None:
+    """Return the types of URLs that a policy tells, and `PAGE_FLIP` where it tells none; None if all are 0.
+
+    Parameters
+    ----------
+    url_types
+        What the policy says, one of `site.url_rules` per link, or None.
+    flips
+        Kind of page flip of each link.
+    """
+    if url_types is None:
+        return [PAGE_FLIP if kind else NO_TYPE for kind in flips] if any(flips) else None
+    return [own or (PAGE_FLIP if kind else NO_TYPE) for own, kind in zip(url_types, flips, strict=True)]
 
 
 def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:
@@ -97,7 +115,7 @@ def _silent_kind(rel: str, place: str) -> int:
 def _turning(page_url: str, urls: Sequence[str]) -> list[int]:
     """Return the links whose URL alone says that they turn one page on or back, whatever their text."""
     own = paged(page_url)
-    if not own.explicit and own.number is not None:
+    if own.number is not None and not own.counts:
         return [NO_FLIP] * len(urls)
     base = own.path.partition("/")[2]
     return [_turn(own, url) if base in url and url != page_url else NO_FLIP for url in urls]
@@ -107,7 +125,7 @@ def _turn(own: PagedUrl, url: str) -> int:
     if "?" not in url and not _ENDS_IN_NUMBER(url, len(url) - _MAX_ENDING):
         return NO_FLIP
     target = paged(url)
-    if not target.explicit or target.query != own.query or not target.is_list_of(own):
+    if not target.counts or target.query != own.query or not target.is_list_of(own):
         return NO_FLIP
     return {1: NEXT, -1: PREV}.get(target.page - own.page, NO_FLIP) if target.page > 0 else NO_FLIP
 
