@@ -22,7 +22,7 @@ def run_flips(archive: Path, links: Path, json_file: Path | None = None) -> Flip
     console = _console()
     same = figures.same_kind / max(1, figures.rows["all links"].right)
     console.print(
-        f"{figures.pages} pages of {figures.hosts} hosts, without {figures.lost} links that nothing can fetch; "
+        f"{figures.pages} pages of {figures.hosts} hosts, less {figures.lost} links that nothing can fetch; "
         f"{same:.3f} of the flips found are of the labelled kind"
     )
     console.print(_table("links", figures.rows))
