@@ -185,8 +185,20 @@ def page_types(corpora: tuple[Path, ...], **options: Any) -> None:
         run_training(corpora, **options)
 
 
+@click.command()
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=_FILE)
+@click.option("--sample", default=30, show_default=True, help="URLs of each page type to learn from.")
+@click.option("--paper", is_flag=True, help="Learn by the letter of Jiang 2013.")
+def regexes(labels: tuple[Path, ...], sample: int, paper: bool) -> None:
+    """Learn URL expressions of each page type of a site (TSV of url and page_type), and match all URLs."""
+    with _lab():
+        from linkscore_lab.url_regexes import run_regexes
+
+        run_regexes(labels, sample=sample, paper=paper)
+
+
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(",") if part)
 
 
-LAB_COMMANDS = (demo, replay, suite, compare, cluster, flips, train)
+LAB_COMMANDS = (demo, replay, suite, compare, cluster, flips, regexes, train)
