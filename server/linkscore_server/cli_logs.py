@@ -45,6 +45,7 @@ def _server_options(command: _Command) -> _Command:
 @click.option("--host", default="", help="Host of paths in access logs: https://example.org.")
 @click.option("--only", "hosts", multiple=True, help="Keep this host and no other; repeatable.")
 @click.option("--bots", default=None, help="Regular expression of user agents to leave out; empty: none.")
+@click.option("--batch-records", default=50_000, show_default=True, help="Lines of a file in one batch.")
 def import_(
     files: tuple[Path, ...],
     crawl: str,
@@ -56,6 +57,7 @@ def import_(
     host: str,
     hosts: tuple[str, ...],
     bots: str | None,
+    batch_records: int,
 ) -> None:
     """Take browse logs into a crawl.
 
@@ -74,7 +76,7 @@ def import_(
             for path in files
         ]
         cleaning = Cleaning(hosts, BOT_AGENTS if bots is None else bots)
-        code = import_logs(how, crawl=crawl, target=address, cleaning=cleaning)
+        code = import_logs(how, crawl=crawl, target=address, cleaning=cleaning, batch_records=batch_records)
     sys.exit(code)
 
 

@@ -9,9 +9,11 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.policies.registry import policy_class
@@ -170,9 +172,10 @@ class BrowseRoom:
         question = VisitQuestion(site, span.last_day - width + 1, width, s.browse_max_pages_a_day)
         known = actor.model.sites.get(site)
         before = known.model.browse.to_state() if known is not None and known.model.browse else None
+        told = _with_params(settings, actor.model.config)
         reader = self._registry.visits(actor.model.config.name).reader()
         started = time.perf_counter()
-        result = await self._pool.run(MiningJob(reader, question, settings, before, s.browse_memory_mb))
+        result = await self._pool.run(MiningJob(reader, question, told, before, s.browse_memory_mb))
         await actor.submit(result.event)
         self._metrics.mined(time.perf_counter() - started, question.first_day + width)
         return result
@@ -227,3 +230,11 @@ def reading_policies(actor: CrawlActor) -> list[str]:
     config = actor.model.config
     names = dict.fromkeys(choice.name for choice in (config.policy, *config.extra_policies))
     return [name for name in names if policy_class(name).reads_logs]
+
+
+def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSettings:
+    """Return settings with what the policies' parameters say; the served one has the last word."""
+    for choice in (*config.extra_policies, config.policy):
+        if (kind := policy_class(choice.name)).reads_logs:
+            settings = replace(settings, **kind(choice.checked()).mining())
+    return settings

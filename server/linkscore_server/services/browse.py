@@ -14,7 +14,6 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.urls import validate_url
-from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.browse.mining import MiningSettings
 from linkscore_server.actor import CrawlActor
 from linkscore_server.browse.batch import check, left_out_of
@@ -132,7 +131,6 @@ def _policies(actor: CrawlActor, site: str) -> list[pb.MinedPolicy]:
     return [
         pb.MinedPolicy(policy=name, summary=shard.policy(choices[name]).state_of(shard.model))
         for name in reading_policies(actor)
-        if policy_class(name).reads_logs
     ]
 
 

@@ -48,7 +48,9 @@ _PATH_WORDS = PAGE_NOUNS | {
     "or",
     "st",
 }
-_PAGED_TAIL = re.compile(r"[/_.,;-](?P<word>[^\W\d_]{1,12})?[-_/.=:+]?(?P<n>[0-9]{1,6})$")
+_PAGED_TAIL = re.compile(
+    r"(?:/comments?(?=-page))?[/_.,;-](?P<word>[^\W\d_]{1,12})?[-_/.=:+]?(?P<n>[0-9]{1,6})$"
+)
 _EXTENSION = re.compile(r"\.(?:html?|php[0-9]?|aspx?|jsp|cfm|shtml)$")
 
 
