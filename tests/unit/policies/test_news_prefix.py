@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.mining import mining_settings
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.urls import identity
@@ -137,13 +135,11 @@ def test_a_url_that_cannot_be_read_is_elsewhere(policy: NewsByPrefix) -> None:
     assert policy.score(batch, site_with(model(PREFIXES))).scores.tolist() == [0.1]
 
 
-def test_the_first_news_prefix_of_a_crawl_decides_how_logs_are_mined() -> None:
-    asked = PolicyChoice("news_prefix", {"theta": 0.7, "signal": "literal", "weighed": False})
-    config = CrawlConfig("c", PolicyChoice("harvest"), (asked, PolicyChoice("news_prefix")))
-    settings = mining_settings(config, news_labels={"http://a.test/": True}, news_threshold=2.0)
-    assert settings.news == NewsSettings(theta=0.7, signal="literal", weighed=False)
-    assert (dict(settings.news_labels), settings.news_threshold) == ({"http://a.test/": True}, 2.0)
-    assert mining_settings(CrawlConfig("c")).news == NewsSettings()
+def test_parameters_say_how_logs_are_mined() -> None:
+    params = make_params(NewsByPrefix, {"theta": 0.7, "signal": "literal", "weighed": False})
+    assert NewsByPrefix(params).mining() == {
+        "news": NewsSettings(theta=0.7, signal="literal", weighed=False)
+    }
 
 
 def test_defaults_of_the_policy_are_those_of_mining() -> None:
