@@ -22,6 +22,7 @@ from benchmarks import (
     bench_memory,
     bench_questions,
     bench_replay,
+    bench_url_rules,
 )
 from benchmarks.pages import Corpus
 from benchmarks.table import Row, lines
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "clustering": bench_clustering.rows,
     "bandits": bench_bandits.run,
     "replay": bench_replay.rows,
+    "url_rules": bench_url_rules.rows,
 }
 
 

@@ -21,6 +21,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from linkscore.v1 import (
+    browse_log_service_pb2_grpc,
     crawl_service_pb2_grpc,
     link_scoring_service_pb2_grpc,
     site_model_service_pb2_grpc,
@@ -121,6 +122,7 @@ class Stubs:
 
     def __init__(self, channel: grpc.Channel) -> None:
         self.channel = channel
+        self.browse = browse_log_service_pb2_grpc.BrowseLogServiceStub(channel)
         self.crawls = crawl_service_pb2_grpc.CrawlServiceStub(channel)
         self.links = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)
         self.sites = site_model_service_pb2_grpc.SiteModelServiceStub(channel)

@@ -17,6 +17,8 @@ from grpc_reflection.v1alpha import reflection
 from prometheus_client import start_http_server
 
 from linkscore.v1 import (
+    browse_log_service_pb2,
+    browse_log_service_pb2_grpc,
     crawl_service_pb2,
     crawl_service_pb2_grpc,
     link_scoring_service_pb2,
@@ -26,6 +28,7 @@ from linkscore.v1 import (
 )
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import register
+from linkscore_server.browse.room import BrowseRoom
 from linkscore_server.census import Census
 from linkscore_server.convert.pages import Front
 from linkscore_server.domains import registrable_domain
@@ -33,6 +36,7 @@ from linkscore_server.interceptors import CallInterceptor
 from linkscore_server.metrics import Metrics
 from linkscore_server.plugins import external_policies
 from linkscore_server.registry import CrawlRegistry
+from linkscore_server.services.browse import BrowseLogService
 from linkscore_server.services.crawls import CrawlService
 from linkscore_server.services.scoring import LinkScoringService
 from linkscore_server.services.sites import SiteModelService
@@ -48,6 +52,7 @@ _SERVICES = (
     link_scoring_service_pb2.DESCRIPTOR.services_by_name["LinkScoringService"].full_name,
     crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"].full_name,
     site_model_service_pb2.DESCRIPTOR.services_by_name["SiteModelService"].full_name,
+    browse_log_service_pb2.DESCRIPTOR.services_by_name["BrowseLogService"].full_name,
 )
 
 
@@ -76,6 +81,7 @@ class Application:
             register(policy)
         self._store = store or _store(settings)
         self.registry = CrawlRegistry(self._store, settings, self.metrics, domain_of=registrable_domain)
+        self.browse = BrowseRoom(self.registry, settings, self.metrics, clock)
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
         self._metrics_server: Any = None
@@ -103,6 +109,7 @@ class Application:
         await self._server.start()
         started = time.perf_counter()
         await self.registry.recover()
+        self.browse.start()
         self._ready = True
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
@@ -123,6 +130,7 @@ class Application:
         await self._server.stop(_LAST_WORDS_S)  # watchers of health would stay for ever
         await draining
         self._ready = False
+        await self.browse.close()
         await self.registry.close()
         if self._metrics_server is not None:
             self._metrics_server.shutdown()
@@ -145,6 +153,8 @@ class Application:
         site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
             SiteModelService(self.registry), server
         )
+        browse = BrowseLogService(self.registry, self.browse)
+        browse_log_service_pb2_grpc.add_BrowseLogServiceServicer_to_server(browse, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection(
             (*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server
@@ -169,6 +179,7 @@ async def run(settings: Settings) -> None:
     await stopping.wait()
     _log.info("draining for at most %g s", settings.drain_s)
     await app.stop()
+    gc.unfreeze()  # DuckDB complains at the end of the process of objects that the collector was kept from
 
 
 def _spare_the_collector() -> None:

@@ -14,6 +14,7 @@ import click
 
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.cli_lab import LAB_COMMANDS
+from linkscore_server.cli_logs import logs as logs_group
 from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, load
 
 _Command = Callable[..., None]
@@ -100,6 +101,36 @@ def advise(crawl: str, site: str, target: str, horizon: int) -> None:
     sys.exit(advise_on_site(site, crawl=crawl, target=target, horizon=horizon))
 
 
+@main.command("export-rules")
+@click.argument("crawl")
+@click.argument("site")
+@click.option("--format", "formats", multiple=True, help="Crawler, for example nutch; all if none is named.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder to write to."
+)
+@click.option("--target", default="127.0.0.1:7411", show_default=True, help="Address of the server.")
+@click.option("--policy", default="", help="Another policy than the crawl's.")
+@click.option("--min-confidence", default=0.0, show_default=True, help="Leave out URL rules of less, 0 to 1.")
+def export_rules(crawl: str, site: str, formats: tuple[str, ...], out: Path, **asked: Any) -> None:
+    """Write what CRAWL learned about the URLs of SITE as files that crawlers load."""
+    from linkscore_server.console.export_rules import write_rules
+
+    sys.exit(write_rules(site, crawl=crawl, formats=formats, out=out, **asked))
+
+
+@main.command()
+@click.argument("crawl")
+@click.argument("site")
+@click.option("--target", default="127.0.0.1:7411", show_default=True, help="Address of the server.")
+@click.option("--policy", default="", help="Another policy than the crawl's.")
+@click.option("-n", "--most", default=16, show_default=True, help="At most this many.")
+def seeds(crawl: str, site: str, target: str, policy: str, most: int) -> None:
+    """Say which pages a crawl of SITE, or of any URL of it, should start from."""
+    from linkscore_server.console.seeds import print_seeds
+
+    sys.exit(print_seeds(site, crawl=crawl, target=target, policy=policy, most=most))
+
+
 @main.command()
 @click.option("--metrics", default="127.0.0.1:9411", show_default=True, help="Metrics address of the server.")
 @click.option("--every", default=2.0, show_default=True, help="Seconds between looks.")
@@ -121,5 +152,5 @@ def _load(config: Path | None, flags: dict[str, Any]) -> Settings:
         sys.exit(1)
 
 
-for _command in LAB_COMMANDS:
+for _command in (*LAB_COMMANDS, logs_group):
     main.add_command(_command)

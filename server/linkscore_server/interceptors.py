@@ -61,6 +61,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             return grpc.stream_stream_rpc_method_handler(
                 streamed, handler.request_deserializer, handler.response_serializer
             )
+        if handler.request_streaming:
+            taken = self._unary(handler.stream_unary, method, allowed)
+            return grpc.stream_unary_rpc_method_handler(
+                taken, handler.request_deserializer, handler.response_serializer
+            )
         unary = self._unary(handler.unary_unary, method, allowed)
         return grpc.unary_unary_rpc_method_handler(
             unary, handler.request_deserializer, handler.response_serializer

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from linkscore_server.browse.cleaning import RULES
 
 _LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
@@ -53,6 +55,7 @@ class Metrics:
         )
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
+        self._add_browse_metrics(r)
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
         build.labels(version("linkscore"), platform.python_version()).set(1)
 
@@ -114,3 +117,39 @@ class Metrics:
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
         )
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
+
+    def _add_browse_metrics(self, r: CollectorRegistry) -> None:
+        self._mined_until = 0.0
+        self.browse_records = Counter(
+            "linkscore_browse_records",
+            "Records of browse logs, by outcome: visit, or the rule that left them out",
+            ["outcome"],
+            registry=r,
+        )
+        self.browse_days_deleted = Counter(
+            "linkscore_browse_days_deleted", "Days of browse logs deleted, their retention over", registry=r
+        )
+        self.mining_seconds = Histogram(
+            "linkscore_mining_duration_seconds",
+            "Time to mine the browse log of a site",
+            buckets=_LEARNING_S,
+            registry=r,
+        )
+        self.mining_failures = Counter("linkscore_mining_failures", "Minings that failed", registry=r)
+        self.mined_until = Gauge(
+            "linkscore_mined_until_timestamp_seconds",
+            "End of the latest window of browse logs that was mined since the start, of any site",
+            registry=r,
+        )
+
+    def took_records(self, outcomes: Mapping[str, int]) -> None:
+        """Count the records of a batch of browse logs by outcome; one that is not ours counts as `other`."""
+        for outcome, count in outcomes.items():
+            known = outcome if outcome in RULES else "other" if outcome else "visit"
+            self.browse_records.labels(known).inc(count)
+
+    def mined(self, seconds: float, end_day: int) -> None:
+        """Note a mining of a window that ended before a day, in days since 1970-01-01."""
+        self.mining_seconds.observe(seconds)
+        self._mined_until = max(end_day * 86_400.0, self._mined_until)
+        self.mined_until.set(self._mined_until)

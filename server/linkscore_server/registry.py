@@ -24,6 +24,7 @@ from linkscore_scoring.errors import (
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.examples import ExamplePage
 from linkscore_server.actor import CrawlActor
+from linkscore_server.browse.store import VisitStore
 from linkscore_server.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
@@ -106,6 +107,10 @@ class CrawlRegistry:
         if actor is None:
             raise CrawlNotFound(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
         return actor
+
+    def visits(self, name: str) -> VisitStore:
+        """Return what keeps the browse logs of a crawl that exists."""
+        return self._store.visits(name)
 
     async def create(self, config: CrawlConfig) -> CrawlActor:
         """Create a crawl, or return it if it exists with the same configuration.
@@ -221,6 +226,7 @@ class CrawlRegistry:
             actor.release()
             self._store.delete(name)
             return None
+        self._store.visits(name).settle(actor.model.ledger.batches)
         _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
         return actor
 

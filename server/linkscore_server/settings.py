@@ -42,6 +42,7 @@ class Settings:
     max_buckets_per_call: int = _setting(100_000, "buckets in one RankBuckets call")
     max_sites_per_call: int = _setting(100_000, "sites in one RankSites call")
     max_feedback_per_call: int = _setting(5_000, "events in one ReportFeedback call")
+    max_records_per_batch: int = _setting(100_000, "records in one batch of ImportBrowseRecords")
     max_crawls: int = _setting(100, "crawls of one server")
     max_items_in_work: int = _setting(
         20_000, "pages and feedback events of all calls waiting for an answer; more are told to come back"
@@ -50,6 +51,14 @@ class Settings:
     site_blocks: int = _setting(500_000, "text block hashes remembered per site")
     site_apaths: int = _setting(20_000, "distinct tag paths remembered per site")
     site_arms: int = _setting(20_000, "bandit arms per site")
+    browse_retention_days: int = _setting(90, "days that a day of a browse log is kept after it came")
+    browse_window_days: int = _setting(60, "days of a browse log that are mined, the last ones")
+    browse_mine_every_days: int = _setting(1, "new days of a site's browse log after which it is mined again")
+    browse_mine_min_visits: int = _setting(1_000, "visits of a site below which it is mined on request only")
+    browse_max_pages_a_day: int = _setting(
+        500, "pages of a site that a client visits on one day before it is taken for a program"
+    )
+    browse_memory_mb: int = _setting(512, "memory of one import or mining of browse logs, MiB")
     stream_window: int = _setting(32, "pages of one stream in work at a time")
     snapshot_events: int = _setting(20_000, "events between snapshots of a crawl")
     drain_s: float = _setting(15.0, "seconds for calls in flight after SIGTERM")

@@ -8,7 +8,12 @@ from typing import Any
 
 import grpc
 
-from linkscore.v1 import crawl_service_pb2_grpc, link_scoring_service_pb2_grpc, site_model_service_pb2_grpc
+from linkscore.v1 import (
+    browse_log_service_pb2_grpc,
+    crawl_service_pb2_grpc,
+    link_scoring_service_pb2_grpc,
+    site_model_service_pb2_grpc,
+)
 
 DEFAULT_TARGET = "localhost:7411"
 DEFAULT_TIMEOUT_S = 10.0
@@ -63,4 +68,5 @@ class Stubs:
     def __init__(self, channel: Any) -> None:
         self.crawls: Any = crawl_service_pb2_grpc.CrawlServiceStub(channel)
         self.links: Any = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)
+        self.browse: Any = browse_log_service_pb2_grpc.BrowseLogServiceStub(channel)
         self.sites: Any = site_model_service_pb2_grpc.SiteModelServiceStub(channel)

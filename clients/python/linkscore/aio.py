@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable
 import grpc
 
 from linkscore import _requests
-from linkscore._asyncio import AsyncBase
+from linkscore._asyncio_browse import AsyncBrowse
 from linkscore._requests import Link, Sites
 from linkscore.errors import from_rpc_error
 from linkscore.messages import Policy
@@ -16,7 +16,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 
-class AsyncClient(AsyncBase):
+class AsyncClient(AsyncBrowse):
     """Asyncio client of a linkscore server; belongs to the loop it was made in. For threads see `Client`.
 
     Parameters

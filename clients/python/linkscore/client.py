@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import grpc
 
 from linkscore import _requests
-from linkscore._blocking import BlockingBase
+from linkscore._blocking_browse import BlockingBrowse
 from linkscore._requests import Link, Sites
 from linkscore.errors import from_rpc_error
 from linkscore.messages import Policy
@@ -16,7 +16,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 
-class Client(BlockingBase):
+class Client(BlockingBrowse):
     """Blocking client of a linkscore server; safe to share between threads. For asyncio see `AsyncClient`.
 
     Parameters

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from linkscore_scoring.engine.batches import hash_of
+from linkscore_scoring.engine.browse_ledger import BrowseLedger
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import (
+    BrowseBatchImported,
     ConfigChanged,
     Event,
     FeedbackGiven,
@@ -54,12 +56,13 @@ class CrawlModel(CrawlQuestions):
         self.pages = self.feedbacks = 0
         self.jobs: list[LearningJob] = []
         self._event_ids: OrderedDict[str, None] = OrderedDict()
+        self.ledger = BrowseLedger()
 
     def apply(self, seq: int, event: Event) -> Any:
         """Apply one event and return its outcome.
 
-        That is a `PageOutcome`, whether feedback was new, the event number at which the learning asked for
-        started, else None.
+        That is a `PageOutcome`, whether feedback or a batch of browse logs was new, the event number at
+        which the learning asked for started, else None.
 
         Deterministic: the same events give the same state, whatever the time, machine load or interleaved
         questions.
@@ -78,6 +81,8 @@ class CrawlModel(CrawlQuestions):
                 return self._give_up_learning(event)
             case LogsMined():
                 return self._shard(event.site).mined(MinedSite.from_state(event.mined))
+            case BrowseBatchImported():
+                return self.ledger.take(event)
             case ConfigChanged():
                 return self._reconfigure(CrawlConfig.from_state(event.config))
 
@@ -205,6 +210,7 @@ class CrawlModel(CrawlQuestions):
             "config": self.config.to_state(),
             "counts": [self.seq, self.pages, self.feedbacks],
             "event_ids": list(self._event_ids),
+            "browse": self.ledger.to_state(),
             "crawl_wide": self.crawl_wide.to_state(),
             "sites": [[name, shard.to_state()] for name, shard in self.sites.items()],
         }
@@ -221,6 +227,7 @@ class CrawlModel(CrawlQuestions):
             self.config = CrawlConfig.from_state(state["config"])
             self.seq, self.pages, self.feedbacks = state["counts"]
             self._event_ids = OrderedDict.fromkeys(state["event_ids"])
+            self.ledger.load_state(state["browse"])
             self.crawl_wide = CrawlWide(self.config)
             self.crawl_wide.load_state(state["crawl_wide"])
             for name, shard in state["sites"]:

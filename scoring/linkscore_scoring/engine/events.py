@@ -84,6 +84,20 @@ class LogsMined:
 
 
 @dataclass(frozen=True, slots=True)
+class BrowseBatchImported:
+    """A batch of browse log records was taken in; its visits lie beside the log, deletable.
+
+    `digest` is that of the visits, `days` says how many of them are of each day (since 1970-01-01 UTC),
+    `counts` how many records had each outcome, see `browse_ledger.BrowseLedger.outcomes`.
+    """
+
+    batch_id: str
+    digest: str
+    days: dict[int, int]
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigChanged:
     """The crawl was created (first event of every log) or changed."""
 
@@ -97,6 +111,7 @@ Event = (
     | ModelActivated
     | LearningFailed
     | LogsMined
+    | BrowseBatchImported
     | ConfigChanged
 )
 
@@ -108,6 +123,7 @@ _KINDS: dict[int, type[Event]] = {
     5: ModelActivated,
     6: LearningFailed,
     7: LogsMined,
+    8: BrowseBatchImported,
 }
 _NUMBERS = {kind: number for number, kind in _KINDS.items()}
 

@@ -13,6 +13,7 @@ from linkscore_scoring.site.url_rules import UrlRule
 
 _DEFAULT_PORTS = "(?::(?:80|443))?"
 _SUBDOMAINS = "(?:[0-9A-Za-z_-]+[.])*"
+_BEGINS_PATH = re.compile(r"/\??|\(\?:/[^|]*")
 _NEGATED = re.compile(r"\[\^[^\]]*\]")
 
 
@@ -50,11 +51,10 @@ class Allowed:
 
 def _path_start(parts: Branch) -> int:
     """Return where the path begins in one alternative: at the first slash after ``//``."""
-    slashes = [at for at, part in enumerate(parts) if part in ("/", "/?")]
+    slashes = [at for at, part in enumerate(parts) if "/" in _NEGATED.sub("", part)]
     if parts[:1] != ["^"] or len(slashes) < 3 or slashes[1] != slashes[0] + 1:
         raise NotPortable("it is not clear where its path begins")
-    origin = [_NEGATED.sub("", part) for part in parts[: slashes[2]]]
-    if any("/" in part for at, part in enumerate(origin) if at not in slashes):
+    if parts[slashes[0]] + parts[slashes[1]] != "//" or not _BEGINS_PATH.fullmatch(parts[slashes[2]]):
         raise NotPortable("it is not clear where its path begins")
     return slashes[2]
 

@@ -17,7 +17,6 @@ _CALLBACKS = {
     "page_flip": None,
     "thread": "parse_thread",
     "thread_flip": "parse_thread",
-    "seed": None,
 }
 _PAGE = "parse_page"
 _MAX_TAG_PATHS = 50
@@ -59,6 +58,8 @@ def _head(site: SiteRules) -> Iterator[str]:
 def _url_rules(site: SiteRules, found: list[Allowed]) -> Iterator[str]:
     kinds: dict[str, list[Allowed]] = {}
     for entry in found:
+        if entry.rule.kind == "seed":  # Scrapy fetches what it starts from once more if a rule leads back
+            continue
         kinds.setdefault(entry.rule.kind, []).append(entry)
     for kind, entries in kinds.items():
         yield from _rule("allow", [(saying(entry.rule), entry.pattern) for entry in entries], kind)

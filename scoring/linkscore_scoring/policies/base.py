@@ -220,6 +220,10 @@ class Policy(ABC):
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 
+    def mining(self) -> dict[str, Any]:
+        """Return fields of `site.browse.mining.MiningSettings` as the parameters say; as it is here: none."""
+        return {}
+
     def mined(self, site: SiteModel) -> None:  # noqa: B027
         """Note that `site.browse` is new, or that the policy was just made for a site that has it."""
 

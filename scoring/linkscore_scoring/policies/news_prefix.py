@@ -125,6 +125,10 @@ class NewsByPrefix(WithFallback):
         super().__init__(params, seed=seed)
         self._cached: _Known | None = None
 
+    def mining(self) -> dict[str, Any]:
+        """Return how news is mined."""
+        return {"news": self.params.settings()}
+
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether the log of the site was mined and its news lies below prefixes."""
         return site.browse is not None and site.browse.news is not None and not site.browse.news.abstains

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+import re2
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse.connection import text
@@ -55,7 +56,7 @@ def rule_sql(hosts: Sequence[str] = (), *, bots: str = BOT_AGENTS) -> str:
     Raises
     ------
     InvalidInput
-        If `bots` is no regular expression.
+        If `bots` is no regular expression of RE2, which DuckDB uses.
     """
     rules = [
         ("bad_line", "bad"),
@@ -90,9 +91,9 @@ def _host() -> str:
 
 def _checked(pattern: str) -> str:
     try:
-        re.compile(pattern)
-    except re.error as exc:
+        re2.compile(pattern)
+    except re2.error as exc:
         raise InvalidInput(
-            f"must be a regular expression ({exc}), got {pattern!r:.100}", field="bots"
+            f"must be a regular expression of RE2 ({exc}), got {pattern!r:.100}", field="bots"
         ) from exc
     return pattern

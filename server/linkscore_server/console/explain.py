@@ -8,8 +8,7 @@ from rich.table import Table
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
-from linkscore.v1 import policy_pb2
-from linkscore_scoring.policies.registry import builtin
+from linkscore_server.console.policy import spec_of_name
 
 _TIMEOUT_S = 10.0
 
@@ -18,7 +17,7 @@ def explain_url(url: str, *, crawl: str, target: str, policy: str, console: Cons
     """Print the explanation of one URL; return the exit code."""
     console = console or Console()
     request = pb.ExplainLinksRequest(
-        crawl=f"crawls/{crawl}", links=[pb.CandidateLink(url=url)], policy=_spec(policy)
+        crawl=f"crawls/{crawl}", links=[pb.CandidateLink(url=url)], policy=spec_of_name(policy)
     )
     try:
         with grpc.insecure_channel(target) as channel:
@@ -33,17 +32,6 @@ def explain_url(url: str, *, crawl: str, target: str, policy: str, console: Cons
         return 1
     console.print(_table(answer.policy, found))
     return 0
-
-
-def _spec(policy: str) -> policy_pb2.PolicySpec | None:
-    if not policy:
-        return None
-    spec = policy_pb2.PolicySpec()
-    if policy in builtin():
-        getattr(spec, policy).SetInParent()
-    else:
-        spec.external.name = policy
-    return spec
 
 
 def _table(policy: str, found: pb.LinkExplanation) -> Table:

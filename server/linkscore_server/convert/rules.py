@@ -12,11 +12,15 @@ from linkscore_scoring.exporters import exporter, exporters
 from linkscore_scoring.exporters.base import RuleFile, SiteRules, TagPathRule
 from linkscore_scoring.site.url_rules import UrlRule
 
-_MAX_FORMATS = 16
-_FORMATS = {
-    name.removeprefix("RULE_FORMAT_").lower(): number for name, number in pb.RuleFormat.items() if number
+_MAX_WANTED = 16
+FORMATS = {
+    name.removeprefix("RULE_FORMAT_").lower(): cast("pb.RuleFormat", number)
+    for name, number in pb.RuleFormat.items()
+    if number
 }
-_NAMES = {number: name for name, number in _FORMATS.items()}
+"""Numbers of the contract by name of the exporter, in the order of the contract."""
+
+_NAMES = {number: name for name, number in FORMATS.items()}
 
 
 def asked(request: pb.ExportRulesRequest) -> list[str]:
@@ -27,8 +31,8 @@ def asked(request: pb.ExportRulesRequest) -> list[str]:
     InvalidInput
         If there are too many formats, one is not known or there twice, or the confidence is out of range.
     """
-    if len(request.formats) > _MAX_FORMATS:
-        rule = f"must have at most {_MAX_FORMATS} entries, got {len(request.formats)}"
+    if len(request.formats) > _MAX_WANTED:
+        rule = f"must have at most {_MAX_WANTED} entries, got {len(request.formats)}"
         raise InvalidInput(rule, field="formats", reason="TOO_MANY_ITEMS")
     for row, number in enumerate(request.formats):
         if number not in _NAMES:
@@ -63,7 +67,7 @@ def answer(site: SiteRules, wanted: Sequence[str]) -> pb.ExportRulesResponse:
 
 def _all_that_can(site: SiteRules) -> Iterator[tuple[str, RuleFile]]:
     """Yield what each format says, in the order of the contract; the first, JSON, can say all there is."""
-    for name in _FORMATS:
+    for name in FORMATS:
         try:
             yield name, exporters()[name](site)
         except NoRules:
@@ -73,7 +77,7 @@ def _all_that_can(site: SiteRules) -> Iterator[tuple[str, RuleFile]]:
 
 def _file(name: str, file: RuleFile) -> pb.RuleFile:
     return pb.RuleFile(
-        format=cast("pb.RuleFormat", _FORMATS[name]),
+        format=FORMATS[name],
         name=file.name,
         media_type=file.media_type,
         content=file.text.encode(),

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from linkscore_server.browse.store import VisitStore
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -54,7 +56,7 @@ class CrawlLog(ABC):
 
 
 class Store(ABC):
-    """The logs of all crawls, and the secret of their tickets."""
+    """The logs and visits of all crawls, and the secret of their tickets."""
 
     @abstractmethod
     def crawls(self) -> list[str]:
@@ -67,6 +69,10 @@ class Store(ABC):
     @abstractmethod
     def delete(self, crawl: str) -> None:
         """Erase the log of a crawl and its snapshots; a crawl that does not exist is fine."""
+
+    @abstractmethod
+    def visits(self, crawl: str) -> VisitStore:
+        """Return what keeps the browse logs of a crawl that exists; `delete` erases them too."""
 
     @abstractmethod
     def ticket_key(self) -> bytes:

@@ -5,6 +5,7 @@
     DATA_DIR/ticket.key
     DATA_DIR/LOCK
     DATA_DIR/crawls/NAME/00000000000000000001.log     named by the first event number, at most 64 MiB each
+    DATA_DIR/crawls/NAME/browse/                         visits of browse logs, see `browse.file_visits`
     DATA_DIR/crawls/NAME/snapshot                     crc32 of what follows, sequence number, zstd
 
 The log is the only truth; a snapshot that is missing or damaged only makes the start slower. A sound one that
@@ -27,6 +28,7 @@ from pathlib import Path
 import zstandard
 
 from linkscore_scoring.errors import CorruptState, LimitExceeded
+from linkscore_server.browse.file_visits import FileVisits
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
 from linkscore_server.storage.frames import SEGMENT_HEADER, Frame, frames, pack, unpack
 
@@ -216,6 +218,10 @@ class FileStore(Store):
             _sync_folder(self._crawls)
         for leftover in self._folder.glob("deleted-*"):
             shutil.rmtree(leftover)
+
+    def visits(self, crawl: str) -> FileVisits:
+        """See `Store.visits`."""
+        return FileVisits(self._crawls / crawl / "browse")
 
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`; made at the first call, readable by the owner only."""

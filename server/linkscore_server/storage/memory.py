@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 
+from linkscore_server.browse.memory_visits import MemoryVisits
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
 
 
@@ -43,6 +44,7 @@ class MemoryStore(Store):
     def __init__(self, *, keep: bool = False) -> None:
         self._keep = keep
         self._logs: dict[str, MemoryLog] = {}
+        self._visits: dict[str, MemoryVisits] = {}
         self._key = secrets.token_bytes(32)
 
     def crawls(self) -> list[str]:
@@ -56,6 +58,11 @@ class MemoryStore(Store):
     def delete(self, crawl: str) -> None:
         """See `Store.delete`."""
         self._logs.pop(crawl, None)
+        self._visits.pop(crawl, None)
+
+    def visits(self, crawl: str) -> MemoryVisits:
+        """See `Store.visits`."""
+        return self._visits.setdefault(crawl, MemoryVisits())
 
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`."""

@@ -97,7 +97,10 @@ class FakeLinkscore(
         self.pages.append(page)
         base = page.final_url or page.url
         urls = [urljoin(base, h.decode()) for h in HREF.findall(page.body)]
+        is_thread = first_segment(base) == "thread"
         return link_scoring_service_pb2.PageResult(
+            page_type=common_pb2.PAGE_TYPE_THREAD if is_thread else common_pb2.PAGE_TYPE_UNSPECIFIED,
+            thread_id=base.partition("?")[0] if is_thread else "",
             status=common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK),
             links=self._links(urls, encoding, urlsplit(base).path),
             event_seq=len(self.pages),
@@ -233,6 +236,18 @@ class FakeLinkscore(
         return site_model_service_pb2.GetSamplePlanResponse(
             suggestions=[common_pb2.FetchSuggestion(url="http://a/1")]
         )
+
+    def SuggestSeeds(self, request, context):
+        self._enter("SuggestSeeds", context)
+        count = request.max_results or 2
+        seeds = [site_model_service_pb2.Seed(url=f"http://{request.site}/{n}") for n in range(count)]
+        return site_model_service_pb2.SuggestSeedsResponse(seeds=seeds, policy="focus")
+
+    def ExportRules(self, request, context):
+        self._enter("ExportRules", context)
+        files = [site_model_service_pb2.RuleFile(format=wanted) for wanted in request.formats]
+        rule = site_model_service_pb2.UrlRule(kind=request.name, confidence=request.min_confidence)
+        return site_model_service_pb2.ExportRulesResponse(files=files, url_rules=[rule])
 
 
 def serve(fake: FakeLinkscore, port: int = 0) -> Iterator[FakeLinkscore]:

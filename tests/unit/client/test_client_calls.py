@@ -55,6 +55,12 @@ def test_every_unary_call_answers(client: Client, fake: FakeLinkscore) -> None:
     assert [e.source for e in client.list_navigation_entries(crawl="news", site="h")] == ["c1"]
     assert client.learn_site(crawl="news", site="h").name == "crawls/news/sites/h"
     assert client.get_sample_plan(crawl="news", site="h")[0].url == "http://a/1"
+    assert [s.url for s in client.suggest_seeds(crawl="news", site="h", max_results=1).seeds] == [
+        "http://h/0"
+    ]
+    told = client.export_rules(crawl="news", site="h", formats=["nutch", 1], min_confidence=0.5)
+    assert [file.format for file in told.files] == [3, 1]
+    assert (told.url_rules[0].kind, told.url_rules[0].confidence) == ("crawls/news/sites/h", 0.5)
     client.delete_crawl(crawl="news")
     assert not fake.crawls
 

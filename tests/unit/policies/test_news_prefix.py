@@ -1,0 +1,159 @@
+"""News by prefix: verdicts, hubs, rules, and handing over where logs tell nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.mining import mining_settings
+from linkscore_scoring.errors import InvalidParams
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.features.urls import identity
+from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
+from linkscore_scoring.policies.news_prefix import NewsByPrefix, NewsPrefixParams
+from linkscore_scoring.site.browse.hub_seeds import Hub
+from linkscore_scoring.site.browse.mined import MinedSite
+from linkscore_scoring.site.browse.news import NewsModel, NewsPrefix
+from linkscore_scoring.site.browse.news_evidence import NewsEvidence
+from linkscore_scoring.site.browse.news_settings import NewsSettings
+from linkscore_scoring.site.browse.news_threshold import NewsThreshold
+from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.links import LinkBatch
+from linkscore_scoring.site.model import SiteModel
+
+URLS = [
+    "https://a.test/news/7.html",
+    "http://a.test/newsletter/7.html",
+    "http://a.test/~me/view.php?b=2&a=1",
+    "http://a.test/lists",
+    "http://a.test/deep/er/and/deeper/x.html",
+]
+PREFIXES = [
+    NewsPrefix("a.test/deep/er/and/deeper/", 0.85, 0.6, 5, URLS[4]),
+    NewsPrefix("a.test/news/", 0.95, 0.9, 40, "http://a.test/news/1.html"),
+    NewsPrefix("a.test/~me/view.php?", 0.9, 0.8, 10, "http://a.test/~me/view.php?a=1"),
+]
+HUBS = [Hub("http://a.test/lists", 20, 25, 20), Hub("http://a.test/", 10, 90, 2)]
+
+
+def site_with(news: NewsModel | None) -> SiteModel:
+    site = SiteModel("a.test", LearningConfig(), SiteBounds())
+    site.browse = None if news is None else MinedSite(0, 60, 1_000, news)
+    return site
+
+
+def model(prefixes: list[NewsPrefix], reason: str = "") -> NewsModel:
+    threshold, evidence = NewsThreshold(0.0), NewsEvidence(3.0, 1.0)
+    return NewsModel("decay", threshold, evidence, 100, 40, 0, prefixes, 0.9, HUBS, reason)
+
+
+def links_to(urls: list[str]) -> LinkBatch:
+    n = len(urls)
+    keys = [hash64(identity(url)) for url in urls]
+    return LinkBatch(urls, keys, [1] * n, [-2] * n, [1] * n, [0] * n, [""] * n)
+
+
+@pytest.fixture
+def policy() -> NewsByPrefix:
+    return NewsByPrefix(NewsPrefixParams(fallback="breadth_first"))
+
+
+def test_links_below_prefixes_and_to_hubs_are_followed_and_others_skipped(policy: NewsByPrefix) -> None:
+    scored = policy.score(links_to(URLS), site_with(model(PREFIXES)))
+    # 0.5 + 0.5 x .9, elsewhere, 0.5 + 0.5 x .8, hub of 20 of 40 news pages, 0.5 + 0.5 x .6.
+    assert scored.scores.tolist() == pytest.approx([0.95, 0.1, 0.9, 0.75, 0.8])
+    assert scored.verdicts == [FOLLOW, SKIP, FOLLOW, FOLLOW, FOLLOW]
+
+
+def test_a_bucket_is_worth_what_its_links_are(policy: NewsByPrefix) -> None:
+    site = site_with(model(PREFIXES))
+    scored = policy.score(links_to(URLS), site)
+    assert policy.value(scored.buckets, site).tolist() == scored.scores.tolist()
+
+
+def test_links_found_before_the_log_was_mined_are_worth_what_it_says_now(policy: NewsByPrefix) -> None:
+    before = policy.score(links_to(URLS), site_with(None))
+    assert before.verdicts is None
+    values = policy.value(before.buckets, site_with(model(PREFIXES)))
+    # Only a prefix deeper than three steps and a hub are not told by the place of a link.
+    assert values.tolist() == pytest.approx([0.95, 0.1, 0.9, 0.1, 0.1])
+
+
+def test_a_new_window_replaces_the_old_one(policy: NewsByPrefix) -> None:
+    site = site_with(model(PREFIXES))
+    buckets = policy.score(links_to(URLS), site).buckets
+    site.browse = MinedSite(1, 60, 1_000, model([PREFIXES[2]]))
+    assert policy.value(buckets, site).tolist() == pytest.approx([0.1, 0.1, 0.9, 0.75, 0.1])
+
+
+@pytest.mark.parametrize("news", [None, model(PREFIXES, "URLs carry no news prefix")])
+def test_without_prefixes_the_fallback_scores_and_the_reason_is_said(
+    policy: NewsByPrefix, news: NewsModel | None
+) -> None:
+    site = site_with(news)
+    scored = policy.score(links_to(URLS), site)
+    assert scored.verdicts is None
+    assert scored.scores.tolist() == policy.inner.score(links_to(URLS), site).scores.tolist()
+    assert not policy.is_able(site, told=True)
+    assert policy.state_of(site).startswith("abstains: ")
+    assert policy.explain(links_to(URLS[:1]), site)[0].summary.startswith("abstains: ")
+    assert policy.rules(site) == []
+
+
+def test_rules_fit_what_lies_below_prefixes_and_nothing_else(policy: NewsByPrefix) -> None:
+    rules = policy.rules(site_with(model(PREFIXES)))
+    assert [(rule.kind, rule.pattern, rule.matches, rule.total) for rule in rules] == [
+        ("news", r"^https?://a\.test/news/", 38, 40),
+        ("news", r"^https?://a\.test/~me/view\.php\?", 9, 10),
+        ("news", r"^https?://a\.test/deep/er/and/deeper/", 4, 5),
+    ]
+    fits = [[bool(re.search(rule.pattern, url)) for rule in rules] for url in URLS]
+    assert fits == [[1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
+    assert all(re.search(rule.pattern, rule.example) for rule in rules)
+
+
+def test_hubs_are_seeds_also_where_prefixes_tell_nothing(policy: NewsByPrefix) -> None:
+    seeds = policy.suggest_seeds(5, site_with(model([], "URLs carry no news prefix")))
+    assert [(seed.url, seed.value) for seed in seeds] == [(HUBS[0].url, 0.5), (HUBS[1].url, 0.25)]
+    assert seeds[1].reason == "visitors went from it to 10 news pages, 2 of them from no seed before"
+    assert policy.suggest_seeds(1, site_with(model(PREFIXES))) == seeds[:1]
+    assert policy.suggest_seeds(5, site_with(None)) == []
+
+
+def test_an_explanation_names_prefix_or_hub(policy: NewsByPrefix) -> None:
+    found = [why.summary for why in policy.explain(links_to(URLS[:4]), site_with(model(PREFIXES)))]
+    assert found == [
+        "below a.test/news/, where 95% of the pages are news",
+        "lies below no news prefix and is no hub",
+        "below a.test/~me/view.php?, where 90% of the pages are news",
+        "a hub: visitors go from it to news",
+    ]
+
+
+def test_a_url_that_cannot_be_read_is_elsewhere(policy: NewsByPrefix) -> None:
+    batch = LinkBatch(["http://[oops/news/"], [1], [1], [-2], [1], [0], [""])
+    assert policy.score(batch, site_with(model(PREFIXES))).scores.tolist() == [0.1]
+
+
+def test_the_first_news_prefix_of_a_crawl_decides_how_logs_are_mined() -> None:
+    asked = PolicyChoice("news_prefix", {"theta": 0.7, "signal": "literal", "weighed": False})
+    config = CrawlConfig("c", PolicyChoice("harvest"), (asked, PolicyChoice("news_prefix")))
+    settings = mining_settings(config, news_labels={"http://a.test/": True}, news_threshold=2.0)
+    assert settings.news == NewsSettings(theta=0.7, signal="literal", weighed=False)
+    assert (dict(settings.news_labels), settings.news_threshold) == ({"http://a.test/": True}, 2.0)
+    assert mining_settings(CrawlConfig("c")).news == NewsSettings()
+
+
+def test_defaults_of_the_policy_are_those_of_mining() -> None:
+    assert NewsPrefixParams().settings() == NewsSettings()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("signal", "clicks"), ("m", 0), ("theta", 1.5), ("min_pages", 0), ("fallback", "news_prefix")],
+)
+def test_bad_parameters_are_named(field: str, value: object) -> None:
+    with pytest.raises(InvalidParams, match=field):
+        make_params(NewsByPrefix, {field: value})

@@ -95,3 +95,21 @@ def test_what_a_request_carries_can_be_stored(module) -> None:
     stored = request.replace(meta=module.loads(module.dumps(request.meta)))
     assert waits_of(stored) == waits_of(request)
     assert ticket_of(stored) == b"b"
+
+
+def test_a_request_says_of_which_type_its_url_is() -> None:
+    links = scores(("http://h/a", "b", 0.5), ("http://h/b", "b", 0.4), ("http://h/c", "b", 0.3))
+    links.url_types.extend([common_pb2.URL_TYPE_PAGE_FLIP, common_pb2.URL_TYPE_UNSPECIFIED, 99])
+    answer, notes = Answer(links), []
+    for url in ("http://h/a", "http://h/b", "http://h/c"):
+        request = Request(url)
+        mark(request, answer.of(url), {})
+        notes.append(request.meta[META].get("url_type"))
+    assert notes == ["page_flip", None, "99"]
+
+
+def test_an_answer_tells_of_its_page_what_is_known() -> None:
+    links = scores(("http://h/a", "b", 0.5))
+    told = Answer(links, page_type=common_pb2.PAGE_TYPE_THREAD, thread_id="http://h/t").told
+    assert told == {"page_type": "thread", "thread_id": "http://h/t"}
+    assert Answer(links).told == {}

@@ -14,6 +14,7 @@ Needs Scrapy >= 2.13 on the asyncio reactor, its default. Further settings are i
 from __future__ import annotations
 
 from linkscore.scrapy.middleware import LinkscoreMiddleware
+from linkscore.scrapy.notes import page_note
 from linkscore.scrapy.queue import BucketQueue
 
-__all__ = ["BucketQueue", "LinkscoreMiddleware"]
+__all__ = ["BucketQueue", "LinkscoreMiddleware", "page_note"]

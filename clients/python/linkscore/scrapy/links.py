@@ -22,9 +22,15 @@ Wait = tuple[str, float, float]
 
 
 class Answer:
-    """The rows of one page by URL, best first; the same URL through several tag paths has several."""
+    """The rows of one page by URL, best first; the same URL through several tag paths has several.
 
-    def __init__(self, links: common_pb2.LinkScores) -> None:
+    `told` is what the answer says about the page itself: `page_type` and `thread_id`, as far as known.
+    """
+
+    def __init__(self, links: common_pb2.LinkScores, *, page_type: int = 0, thread_id: str = "") -> None:
+        self.told: dict[str, str] = {"page_type": page_type_name(page_type)} if page_type else {}
+        if thread_id:
+            self.told["thread_id"] = thread_id
         self._by_url: dict[str, list[Row]] = {}
         self._by_canonical: dict[str, list[Row]] | None = None
         self.values = bucket_values(links)
@@ -51,6 +57,22 @@ class Answer:
         if self._by_canonical is None:
             self._by_canonical = {canonicalize_url(known): r for known, r in self._by_url.items()}
         return self._by_canonical.get(canonicalize_url(url), [])
+
+
+def page_type_name(number: int) -> str:
+    """Give the type of a page as a word: ``index``, ``thread``, ``other`` or ``entry``."""
+    return _word(common_pb2.PageType, number, "PAGE_TYPE_")
+
+
+def url_type_name(number: int) -> str:
+    """Give the type of a URL as a word: ``index``, ``thread``, ``page_flip`` or ``other``."""
+    return _word(common_pb2.UrlType, number, "URL_TYPE_")
+
+
+def _word(kind: Any, number: int, prefix: str) -> str:
+    """Give an enum value as a word; the number of one that is newer than this client."""
+    known = kind.values()
+    return str(kind.Name(number)).removeprefix(prefix).lower() if number in known else str(number)
 
 
 def bucket_values(links: common_pb2.LinkScores) -> dict[str, float]:
@@ -83,6 +105,8 @@ def mark(request: Any, found: Sequence[Row], values: dict[str, float]) -> None:
         if not own:
             note["buckets"] = waits(found, values)
             note["redirects"] = request.meta.get("redirect_times", 0)
+    if best.url_type:
+        note["url_type"] = url_type_name(best.url_type)
     request.meta[META] = note
 
 

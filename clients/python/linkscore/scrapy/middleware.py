@@ -15,10 +15,13 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from linkscore.scrapy.engine import nudge, on_last_failure
+from linkscore.scrapy.links import Answer
+from linkscore.scrapy.notes import ANSWERS, note_page
 from linkscore.scrapy.reporter import Reporter
 from linkscore.scrapy.scorer import Scorer
 from linkscore.scrapy.session import Session
 from linkscore.scrapy.visits import Visit, failed_page, is_web, page_of, visit_of
+from linkscore.v1.common_pb2 import Page
 
 logger = logging.getLogger(__name__)
 
@@ -111,8 +114,15 @@ class LinkscoreMiddleware:
             visit.ticket = visit.ticket or self._scorer.ticket(visit.url)
             if is_web(visit.url):
                 page = page_of(visit, response)
-                visit.answer = self._session.start(self._scorer.ingest(page))
+                visit.answer = self._session.start(self._answer(page, response.request))
+                ANSWERS[response] = visit.answer
         return visit
+
+    async def _answer(self, page: Page, request: Any) -> Answer | None:
+        answer = await self._scorer.ingest(page)
+        if answer is not None:
+            note_page(request, answer)
+        return answer
 
     def _opened(self) -> None:
         if not on_last_failure(self._crawler, self._fetch_failed):

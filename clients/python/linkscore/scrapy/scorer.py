@@ -39,7 +39,7 @@ class Scorer:
         if result.status.code == common_pb2.ITEM_CODE_INVALID:
             self._session.count("errors/INVALID_PAGE")
             return None
-        found = Answer(result.links)
+        found = Answer(result.links, page_type=result.page_type, thread_id=result.thread_id)
         self._keep_tickets(found)
         return found
 

@@ -52,10 +52,12 @@ def hub_seeds(counts: BrowseCounts, is_news: NDArray[np.bool_], n: int, *, by_ga
     other.
     """
     inside = (counts.from_urls != OUTSIDE) & (counts.from_urls != counts.to_urls)
-    pairs = np.unique(np.stack([counts.from_urls[inside], counts.to_urls[inside]]), axis=1)
-    links = np.bincount(pairs[0], minlength=len(counts.urls))
+    size = max(1, len(counts.urls))
+    pages, targets = np.divmod(np.unique(counts.from_urls[inside] * size + counts.to_urls[inside]), size)
+    links = np.bincount(pages, minlength=size)
     to_news: dict[int, set[int]] = {}
-    for page, target in zip(*pairs[:, is_news[pairs[1]]].tolist(), strict=True):
+    lead = is_news[targets]
+    for page, target in zip(pages[lead].tolist(), targets[lead].tolist(), strict=True):
         to_news.setdefault(page, set()).add(target)
     sizes = {page: (len(news), int(links[page])) for page, news in to_news.items()}
     ranked = sorted(sizes, key=lambda page: (*_rank(*sizes[page]), counts.urls[page]))

@@ -17,6 +17,7 @@ from linkscore_scoring.site.browse.news_evidence import NewsEvidence, fit_eviden
 from linkscore_scoring.site.browse.news_prefixes import NewsPages, held_out_coverage, learn_prefixes
 from linkscore_scoring.site.browse.news_settings import DECAY, NewsSettings
 from linkscore_scoring.site.browse.news_threshold import PAPER_THRESHOLD, NewsThreshold, fit_threshold
+from linkscore_scoring.site.browse.prefix_tree import steps_of
 
 _CERTAIN = 30.0
 _SMALLEST = 1e-3
@@ -73,7 +74,8 @@ def mine_news(
     is_news = np.where(judged.labels >= 0, judged.labels == 1, judged.signals > threshold.value)
     ratios = evidence.ratios(_scaled(judged.signals, settings))
     ratios[judged.labels == 0], ratios[judged.labels == 1] = -_CERTAIN, _CERTAIN
-    pages = NewsPages([counts.urls[row] for row in judged.rows], is_news, ratios)
+    urls = [counts.urls[row] for row in judged.rows.tolist()]
+    pages = NewsPages(urls, [steps_of(url) for url in urls], is_news, ratios)
     everywhere = np.zeros(len(counts.urls), dtype=np.bool_)
     everywhere[judged.rows[is_news]] = True
     model = NewsModel(
@@ -138,6 +140,6 @@ def _reason(model: NewsModel, settings: NewsSettings) -> str:
         return "no page of the log is news"
     if not model.prefixes or model.covered < settings.min_coverage:
         few = f"{len(model.prefixes)} folders or programs are more than {settings.theta:.0%} news"
-        held = f"learned from half of the pages they hold {model.covered:.0%} of the news of the other half"
+        held = f"of pages they were not learned from they hold {model.covered:.0%} of the news"
         return f"URLs carry no news prefix ({few}; {held})"
     return ""

@@ -12,9 +12,17 @@ from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.site.browse.news import NewsPrefix
 from linkscore_scoring.site.browse.news_rates import CountedRates, WeighedRates
 from linkscore_scoring.site.browse.news_settings import NewsSettings
-from linkscore_scoring.site.browse.prefix_tree import PrefixTrie, find_prefixes, lowest_nodes, steps_of
+from linkscore_scoring.site.browse.prefix_tree import (
+    Mask,
+    PrefixTrie,
+    Rate,
+    find_prefixes,
+    lowest_nodes,
+    misfits_of,
+)
 
-_MAX_MIXED = 0.05
+_MAX_MISFITS = 0.05
+_FOLDS = 4
 
 
 @dataclass(slots=True)
@@ -23,8 +31,8 @@ class NewsPages:
 
     Attributes
     ----------
-    urls
-        Their identities.
+    urls, steps
+        Their identities, and the nodes above them; see `prefix_tree.steps_of`.
     is_news
         (n,) bool: the best guess.
     ratios
@@ -32,40 +40,56 @@ class NewsPages:
     """
 
     urls: Sequence[str]
+    steps: Sequence[list[str]]
     is_news: NDArray[np.bool_]
     ratios: NDArray[np.float64]
 
     def part(self, rows: NDArray[np.intp]) -> NewsPages:
         """Return some of the pages."""
-        return NewsPages([self.urls[row] for row in rows], self.is_news[rows], self.ratios[rows])
+        chosen = rows.tolist()
+        return NewsPages(
+            [self.urls[row] for row in chosen],
+            [self.steps[row] for row in chosen],
+            self.is_news[rows],
+            self.ratios[rows],
+        )
 
 
 def learn_prefixes(pages: NewsPages, settings: NewsSettings) -> list[NewsPrefix]:
     """Return the news prefixes of a site, by text; cost as `find_prefixes`."""
-    steps = [steps_of(url) for url in pages.urls]
+    rate, misfits = _rated(pages, settings)
     found = find_prefixes(
-        steps,
-        WeighedRates(pages.ratios, lowest_nodes(steps, settings.min_pages))
-        if settings.weighed
-        else CountedRates(pages.is_news),
+        pages.steps,
+        rate,
         theta=settings.theta,
         min_pages=settings.min_pages,
-        max_mixed=_MAX_MIXED if settings.weighed else 1.0,
+        misfits=misfits,
+        max_misfits=_MAX_MISFITS,
     )
     return [NewsPrefix(p.text, p.rate.share, p.rate.at_least, p.pages, pages.urls[p.example]) for p in found]
 
 
-def held_out_coverage(pages: NewsPages, settings: NewsSettings) -> float:
-    """Return the share of news that lies below prefixes learned from the other half of the pages.
+def _rated(pages: NewsPages, settings: NewsSettings) -> tuple[Rate, Mask | None]:
+    if not settings.weighed:
+        return CountedRates(pages.is_news), None
+    groups = lowest_nodes(pages.steps, settings.min_pages)
+    rate = WeighedRates(pages.ratios, groups)
+    return rate, misfits_of(groups, rate, len(pages.urls))
 
-    Halves are drawn by hash, each serves once. Where each article has a folder of its own, prefixes hold
-    the pages they were learned from and no others: then this is near 0.
+
+def held_out_coverage(pages: NewsPages, settings: NewsSettings) -> float:
+    """Return the share of news that lies below prefixes learned from other pages.
+
+    Four parts are drawn by hash, each is looked up in what the other three teach. Where each article has a
+    folder of its own, prefixes hold the pages they were learned from and no others: then this is near 0.
     """
-    side = np.array([hash64(url) & 1 for url in pages.urls], dtype=np.intp)
+    if not pages.is_news.any():
+        return 0.0
+    part = np.array([hash64(url) % _FOLDS for url in pages.urls], dtype=np.intp)
     inside = 0
-    for half in (0, 1):
-        learned = learn_prefixes(pages.part(np.flatnonzero(side == half)), settings)
+    for fold in range(_FOLDS):
+        learned = learn_prefixes(pages.part(np.flatnonzero(part != fold)), settings)
         trie = PrefixTrie([prefix.text for prefix in learned])
-        others = np.flatnonzero((side != half) & pages.is_news)
+        others = np.flatnonzero((part == fold) & pages.is_news)
         inside += sum(trie.find(pages.urls[row]) >= 0 for row in others.tolist())
-    return inside / max(1, int(pages.is_news.sum()))
+    return inside / int(pages.is_news.sum())

@@ -15,7 +15,8 @@ _Z = 1.2815515655446004
 _CELLS = 200
 _STRENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _MEANS = np.arange(0.05, 1.0, 0.05)
-_CERTAIN = 30.0
+_STEP = 0.05
+_LEVELS = np.concatenate([[-30.0], np.arange(-160, 161) * _STEP, [30.0]])
 
 
 class CountedRates:
@@ -59,12 +60,14 @@ class WeighedRates:
 
     Counting what a threshold calls news is biased: of a folder of news alone it may find three quarters. Here
     a page in doubt counts as what it is, doubt, and a small folder leans to what folders of the site are
-    like. Cost: O(200 n) to learn the prior, O(200 n_rows) a rating. Source: ours (empirical Bayes).
+    like. Ratios are rounded to 0.05. Cost: O(30,000 n_groups) to learn the prior, O(n_rows + 60,000) a
+    rating at most. Source: ours (empirical Bayes).
     """
 
     def __init__(self, ratios: Values, groups: Sequence[Rows]) -> None:
-        self._odds = np.exp(np.clip(ratios, -_CERTAIN, _CERTAIN))
         self._grid = (np.arange(_CELLS) + 0.5) / _CELLS
+        self._levels = np.searchsorted((_LEVELS[1:] + _LEVELS[:-1]) / 2, ratios)
+        self._table = np.log1p(self._grid * np.expm1(_LEVELS)[:, None])
         self.prior = self._fit_prior(groups)
 
     def __call__(self, rows: Rows) -> NodeRate:
@@ -75,8 +78,10 @@ class WeighedRates:
 
     def _likelihood(self, rows: Rows) -> Values:
         """Return the log-likelihood of each share of the grid, (200,)."""
-        odds = self._odds[rows][:, None]
-        return np.asarray(np.log1p(self._grid * (odds - 1.0)).sum(axis=0), dtype=np.float64)
+        levels = self._levels[rows]
+        if len(levels) < len(_LEVELS):
+            return np.asarray(self._table[levels].sum(axis=0), dtype=np.float64)
+        return np.asarray(np.bincount(levels, minlength=len(_LEVELS)) @ self._table, dtype=np.float64)
 
     def _fit_prior(self, groups: Sequence[Rows]) -> tuple[float, float]:
         found = np.array([self._likelihood(rows) for rows in groups]).reshape(len(groups), _CELLS)

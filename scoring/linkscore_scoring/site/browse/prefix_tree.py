@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, chain, groupby
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 _MOSTLY = 0.5
 
 Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 Steps = Sequence[Sequence[str]]
 
 
@@ -65,7 +66,13 @@ def steps_of(url: str) -> list[str]:
 
 
 def find_prefixes(
-    steps: Steps, rate: Rate, *, theta: float = 0.8, min_pages: int = 1, max_mixed: float = 1.0
+    steps: Steps,
+    rate: Rate,
+    *,
+    theta: float = 0.8,
+    min_pages: int = 1,
+    misfits: Mask | None = None,
+    max_misfits: float = 0.05,
 ) -> list[Prefix]:
     """Return the topmost nodes whose share of news is above `theta`; none lies below another.
 
@@ -79,13 +86,12 @@ def find_prefixes(
         Share that must be exceeded, [0, 1].
     min_pages
         Pages below which a node is never chosen, >= 1; the paper has no such bound.
-    max_mixed
-        A node is looked into, not chosen, if more than this share of its pages lie in lowest nodes (see
-        `lowest_nodes`) that are mostly other pages; 1 as in the paper: never.
+    misfits, max_misfits
+        Pages that lie where news does not, see `misfits_of`, (n,) bool, and their greatest share: a node that
+        has more of them is looked into, not chosen. None as in the paper: there are none.
 
     Cost: O(n log n), and a rating of each page for each level above it. Source: Wang 2008, section 5.2.
     """
-    misfits = _misfits(steps, rate, min_pages) if max_mixed < 1.0 else np.zeros(len(steps), dtype=np.bool_)
     found: list[Prefix] = []
     todo = list(_children([], sorted(range(len(steps)), key=lambda row: list(steps[row])), steps))
     while todo:
@@ -94,17 +100,17 @@ def find_prefixes(
             continue
         rows = np.array(pages, dtype=np.intp)
         rated = rate(rows)
-        if rated.share > theta and misfits[rows].mean() <= max_mixed:
+        if rated.share > theta and (misfits is None or misfits[rows].mean() <= max_misfits):
             found.append(Prefix("".join(path), rated, len(pages), pages[0]))
         else:
             todo += _children(path, pages, steps)
     return sorted(found, key=lambda prefix: prefix.text)
 
 
-def _misfits(steps: Steps, rate: Rate, min_pages: int) -> NDArray[np.bool_]:
-    """Return the pages whose lowest node is mostly other pages, (n,)."""
-    found = np.zeros(len(steps), dtype=np.bool_)
-    for rows in lowest_nodes(steps, min_pages):
+def misfits_of(groups: Sequence[Rows], rate: Rate, n: int) -> Mask:
+    """Return the pages, of `n`, whose group (see `lowest_nodes`) is mostly other pages, (n,) bool."""
+    found = np.zeros(n, dtype=np.bool_)
+    for rows in groups:
         found[rows] = rate(rows).share < _MOSTLY
     return found
 
@@ -122,11 +128,11 @@ def lowest_nodes(steps: Steps, min_pages: int) -> list[Rows]:
 
     Pages below no such node are in no group. Cost O(n x levels).
     """
-    sizes = Counter(tuple(path[:depth]) for path in steps for depth in range(1, len(path) + 1))
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for row, path in enumerate(steps):
-        above = (tuple(path[:depth]) for depth in range(len(path), 0, -1))
-        lowest = next((node for node in above if sizes[node] >= min_pages), None)
+    above = [list(accumulate(path)) for path in steps]
+    sizes = Counter(chain.from_iterable(above))
+    groups: dict[str, list[int]] = {}
+    for row, nodes in enumerate(above):
+        lowest = next((node for node in reversed(nodes) if sizes[node] >= min_pages), None)
         if lowest is not None:
             groups.setdefault(lowest, []).append(row)
     return [np.array(rows, dtype=np.intp) for rows in groups.values()]

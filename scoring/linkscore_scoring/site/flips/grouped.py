@@ -164,16 +164,24 @@ def _is_flips(group: FlipGroup, page_url: str, urls: Sequence[str]) -> bool:
     if not group.slots.texts[0].startswith(host) or all(number in _YEARS for number in group.numbers):
         return False
     if group.lines:
-        return not _are_sizes(group)
+        return not (_are_sizes(group) or _are_amounts(group))
     return _is_lone_flip(group, page_url, urls)
 
 
 def _are_sizes(group: FlipGroup) -> bool:
     """Say whether the numbers are page sizes: 10, 25, 50 that name themselves."""
-    numbers = sorted(group.numbers)
-    steps = any(m - n == 1 for n, m in pairwise(numbers))
-    named = any(group.slots.names_page(slot) for slot in group.lines)
-    return not steps and not named and numbers[0] > 2 and all(n % 5 == 0 for n in numbers)
+    return not _has_steps(group) and min(group.numbers) > 2 and all(n % 5 == 0 for n in group.numbers)
+
+
+def _are_amounts(group: FlipGroup) -> bool:
+    """Say whether unnamed numbers name themselves and none follows another: 1, 7, 30 days."""
+    return not _has_steps(group) and all(line == (1, 1) for line in group.lines.values())
+
+
+def _has_steps(group: FlipGroup) -> bool:
+    """Say whether a number follows another, or a slot is named as one of pages."""
+    steps = any(m - n == 1 for n, m in pairwise(sorted(group.numbers)))
+    return steps or any(group.slots.names_page(slot) for slot in group.lines)
 
 
 def _is_lone_flip(group: FlipGroup, page_url: str, urls: Sequence[str]) -> bool:

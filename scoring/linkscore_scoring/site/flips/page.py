@@ -59,7 +59,7 @@ def page_flips(
     if not marks:
         return kinds
     groups = flip_groups(page_url, urls, marks)
-    for row, kind in single_flips(PageView(page_url, urls, marks, groups)).items():
+    for row, kind in single_flips(PageView(page_url, urls, marks, places, groups)).items():
         kinds[row] = kind
     for group in [*groups, *lone_flips(urls, marks, kinds)]:
         for row in group.rows:
@@ -115,7 +115,7 @@ def _silent_kind(rel: str, place: str) -> int:
 def _turning(page_url: str, urls: Sequence[str]) -> list[int]:
     """Return the links whose URL alone says that they turn one page on or back, whatever their text."""
     own = paged(page_url)
-    if not own.explicit and own.number is not None:
+    if own.number is not None and not own.counts:
         return [NO_FLIP] * len(urls)
     base = own.path.partition("/")[2]
     return [_turn(own, url) if base in url and url != page_url else NO_FLIP for url in urls]
@@ -125,7 +125,7 @@ def _turn(own: PagedUrl, url: str) -> int:
     if "?" not in url and not _ENDS_IN_NUMBER(url, len(url) - _MAX_ENDING):
         return NO_FLIP
     target = paged(url)
-    if not target.explicit or target.query != own.query or not target.is_list_of(own):
+    if not target.counts or target.query != own.query or not target.is_list_of(own):
         return NO_FLIP
     return {1: NEXT, -1: PREV}.get(target.page - own.page, NO_FLIP) if target.page > 0 else NO_FLIP
 

@@ -29,6 +29,8 @@ class PageView:
         URL of the page.
     urls, marks
         As for `grouped.flip_groups`.
+    places
+        Place of each link, empty if unknown.
     groups
         The grouped flips found.
     """
@@ -36,6 +38,7 @@ class PageView:
     url: str
     urls: Sequence[str]
     marks: dict[int, Mark]
+    places: Sequence[str]
     groups: list[FlipGroup]
 
 
@@ -61,7 +64,7 @@ def single_flips(page: PageView) -> dict[int, int]:
             or _turns(mark, target, own, url != page.url)
         ):
             found[row] = mark.kind
-    found.update(_bars(page.marks, found))
+    found.update(_bars(page, found))
     return found
 
 
@@ -86,18 +89,31 @@ def _turns(mark: Mark, target: PagedUrl, own: PagedUrl, differs: bool) -> bool:
     return target.number is not None and own.number is None and not mark.is_arrow
 
 
-def _bars(marks: dict[int, Mark], found: dict[int, int]) -> dict[int, int]:
-    """Return the rows of bars such as ``first < > last``: three kinds in a row, or an end beside a step."""
+def _bars(page: PageView, found: dict[int, int]) -> dict[int, int]:
+    """Return the rows of bars such as ``first < > last``: an end and a step in a row, at one place."""
     bars: dict[int, int] = {}
     run: list[int] = []
-    rows = [row for row, mark in marks.items() if mark.kind in (NEXT, PREV, FIRST, LAST)]
+    rows = [row for row, mark in page.marks.items() if mark.kind in (NEXT, PREV, FIRST, LAST)]
     for row in [*rows, -1]:
-        if run and (row == -1 or row - run[-1] > 2 or marks[row].kind in {marks[r].kind for r in run}):
-            if _is_bar({marks[r].kind for r in run}):
-                bars.update((r, marks[r].kind) for r in run if r not in found)
+        if run and (row == -1 or not _goes_on(page, run, row)):
+            kinds = {r: page.marks[r].kind for r in run}
+            if _is_bar(set(kinds.values())) and (page.places or found.keys().isdisjoint(run)):
+                bars |= kinds
             run = []
         run.append(row)
     return bars
+
+
+def _goes_on(page: PageView, run: list[int], row: int) -> bool:
+    """Say whether a row belongs to the bar that a run of rows is."""
+    if row - run[-1] > 2 or page.marks[row].kind in {page.marks[r].kind for r in run}:
+        return False
+    return not page.places or _bare(page.places[row]) == _bare(page.places[run[-1]])
+
+
+def _bare(place: str) -> str:
+    """Return a place without the classes at its end: those of ``next`` and ``previous`` differ."""
+    return place.partition("[")[0]
 
 
 def _is_bar(kinds: set[int]) -> bool:

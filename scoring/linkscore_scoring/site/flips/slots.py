@@ -28,9 +28,10 @@ PAGE_KEYS = frozenset(_PAGE_KEYS.split())
 """Query keys that name a page or the item it begins with."""
 
 _OTHER_KEYS = """
-cal calendar count d date day display fontsize height hitsperpage hour ipp items items_per_page lang limit
-limitend m max-results month n num page_size pagesize per_page perpage postcount pp rate rating replies
-resultsperpage rows rpp score show size stars view_count views vote votes w week width y year zoom
+cal calendar count d date day days display fontsize height hitsperpage hour hours ipp items items_per_page
+lang limit limitend m max-results minutes month months n num page_size pagesize per_page period perpage
+postcount pp rate rating replies resultsperpage rows rpp score show since size stars view_count views vote
+votes w week width y year years zoom
 """
 OTHER_KEYS = frozenset(_OTHER_KEYS.split())
 """Query keys whose numbers are no pages: sizes, ratings, dates."""
@@ -47,7 +48,9 @@ _PATH_WORDS = PAGE_NOUNS | {
     "or",
     "st",
 }
-_PAGED_TAIL = re.compile(r"[/_.,;-](?P<word>[^\W\d_]{1,12})?[-_/.=:+]?(?P<n>[0-9]{1,6})$")
+_PAGED_TAIL = re.compile(
+    r"(?:/comments?(?=-page))?[/_.,;-](?P<word>[^\W\d_]{1,12})?[-_/.=:+]?(?P<n>[0-9]{1,6})$"
+)
 _EXTENSION = re.compile(r"\.(?:html?|php[0-9]?|aspx?|jsp|cfm|shtml)$")
 
 
@@ -132,6 +135,8 @@ class PagedUrl:
         Page number or offset; None if the URL names none, -1 if it is a cursor that is no number.
     explicit
         The number is named as one of a page, not just a number at the end of the path.
+    counts
+        The name is one that nothing but page numbers have: ``page``, not ``p`` or ``start``.
     """
 
     whole: str
@@ -139,6 +144,7 @@ class PagedUrl:
     query: frozenset[tuple[str, str]]
     number: int | None
     explicit: bool
+    counts: bool = False
 
     @property
     def page(self) -> int:
@@ -157,27 +163,35 @@ def paged(url: str) -> PagedUrl:
     """Return a URL without what may name its page: page-like query keys, or the number that ends the path."""
     address, _, query = _bare(url).partition("#")[0].partition("?")
     whole = _EXTENSION.sub("", address).rstrip("/")
-    pages, rest = _pairs(query) if query else ([], frozenset[tuple[str, str]]())
+    names, pages, rest = _pairs(query) if query else ([], [], frozenset[tuple[str, str]]())
     if pages:
-        return PagedUrl(whole, whole, rest, _number(pages[-1]), explicit=True)
+        return PagedUrl(whole, whole, rest, _number(pages[-1]), explicit=True, counts=_counts(names[-1]))
     tail = _PAGED_TAIL.search(whole)
     if tail is None:
         return PagedUrl(whole, whole, rest, None, explicit=False)
     named = fold(tail["word"] or "") in _PATH_WORDS
     cut = tail.start() if named or not tail["word"] else tail.end("word")
-    return PagedUrl(whole, whole[:cut], rest, int(tail["n"]), explicit=named)
+    return PagedUrl(
+        whole, whole[:cut], rest, int(tail["n"]), explicit=named, counts=named and _counts(tail["word"])
+    )
 
 
-def _pairs(query: str) -> tuple[list[str], frozenset[tuple[str, str]]]:
-    """Return the values of page-like keys, and the pairs of other keys."""
-    pages, rest = list[str](), set[tuple[str, str]]()
+def _counts(name: str) -> bool:
+    folded = fold(name)
+    return "pag" in folded or (folded in PAGE_NOUNS and len(folded) > 1)
+
+
+def _pairs(query: str) -> tuple[list[str], list[str], frozenset[tuple[str, str]]]:
+    """Return keys and values of page-like keys, and the pairs of other keys."""
+    names, pages, rest = list[str](), list[str](), set[tuple[str, str]]()
     for pair in query.replace(";", "&").split("&")[:_MAX_PAIRS]:
         key, _, value = pair.partition("=")
         if key.lower() in PAGE_KEYS:
+            names.append(key)
             pages.append(value)
         elif pair:
             rest.add((key, value))
-    return pages, frozenset(rest)
+    return names, pages, frozenset(rest)
 
 
 def _number(text: str) -> int:

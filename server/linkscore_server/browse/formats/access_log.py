@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from linkscore_server.browse.connection import text
 from linkscore_server.browse.formats.base import LogFile, line_source, record_sql
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
-_REST = rf"\S+ .*?\[([^\]]+)\] {_QUOTED} ([0-9]{{3}}) (?:[0-9]+|-)(?:$| {_QUOTED} {_QUOTED}(?: .*)?$)"
+_REST = rf"\S+ .+? \[([^\]]+)\] {_QUOTED} ([0-9]{{3}}) (?:[0-9]+|-)(?:$| {_QUOTED} {_QUOTED}(?: .*)?$)"
 _GROUPS = ("client", "time", "request", "status", "referrer", "user_agent")
 COMBINED = rf"^(\S+) {_REST}"
 VHOST_COMBINED = rf"^(\S+) (\S+) {_REST}"
+_ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}|[0-9a-fA-F]*:[0-9a-fA-F:.]*")
 
 
 def access_records(file: LogFile) -> str:
@@ -23,6 +26,14 @@ def access_records(file: LogFile) -> str:
 def vhost_records(file: LogFile) -> str:
     """Return the records of an access log whose lines begin with the virtual host, with or without port."""
     return _records(file, VHOST_COMBINED, ("host", *_GROUPS))
+
+
+def kind_of(line: str) -> str:
+    """Return which of the two formats a line has, empty for none: behind a host stands an address."""
+    if not re.match(COMBINED, line):
+        return ""
+    front = line.partition(" [")[0].split()
+    return "vhost_combined" if len(front) > 3 and _ADDRESS.fullmatch(front[1]) else "combined"
 
 
 def _records(file: LogFile, pattern: str, groups: tuple[str, ...]) -> str:

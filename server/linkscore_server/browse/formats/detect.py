@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
@@ -15,7 +14,7 @@ import zstandard
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse.connection import text
-from linkscore_server.browse.formats.access_log import COMBINED, VHOST_COMBINED
+from linkscore_server.browse.formats.access_log import kind_of
 from linkscore_server.browse.formats.base import LogFile, compression, is_header
 from linkscore_server.browse.formats.delimited import POSITIONS
 
@@ -65,10 +64,8 @@ def _kind(lines: list[str], path: Path) -> str:
     for line in lines:
         if line.startswith("{"):
             return "json"
-        if re.match(COMBINED, line):
-            return "combined"
-        if re.match(VHOST_COMBINED, line):
-            return "vhost_combined"
+        if access := kind_of(line):
+            return access
         for kind, delimiter in _DELIMITERS.items():
             if line.count(delimiter) >= 2 and ("://" in line or is_header(line.split(delimiter))):
                 return kind

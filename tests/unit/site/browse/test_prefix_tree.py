@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.site.browse.news_rates import CountedRates
-from linkscore_scoring.site.browse.prefix_tree import PrefixTrie, find_prefixes, lowest_nodes, steps_of
+from linkscore_scoring.site.browse.prefix_tree import (
+    PrefixTrie,
+    find_prefixes,
+    lowest_nodes,
+    misfits_of,
+    steps_of,
+)
 
 PAPER = ["index.html", "folder/page.htm", "news.jsp?p=1", "news.jsp?p=2"]
 
@@ -59,8 +65,14 @@ def test_small_nodes_are_left_out() -> None:
 def test_a_node_of_mixed_folders_is_looked_into() -> None:
     pages = {f"2026/05/{i}": True for i in range(19)} | {f"2026/06/{i}": False for i in range(3)}
     assert found(pages) == ["website.com/"]
-    assert found(pages, min_pages=3, max_mixed=0.1) == ["website.com/2026/05/"]
-    assert found(pages, min_pages=3, max_mixed=0.2) == ["website.com/"]
+    steps = [steps_of(f"http://website.com/{path}") for path in pages]
+    rate = CountedRates(np.array(list(pages.values())))
+    misfits = misfits_of(lowest_nodes(steps, 3), rate, len(steps))
+    assert misfits.tolist() == [False] * 19 + [True] * 3
+    chosen = find_prefixes(steps, rate, misfits=misfits, max_misfits=0.1)
+    assert [prefix.text for prefix in chosen] == ["website.com/2026/05/"]
+    chosen = find_prefixes(steps, rate, misfits=misfits, max_misfits=0.2)
+    assert [prefix.text for prefix in chosen] == ["website.com/"]
 
 
 def test_a_folder_and_a_program_of_one_name_stay_apart() -> None:

@@ -52,6 +52,9 @@ def test_page_numbers_and_offsets_count_from_zero_or_one(two: str, nine: str):
         [("10", "/f?limit=10"), ("25", "/f?limit=25"), ("50", "/f?limit=50")],
         [("#1", "/t/7?p=1"), ("#2", "/t/7?p=2"), ("#3", "/t/7?p=3")],
         [("[1]", "/t/7"), ("[2]", "/t/7"), ("[3]", "/t/7")],
+        [("1", "/log?days=1"), ("3", "/log?days=3"), ("7", "/log?days=7")],
+        [("1", "/log?x=1"), ("7", "/log?x=7"), ("30", "/log?x=30")],
+        [("50", "/log?limit=50"), ("100", "/log?limit=100"), ("250", "/log?limit=250")],
         [("+1", "/vote?up=1"), ("-1", "/vote?up=0")],
     ],
 )
@@ -101,6 +104,7 @@ def test_words_and_arrows_of_many_languages_are_read(anchor: str, kind: int):
         ("/list", "First", "/"),
         ("/list", "Continue reading →", "/list/item"),
         ("/list", "« Feb", "/?m=201602"),
+        ("/topic?p=12", "Re: a reply", "/topic?p=13"),
     ],
 )
 def test_the_next_article_topic_or_month_is_no_flip(page: str, anchor: str, url: str):
@@ -122,6 +126,12 @@ def test_a_bar_of_ends_and_steps_is_a_flip_whatever_its_urls():
     found = kinds("/comic/b", ("First", "/comic/a"), ("Prev", "/comic/x"), ("Next", "/comic/c"))
     assert found == [FIRST, PREV, NEXT]
     assert kinds("/comic/b", ("Prev", "/comic/x"), ("Next", "/comic/c")) == [NO_FLIP, NO_FLIP]
+
+
+def test_a_tag_named_first_beside_a_flip_is_no_bar():
+    urls, anchors = [f"{HOST}/tag/first", f"{HOST}/questions?start=0"], ["first", "« prev"]
+    for places in ([], ["body/ul/li/a[tag]", "body/nav/a[]"]):
+        assert page_flips(f"{HOST}/questions?start=20", urls, anchors, [], places) == [NO_FLIP, PREV]
 
 
 def test_many_numbers_cost_linear_time():

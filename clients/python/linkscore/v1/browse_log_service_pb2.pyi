@@ -1,0 +1,195 @@
+import datetime
+
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from linkscore.v1 import common_pb2 as _common_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class BrowseRecord(_message.Message):
+    __slots__ = ("time", "client_id", "url", "referrer", "user_agent", "method", "status_code", "content_type")
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    REFERRER_FIELD_NUMBER: _ClassVar[int]
+    USER_AGENT_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    STATUS_CODE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    time: _timestamp_pb2.Timestamp
+    client_id: str
+    url: str
+    referrer: str
+    user_agent: str
+    method: str
+    status_code: int
+    content_type: str
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., client_id: _Optional[str] = ..., url: _Optional[str] = ..., referrer: _Optional[str] = ..., user_agent: _Optional[str] = ..., method: _Optional[str] = ..., status_code: _Optional[int] = ..., content_type: _Optional[str] = ...) -> None: ...
+
+class BrowseColumns(_message.Message):
+    __slots__ = ("texts", "epoch_ms", "clients", "urls", "referrers")
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_MS_FIELD_NUMBER: _ClassVar[int]
+    CLIENTS_FIELD_NUMBER: _ClassVar[int]
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    REFERRERS_FIELD_NUMBER: _ClassVar[int]
+    texts: _containers.RepeatedScalarFieldContainer[str]
+    epoch_ms: _containers.RepeatedScalarFieldContainer[int]
+    clients: _containers.RepeatedScalarFieldContainer[int]
+    urls: _containers.RepeatedScalarFieldContainer[int]
+    referrers: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, texts: _Optional[_Iterable[str]] = ..., epoch_ms: _Optional[_Iterable[int]] = ..., clients: _Optional[_Iterable[int]] = ..., urls: _Optional[_Iterable[int]] = ..., referrers: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class ImportBrowseRecordsRequest(_message.Message):
+    __slots__ = ("crawl", "batch_id", "records", "hosts", "left_out", "columns")
+    class LeftOutEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
+    HOSTS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    batch_id: str
+    records: _containers.RepeatedCompositeFieldContainer[BrowseRecord]
+    hosts: _containers.RepeatedScalarFieldContainer[str]
+    left_out: _containers.ScalarMap[str, int]
+    columns: BrowseColumns
+    def __init__(self, crawl: _Optional[str] = ..., batch_id: _Optional[str] = ..., records: _Optional[_Iterable[_Union[BrowseRecord, _Mapping]]] = ..., hosts: _Optional[_Iterable[str]] = ..., left_out: _Optional[_Mapping[str, int]] = ..., columns: _Optional[_Union[BrowseColumns, _Mapping]] = ...) -> None: ...
+
+class BrowseBatchStatus(_message.Message):
+    __slots__ = ("batch_id", "status")
+    BATCH_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    batch_id: str
+    status: _common_pb2.ItemStatus
+    def __init__(self, batch_id: _Optional[str] = ..., status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ...) -> None: ...
+
+class ImportBrowseRecordsResponse(_message.Message):
+    __slots__ = ("batches", "record_count", "visit_count", "left_out")
+    class LeftOutEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    BATCHES_FIELD_NUMBER: _ClassVar[int]
+    RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
+    VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    batches: _containers.RepeatedCompositeFieldContainer[BrowseBatchStatus]
+    record_count: int
+    visit_count: int
+    left_out: _containers.ScalarMap[str, int]
+    def __init__(self, batches: _Optional[_Iterable[_Union[BrowseBatchStatus, _Mapping]]] = ..., record_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class NewsLabel(_message.Message):
+    __slots__ = ("url", "is_news")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    IS_NEWS_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    is_news: bool
+    def __init__(self, url: _Optional[str] = ..., is_news: bool = ...) -> None: ...
+
+class MineSiteRequest(_message.Message):
+    __slots__ = ("name", "window_days", "news_labels", "news_threshold")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_DAYS_FIELD_NUMBER: _ClassVar[int]
+    NEWS_LABELS_FIELD_NUMBER: _ClassVar[int]
+    NEWS_THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    window_days: int
+    news_labels: _containers.RepeatedCompositeFieldContainer[NewsLabel]
+    news_threshold: float
+    def __init__(self, name: _Optional[str] = ..., window_days: _Optional[int] = ..., news_labels: _Optional[_Iterable[_Union[NewsLabel, _Mapping]]] = ..., news_threshold: _Optional[float] = ...) -> None: ...
+
+class MinedPolicy(_message.Message):
+    __slots__ = ("policy", "summary")
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    policy: str
+    summary: str
+    def __init__(self, policy: _Optional[str] = ..., summary: _Optional[str] = ...) -> None: ...
+
+class MineSiteResponse(_message.Message):
+    __slots__ = ("window_start", "window_days", "visit_count", "page_count", "policies", "duration")
+    WINDOW_START_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_DAYS_FIELD_NUMBER: _ClassVar[int]
+    VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    POLICIES_FIELD_NUMBER: _ClassVar[int]
+    DURATION_FIELD_NUMBER: _ClassVar[int]
+    window_start: _timestamp_pb2.Timestamp
+    window_days: int
+    visit_count: int
+    page_count: int
+    policies: _containers.RepeatedCompositeFieldContainer[MinedPolicy]
+    duration: _duration_pb2.Duration
+    def __init__(self, window_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., window_days: _Optional[int] = ..., visit_count: _Optional[int] = ..., page_count: _Optional[int] = ..., policies: _Optional[_Iterable[_Union[MinedPolicy, _Mapping]]] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class GetBrowseStatsRequest(_message.Message):
+    __slots__ = ("crawl", "batch_ids")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    BATCH_IDS_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    batch_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, crawl: _Optional[str] = ..., batch_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class BrowseDay(_message.Message):
+    __slots__ = ("start", "stored_bytes")
+    START_FIELD_NUMBER: _ClassVar[int]
+    STORED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    start: _timestamp_pb2.Timestamp
+    stored_bytes: int
+    def __init__(self, start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stored_bytes: _Optional[int] = ...) -> None: ...
+
+class BrowseSite(_message.Message):
+    __slots__ = ("site", "visit_count", "first_day", "last_day", "mined_start", "mined_days")
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_DAY_FIELD_NUMBER: _ClassVar[int]
+    LAST_DAY_FIELD_NUMBER: _ClassVar[int]
+    MINED_START_FIELD_NUMBER: _ClassVar[int]
+    MINED_DAYS_FIELD_NUMBER: _ClassVar[int]
+    site: str
+    visit_count: int
+    first_day: _timestamp_pb2.Timestamp
+    last_day: _timestamp_pb2.Timestamp
+    mined_start: _timestamp_pb2.Timestamp
+    mined_days: int
+    def __init__(self, site: _Optional[str] = ..., visit_count: _Optional[int] = ..., first_day: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_day: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., mined_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., mined_days: _Optional[int] = ...) -> None: ...
+
+class GetBrowseStatsResponse(_message.Message):
+    __slots__ = ("days", "sites", "batch_count", "visit_count", "left_out", "imported_batch_ids")
+    class LeftOutEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    DAYS_FIELD_NUMBER: _ClassVar[int]
+    SITES_FIELD_NUMBER: _ClassVar[int]
+    BATCH_COUNT_FIELD_NUMBER: _ClassVar[int]
+    VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTED_BATCH_IDS_FIELD_NUMBER: _ClassVar[int]
+    days: _containers.RepeatedCompositeFieldContainer[BrowseDay]
+    sites: _containers.RepeatedCompositeFieldContainer[BrowseSite]
+    batch_count: int
+    visit_count: int
+    left_out: _containers.ScalarMap[str, int]
+    imported_batch_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, days: _Optional[_Iterable[_Union[BrowseDay, _Mapping]]] = ..., sites: _Optional[_Iterable[_Union[BrowseSite, _Mapping]]] = ..., batch_count: _Optional[int] = ..., visit_count: _Optional[int] = ..., left_out: _Optional[_Mapping[str, int]] = ..., imported_batch_ids: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -1,0 +1,100 @@
+"""The news part of `linkscore logs report`: figures as tables and as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from linkscore_lab.browse.news.filters import FilterFigures, half_figures, time_figures
+from linkscore_lab.browse.news.hubs import HubFigures, hub_figures, menu_of
+from linkscore_lab.browse.news.signals import SignalFigures, signal_figures
+from linkscore_lab.browse.news.truth import NewsTruth, read_news_labels
+from linkscore_lab.browse.read_counts import read_counts
+from linkscore_scoring.site.browse.news_mining import mine_news
+from linkscore_scoring.site.browse.news_settings import NewsSettings
+
+EARLY_DAYS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMenu:
+    """Where the menu of a site is read from: archive, labels, table of page types, name in that table."""
+
+    warc: Path
+    labels: Path
+    page_types: Path
+    site: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewsReport:
+    """All figures of one log; `summary` is what the default settings say of it."""
+
+    summary: str
+    signals: list[SignalFigures]
+    filters: list[FilterFigures]
+    hubs: list[HubFigures]
+
+
+def news_report(
+    log: Path, fit: Path, judge: Path, *, menu: StoredMenu | None = None, draws: int = 20
+) -> NewsReport:
+    """Measure how news is found from a log.
+
+    Parameters
+    ----------
+    log
+        Browse log of one site, of any format that can be imported; its first 40 days and the rest are the
+        split by time.
+    fit, judge
+        Labels a learner may read, and those it is judged on; see `read_news_labels`.
+    menu
+        Stored site to compare hubs with; None leaves them out.
+    draws
+        Random halves.
+    """
+    truth = NewsTruth(read_news_labels(fit), read_news_labels(judge))
+    counts = read_counts(log)
+    rest = counts.n_days - EARLY_DAYS
+    early = read_counts(log, first_day=counts.first_day, n_days=EARLY_DAYS)
+    late = read_counts(log, first_day=counts.first_day + EARLY_DAYS, n_days=rest)
+    links = menu_of(menu.warc, menu.labels, menu.page_types, menu.site) if menu else []
+    return NewsReport(
+        summary=mine_news(counts, NewsSettings(), truth.fit).summary(),
+        signals=list(signal_figures(counts, truth)),
+        filters=[*half_figures(counts, truth, draws=draws), *time_figures(early, counts, truth)],
+        hubs=list(hub_figures(counts, early, late, links, truth)) if links else [],
+    )
+
+
+def print_news(console: Console, report: NewsReport) -> None:
+    """Print the figures as tables."""
+    console.print(report.summary)
+    for rows in (report.signals, report.filters, report.hubs):
+        if rows:
+            console.print(_table(rows))
+
+
+def as_plain(report: NewsReport) -> dict[str, Any]:
+    """Return the figures as plain values."""
+    return asdict(report)
+
+
+def _table(rows: Sequence[Any]) -> Table:
+    table = Table(box=SIMPLE_HEAD)
+    for field in fields(rows[0]):
+        is_text = isinstance(getattr(rows[0], field.name), str)
+        table.add_column(field.name.replace("_", " "), justify="left" if is_text else "right")
+    for row in rows:
+        table.add_row(*_cells(asdict(row).values()))
+    return table
+
+
+def _cells(values: Iterable[Any]) -> list[str]:
+    return [f"{value:.3f}" if isinstance(value, float) else str(value) for value in values]

@@ -1,0 +1,151 @@
+"""Browse logs over the wire: each batch once and as a whole, what is left out is counted, sites are mined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import policy_pb2
+from server_process import Stubs, refusal
+
+OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITEM_CODE_INVALID
+DAY_S = 86_400
+START = 20_000 * DAY_S
+
+
+def record(second: int, client: str, path: str, referrer: str = "", **more: object) -> pb.BrowseRecord:
+    made = pb.BrowseRecord(
+        client_id=client, url=f"http://a.org{path}", referrer=referrer and f"http://a.org{referrer}", **more
+    )
+    made.time.seconds = START + second
+    return made
+
+
+def batch(
+    crawl: str, batch_id: str, *records: pb.BrowseRecord, **more: object
+) -> pb.ImportBrowseRecordsRequest:
+    return pb.ImportBrowseRecordsRequest(crawl=crawl, batch_id=batch_id, records=records, **more)
+
+
+def send(server: Stubs, *batches: pb.ImportBrowseRecordsRequest) -> pb.ImportBrowseRecordsResponse:
+    return server.browse.ImportBrowseRecords(iter(batches))
+
+
+def stats(server: Stubs, crawl: str, *ids: str) -> pb.GetBrowseStatsResponse:
+    return server.browse.GetBrowseStats(pb.GetBrowseStatsRequest(crawl=crawl, batch_ids=ids))
+
+
+@pytest.fixture
+def news_crawl(new_crawl: Callable[..., str]) -> str:
+    return new_crawl(policy=policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams()))
+
+
+def test_batches_are_answered_in_order_with_counts_of_what_became_of_records(
+    server: Stubs, crawl: str
+) -> None:
+    got = send(
+        server,
+        batch(crawl, "1", record(1, "c", "/"), record(2, "c", "/"), record(3, "c", "/x", "/")),
+        batch("", "2", record(DAY_S, "c", "/"), record(4, "c", "/x.png"), left_out={"mine": 4}),
+    )
+    assert [(b.batch_id, b.status.code) for b in got.batches] == [("1", OK), ("2", OK)]
+    assert (got.record_count, got.visit_count) == (9, 3)
+    assert dict(got.left_out) == {"repeat": 1, "asset": 1, "mine": 4}
+
+
+def test_a_batch_counts_once(server: Stubs, crawl: str) -> None:
+    first = batch(crawl, "1", record(1, "c", "/"))
+    assert send(server, first, first).batches[1].status.code == DUPLICATE
+    again = send(server, first, batch(crawl, "2", record(1, "d", "/")))
+    assert [b.status.code for b in again.batches] == [DUPLICATE, OK]
+    assert again.record_count == 1
+    assert stats(server, crawl).visit_count == 2
+
+
+def test_an_invalid_batch_is_named_and_the_others_count(server: Stubs, crawl: str) -> None:
+    torn = pb.BrowseColumns(texts=["c"], epoch_ms=[1], clients=[0], urls=[7], referrers=[0])
+    got = send(
+        server,
+        batch(crawl, "", record(1, "c", "/")),
+        batch(crawl, "torn", columns=torn),
+        batch(crawl, "fine", record(1, "c", "/")),
+    )
+    assert [b.status.code for b in got.batches] == [BAD, BAD, OK]
+    assert [b.status.problems[0].field for b in got.batches[:2]] == ["batch_id", "columns.urls"]
+    assert got.visit_count == 1
+
+
+def test_hosts_that_were_not_asked_for_are_left_out(server: Stubs, crawl: str) -> None:
+    other = pb.BrowseRecord(client_id="c", url="http://b.org/")
+    other.time.seconds = START
+    got = send(server, batch(crawl, "1", record(1, "c", "/"), other, hosts=["a.org"]))
+    assert (got.visit_count, dict(got.left_out)) == (1, {"host": 1})
+
+
+def test_stats_say_days_sites_and_which_batches_are_there(server: Stubs, crawl: str) -> None:
+    send(
+        server,
+        batch(
+            crawl, "1", record(1, "c", "/"), record(2 * DAY_S, "c", "/"), record(3, "c", "/", status_code=404)
+        ),
+    )
+    got = stats(server, crawl, "1", "2")
+    assert list(got.imported_batch_ids) == ["1"]
+    assert [day.start.seconds for day in got.days] == [START, START + 2 * DAY_S]
+    assert all(day.stored_bytes > 0 for day in got.days)
+    (site,) = got.sites
+    assert (site.site, site.visit_count, site.mined_days) == ("a.org", 2, 0)
+    assert (site.first_day.seconds, site.last_day.seconds) == (START, START + 2 * DAY_S)
+    assert (got.batch_count, got.visit_count, dict(got.left_out)) == (1, 2, {"status": 1})
+
+
+def test_a_site_is_mined_and_its_policies_say_what_they_learned(server: Stubs, news_crawl: str) -> None:
+    send(
+        server,
+        batch(news_crawl, "1", record(1, "c", "/"), record(2, "d", "/x", "/"), record(DAY_S, "c", "/x")),
+    )
+    got = server.browse.MineSite(pb.MineSiteRequest(name=f"{news_crawl}/sites/a.org", window_days=7))
+    assert (got.window_start.seconds, got.window_days) == (START - 5 * DAY_S, 7)
+    assert (got.visit_count, got.page_count) == (3, 2)
+    assert [mined.policy for mined in got.policies] == ["news_prefix"]
+    assert got.policies[0].summary
+    (site,) = stats(server, news_crawl).sites
+    assert (site.mined_start.seconds, site.mined_days) == (START - 5 * DAY_S, 7)
+
+
+def test_without_a_policy_that_reads_logs_there_is_nothing_to_mine(server: Stubs, crawl: str) -> None:
+    send(server, batch(crawl, "1", record(1, "c", "/")))
+    assert server.browse.MineSite(pb.MineSiteRequest(name=f"{crawl}/sites/a.org")) == pb.MineSiteResponse()
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "reason"),
+    [
+        (lambda s, c: send(s), "INVALID_ARGUMENT", "REQUIRED"),
+        (lambda s, c: send(s, batch("", "1")), "INVALID_ARGUMENT", "REQUIRED"),
+        (lambda s, c: send(s, batch("crawls/nope", "1")), "NOT_FOUND", "CRAWL_NOT_FOUND"),
+        (lambda s, c: stats(s, "crawls/nope"), "NOT_FOUND", "CRAWL_NOT_FOUND"),
+        (lambda s, c: stats(s, c, *map(str, range(10_001))), "INVALID_ARGUMENT", "INVALID_VALUE"),
+        (lambda s, c: mine(s, f"{c}/sites/b.org"), "NOT_FOUND", "SITE_NOT_FOUND"),
+        (lambda s, c: mine(s, f"{c}/sites/b.org", window_days=1), "INVALID_ARGUMENT", "INVALID_VALUE"),
+        (lambda s, c: mine(s, f"{c}/sites/b.org", news_threshold=-1), "INVALID_ARGUMENT", "INVALID_VALUE"),
+        (
+            lambda s, c: mine(s, f"{c}/sites/b.org", news_labels=[pb.NewsLabel(url="/x")]),
+            "INVALID_ARGUMENT",
+            "RELATIVE_URL",
+        ),
+    ],
+)
+def test_bad_calls_are_refused(
+    call: Callable[[Stubs, str], object], code: str, reason: str, server: Stubs, news_crawl: str
+) -> None:
+    told = refusal(lambda: call(server, news_crawl))
+    assert (told.code, told.reason) == (getattr(grpc.StatusCode, code), reason)
+
+
+def mine(server: Stubs, name: str, **more: object) -> pb.MineSiteResponse:
+    return server.browse.MineSite(pb.MineSiteRequest(name=name, **more))

@@ -1,0 +1,127 @@
+"""SuggestSeeds and ExportRules, and what answers say of types when the policy tells none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import policy_pb2
+from linkscore.v1 import site_model_service_pb2 as pb
+from page_calls import INVALID, ingest
+from server_process import Stubs, refusal
+from small_site import HOST, page
+
+UCC = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams())
+BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
+UNKNOWN = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="no_such"))
+NOT_FOUND = grpc.StatusCode.NOT_FOUND
+
+
+def export(server: Stubs, crawl: str, **more: Any) -> pb.ExportRulesResponse:
+    return server.sites.ExportRules(pb.ExportRulesRequest(**{"name": f"{crawl}/sites/{HOST}", **more}))
+
+
+def seeds(server: Stubs, crawl: str, /, **more: Any) -> pb.SuggestSeedsResponse:
+    return server.sites.SuggestSeeds(pb.SuggestSeedsRequest(**{"crawl": crawl, "site": HOST, **more}))
+
+
+def test_a_policy_without_types_tells_none(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    (result,) = ingest(server, new_crawl(policy=BREADTH), page(1))
+    assert (result.page_type, result.thread_id, list(result.links.url_types)) == (0, "", [])
+
+
+def test_of_a_learned_site_the_best_tag_paths_are_handed_out(server: Stubs, learned: str) -> None:
+    got = export(server, learned, policy=UCC)
+    assert [file.format for file in got.files] == [pb.RULE_FORMAT_JSON, pb.RULE_FORMAT_SCRAPY]
+    assert (got.policy, got.model_revision, list(got.url_rules)) == ("source_ucc", 1, [])
+    names = server.sites.GetSitemap(pb.GetSitemapRequest(name=f"{learned}/sites/{HOST}")).clusters
+    known = {cluster.name for cluster in names} | {"outlier"}
+    every = server.sites.ListNavigationEntries(
+        pb.ListNavigationEntriesRequest(name=f"{learned}/sites/{HOST}", page_size=1_000)
+    ).entries
+    assert 0 < len(got.tag_path_rules) <= len(every)
+    for rule in got.tag_path_rules:
+        assert {rule.source, rule.destination} <= known
+        assert 0.0 < rule.destination_prob <= 1.0
+        assert rule.link_count > 0
+    values = [rule.value for rule in got.tag_path_rules]
+    assert values == sorted(values, reverse=True)
+    document = json.loads(got.files[0].content)
+    assert [row["tag_path"] for row in document["tag_paths"]] == [r.tag_path for r in got.tag_path_rules]
+    assert b"restrict_xpaths" in got.files[1].content
+    assert got == export(server, learned, policy=UCC)
+
+
+def test_tag_paths_do_not_fit_a_crawler_that_filters_by_url(server: Stubs, learned: str) -> None:
+    told = refusal(lambda: export(server, learned, policy=UCC, formats=[pb.RULE_FORMAT_NUTCH]))
+    assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NO_RULES")
+    assert "source_ucc" in told.message
+    assert "json and scrapy" in told.message
+
+
+def test_a_site_of_which_nothing_is_known_has_no_rules(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(0))
+    for formats in ([], [pb.RULE_FORMAT_JSON], [pb.RULE_FORMAT_SCRAPY]):
+        told = refusal(lambda formats=formats: export(server, crawl, policy=BREADTH, formats=formats))
+        assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NO_RULES")
+        assert HOST in told.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "violation"),
+    [
+        ({"formats": [99]}, INVALID, {"formats[0]"}),
+        ({"formats": [0]}, INVALID, {"formats[0]"}),
+        ({"formats": [1, 2, 1]}, INVALID, {"formats[2]"}),
+        ({"formats": [1] * 17}, INVALID, {"formats"}),
+        ({"min_confidence": -0.1}, INVALID, {"min_confidence"}),
+        ({"min_confidence": 1.1}, INVALID, {"min_confidence"}),
+        ({"min_confidence": float("nan")}, INVALID, {"min_confidence"}),
+        ({"policy": UNKNOWN}, INVALID, {"policy.external.name"}),
+        ({"name": "crawls/no-such/sites/h"}, NOT_FOUND, set()),
+    ],
+)
+def test_bad_requests_for_rules_are_refused(
+    server: Stubs, learned: str, fields: dict[str, Any], code: grpc.StatusCode, violation: set[str]
+) -> None:
+    told = refusal(lambda: export(server, learned, **fields))
+    assert (told.code, set(told.violations)) == (code, violation)
+
+
+def test_a_policy_without_seeds_suggests_none(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    crawl = new_crawl(policy=BREADTH)
+    ingest(server, crawl, page(0))
+    got = seeds(server, crawl)
+    assert (list(got.seeds), got.site, got.policy) == ([], f"{crawl}/sites/{HOST}", "breadth_first")
+    assert got.event_seq == server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq
+    for site in (f"{crawl}/sites/{HOST}", f"http://{HOST}/x?y#z", f"HTTP://{HOST}:80/"):
+        assert seeds(server, crawl, site=site) == got
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "violation"),
+    [
+        ({"site": ""}, INVALID, {"site"}),
+        ({"site": "x" * 1_025}, INVALID, {"site"}),
+        ({"site": "crawls/other/sites/h"}, INVALID, {"site"}),
+        ({"site": "ftp://h/"}, INVALID, {"site"}),
+        ({"site": "http://"}, INVALID, {"site"}),
+        ({"site": f"http://{HOST}/" + "x" * 2_083}, INVALID, {"site"}),
+        ({"site": "no-such.test"}, NOT_FOUND, set()),
+        ({"site": "http://no-such.test/"}, NOT_FOUND, set()),
+        ({"max_results": 1_001}, INVALID, {"max_results"}),
+        ({"policy": UNKNOWN}, INVALID, {"policy.external.name"}),
+        ({"crawl": ""}, INVALID, {"crawl"}),
+        ({"crawl": "crawls/no-such"}, NOT_FOUND, set()),
+    ],
+)
+def test_bad_questions_for_seeds_are_refused(
+    server: Stubs, learned: str, fields: dict[str, Any], code: grpc.StatusCode, violation: set[str]
+) -> None:
+    told = refusal(lambda: seeds(server, learned, **fields))
+    assert (told.code, set(told.violations)) == (code, violation)

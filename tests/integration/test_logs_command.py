@@ -1,0 +1,143 @@
+"""`linkscore logs`: a file goes in once, a broken import goes on, mining and stats say what is there."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import policy_pb2
+from linkscore_server.browse import sending
+from linkscore_server.cli import main
+from linkscore_server.console import browse_import
+from server_process import serving, stubs
+
+LINES = [
+    f"2024-10-{day:02d}T00:{minute:02d}:00Z\tclient-{minute % 7}\thttp://a.org/{minute % 5}\t-\n"
+    for day in range(1, 11)
+    for minute in range(30)
+]
+# Clients and pages have no common period: each of the 30 minutes is a pair of its own, of 7 x 5.
+VISITS = 300
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["logs", *arguments], env={"COLUMNS": "120"})
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "visits.log.tsv.gz"
+    path.write_bytes(gzip.compress(("".join(LINES) + "torn line of 10.0.0.1\n").encode()))
+    return path
+
+
+def create(target: str, name: str) -> None:
+    policy = policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams())
+    crawl = crawl_pb.Crawl(name=f"crawls/{name}", policy=policy)
+    with stubs(target) as connected:
+        connected.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("server")) as server:
+        yield server.target
+
+
+@pytest.fixture
+def there(target: str, request: pytest.FixtureRequest) -> list[str]:
+    """Options that name a crawl of the test's own."""
+    name = f"logs-{zlib.crc32(request.node.name.encode())}"
+    create(target, name)
+    return ["--crawl", name, "--target", target]
+
+
+def row_of(output: str, name: str) -> str:
+    """Return the figure of a row of a table."""
+    (line,) = [line for line in output.splitlines() if line.startswith(f"│ {name} ")]
+    return line.split("│")[2].strip()
+
+
+def test_a_file_goes_in_once(log: Path, there: list[str]) -> None:
+    first = run("import", str(log), *there)
+    assert first.exit_code == 0, first.output
+    assert [row_of(first.output, name) for name in ("read", "bad_line", "visits")] == [
+        "301",
+        "1",
+        f"{VISITS}",
+    ]
+    assert "aaaa aaaa aa 99.9.9.9" in first.output
+    assert "10.0.0.1" not in first.output
+    second = run("import", str(log), *there)
+    assert row_of(second.output, "visits") == "0"
+    assert "1 batches were there already" in second.output
+
+
+def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run loses its file after two batches of a hundred records."""
+    whole = sending.batches_of
+
+    def torn(*arguments: object, **options: object):
+        batches = whole(*arguments, **options)  # type: ignore[arg-type]
+        yield next(batches)
+        yield next(batches)
+        raise OSError("the disk went away")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(browse_import, "batches_of", torn)
+        failed = run("import", str(log), *there, "--batch-records", "100")
+    assert (failed.exit_code, "the disk went away" in failed.output) == (1, True)
+    again = run("import", str(log), *there, "--batch-records", "100")
+    assert "2 batches were there already" in again.output
+    assert row_of(again.output, "visits") == f"{VISITS - 200}"
+    assert row_of(run("stats", *there).output, "a.org") == f"{VISITS}"
+
+
+def test_mining_prints_what_policies_learned(log: Path, there: list[str], tmp_path: Path) -> None:
+    run("import", str(log), *there)
+    labels = tmp_path / "labels.tsv"
+    labels.write_text("url\tis_news\nhttp://a.org/1\t1\nhttp://a.org/2\t0\n")
+    mined = run("mine", *there, "--window", "10", "--labels", str(labels))
+    assert mined.exit_code == 0, mined.output
+    assert "10 days from 2024-10-01" in mined.output
+    assert f"{VISITS} of 5 pages" in mined.output
+    assert "news_prefix" in mined.output
+    assert "10 days from 2024-10-01" in run("stats", *there).output
+
+
+def test_a_data_folder_does_instead_of_a_server(log: Path, tmp_path: Path) -> None:
+    folder = str(tmp_path / "server" / "data")
+    with serving(tmp_path / "server") as server:
+        create(server.target, "own")
+        busy = run("import", str(log), "--crawl", "own", "--data-dir", folder)
+    assert (busy.exit_code, "in use by another linkscore server" in busy.output) == (1, True)
+    assert run("import", str(log), "--crawl", "own", "--data-dir", folder).exit_code == 0
+    assert row_of(run("stats", "--crawl", "own", "--data-dir", folder).output, "a.org") == f"{VISITS}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--crawl", "nope"], "NOT_FOUND"),
+        (["--column", "url"], "FIELD=NAME"),
+        (["--column", "colour=x"], "must be one of time, client, url"),
+        (["--bots", "("], "regular expression"),
+    ],
+)
+def test_mistakes_are_named(arguments: list[str], said: str, log: Path, there: list[str]) -> None:
+    failed = run("import", str(log), *there, *arguments)
+    assert failed.exit_code != 0
+    assert said in failed.output
+
+
+def test_labels_that_say_neither_yes_nor_no_are_named_by_line(tmp_path: Path) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text("url,is_news\nhttp://a.org/,maybe\n")
+    failed = run("mine", "--crawl", "news", "--labels", str(labels))
+    assert "line 2: is_news must be 1 or 0, got 'maybe'" in failed.output

@@ -1,0 +1,98 @@
+"""A spider learns what the server takes a page for, and stores posts under their thread."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "client"))
+
+from fake_linkscore import FakeLinkscore, serve
+
+SPIDER = """
+import json, sys
+from scrapy import Spider
+from scrapy.crawler import CrawlerProcess
+from linkscore.scrapy import page_note
+
+class Posts(Spider):
+    name = "posts"
+    start_urls = [sys.argv[1] + "/home"]
+    found = []
+
+    async def parse(self, response):
+        note = await page_note(response)
+        kept = response.meta.get("linkscore", {})
+        self.found.append([response.url, note, kept.get("thread_id", ""), "ticket" in kept])
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href)
+
+process = CrawlerProcess({
+    "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
+    "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0,
+    "LINKSCORE_TARGET": sys.argv[2],
+})
+process.crawl(Posts)
+process.start()
+print(json.dumps(Posts.found))
+"""
+
+
+class Site(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        links = {"/home": ["/thread/1"], "/thread/1": ["/thread/1?page=2"]}.get(self.path, [])
+        body = "".join(f'<a href="{href}">x</a>' for href in links).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeLinkscore]:
+    yield from serve(FakeLinkscore({"thread": 0.9}))
+
+
+def crawl(site: str, target: str) -> list[list[object]]:
+    command = [sys.executable, "-c", SPIDER, site, target]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert "Traceback" not in ended.stderr, ended.stderr[-3000:]
+    found: list[list[object]] = json.loads(ended.stdout.splitlines()[-1])
+    return found
+
+
+def test_a_callback_waits_for_type_and_thread_of_its_page(site: str, fake: FakeLinkscore) -> None:
+    thread = f"{site}/thread/1"
+    told = {"page_type": "thread", "thread_id": thread}
+    assert crawl(site, f"127.0.0.1:{fake.port}") == [
+        [f"{site}/home", {}, "", False],
+        [thread, told, thread, True],
+        [f"{thread}?page=2", told, thread, True],
+    ]
+
+
+def test_without_a_server_nothing_is_told_and_the_crawl_goes_on(site: str) -> None:
+    found = crawl(site, "127.0.0.1:1")
+    assert [note for _, note, *_ in found] == [{}, {}, {}]

@@ -1,0 +1,208 @@
+"""What a policy knows about URLs reaches the client: types, threads, seeds, wanted pages, rules."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from linkscore import AsyncClient, errors, page, rows
+from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_scoring.policies import registry
+from linkscore_server.app import Application
+from linkscore_server.console.export_rules import write_rules
+from linkscore_server.console.seeds import print_seeds
+from linkscore_server.settings import Settings
+from ruled_policy import RULES, Ruled
+from small_site import HOST, ROOT, body_of, url_of
+
+TYPES = {"board": common.URL_TYPE_INDEX, "thread": common.URL_TYPE_THREAD}
+
+
+def sent(n: int) -> common.Page:
+    return page(url=url_of(n), body=body_of(n), content_type="text/html", event_id=f"page-{n}")
+
+
+@pytest.fixture
+async def address(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
+    monkeypatch.setattr("linkscore_server.app.external_policies", lambda: [Ruled])
+    monkeypatch.setattr(registry, "_external", {})
+    app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory"))
+    await app.start()
+    yield app.address
+    await app.stop()
+
+
+@pytest.fixture
+async def client(address: str) -> AsyncIterator[AsyncClient]:
+    async with AsyncClient(address) as connected:
+        await connected.create_crawl(crawl="c", policy="toy_ruled")
+        yield connected
+
+
+async def test_links_carry_the_type_of_their_url(client: AsyncClient) -> None:
+    got = await client.ingest_pages(crawl="c", pages=[sent(0)])
+    found = list(rows(got.results[0].links))
+    assert len(found) == 13
+    for row in found:
+        assert row.url_type == TYPES.get(row.url.split("/")[3], common.URL_TYPE_OTHER)
+    again = await client.score_links(crawl="c", links=[url_of(1), "no-url", url_of(0)])
+    assert [row.url_type for row in rows(again.links)] == [common.URL_TYPE_THREAD, 0, common.URL_TYPE_INDEX]
+
+
+async def test_pages_carry_their_type_and_their_thread(client: AsyncClient) -> None:
+    got = await client.ingest_pages(crawl="c", pages=[sent(n) for n in (0, 1, 3)])
+    assert [result.page_type for result in got.results] == [
+        common.PAGE_TYPE_INDEX,
+        common.PAGE_TYPE_THREAD,
+        common.PAGE_TYPE_OTHER,
+    ]
+    assert [result.thread_id for result in got.results] == ["", url_of(1), ""]
+    told = await client.classify_pages(crawl="c", pages=[sent(1), sent(7), sent(5)])
+    assert [found.page_type for found in told.classifications] == [
+        common.PAGE_TYPE_THREAD,
+        common.PAGE_TYPE_THREAD,
+        common.PAGE_TYPE_INDEX,
+    ]
+
+
+async def test_a_policy_of_one_call_tells_its_own_types(client: AsyncClient) -> None:
+    await client.create_crawl(crawl="other", policy="breadth_first")
+    got = await client.ingest_pages(crawl="other", pages=[sent(1)])
+    assert (got.results[0].page_type, got.results[0].thread_id) == (0, "")
+    assert not got.results[0].links.url_types
+    got = await client.ingest_pages(crawl="other", pages=[sent(2)], policy="toy_ruled")
+    assert (got.results[0].page_type, got.results[0].thread_id) == (common.PAGE_TYPE_THREAD, url_of(2))
+    assert got.results[0].links.url_types
+
+
+async def test_a_page_sent_twice_has_neither(client: AsyncClient) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(1)])
+    got = await client.ingest_pages(crawl="c", pages=[sent(1)])
+    assert (got.results[0].page_type, got.results[0].thread_id) == (0, "")
+
+
+async def test_the_plan_begins_with_what_the_policy_wants(client: AsyncClient) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    plan = await client.get_sample_plan(crawl="c", site=HOST)
+    assert (plan[0].url, plan[0].reason) == (f"{ROOT}/wanted", "is it a thread?")
+    assert len(plan) > 1
+    got = await client.ingest_pages(crawl="c", pages=[sent(2)])
+    assert [entry.url for entry in got.results[0].suggestions] == [f"{ROOT}/wanted"]
+
+
+async def test_a_site_says_what_its_policy_goes_by(client: AsyncClient) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    assert (await client.get_site(crawl="c", site=HOST)).policy_state == "goes by 2 expressions"
+
+
+@pytest.mark.parametrize("site", [HOST, f"crawls/c/sites/{HOST}", url_of(3), f"{ROOT}/new?x=1#y"])
+async def test_seeds_are_asked_for_by_site_or_by_any_url_of_it(client: AsyncClient, site: str) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    got = await client.suggest_seeds(crawl="c", site=site)
+    assert [(seed.url, seed.value) for seed in got.seeds] == [(f"{ROOT}/board/0", 0.8)]
+    assert got.seeds[0].reason
+    assert (got.site, got.policy, got.event_seq) == (f"crawls/c/sites/{HOST}", "toy_ruled", 2)
+    assert got.policy_state == "goes by 2 expressions"
+
+
+async def test_rules_come_as_files_and_as_messages(client: AsyncClient) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    got = await client.export_rules(crawl="c", site=HOST)
+    assert [file.format for file in got.files] == [1, 2, 3, 4, 5, 6]
+    assert len({file.name for file in got.files}) == 6
+    assert [(rule.kind, rule.pattern) for rule in got.url_rules] == [(r.kind, r.pattern) for r in RULES]
+    assert [(rule.match_count, rule.total_count) for rule in got.url_rules] == [(30, 31), (200, 210)]
+    assert (got.policy, got.policy_state, got.event_seq) == ("toy_ruled", "goes by 2 expressions", 2)
+    assert got == await client.export_rules(crawl="c", site=HOST, formats=range(1, 7))
+    (nutch,) = (await client.export_rules(crawl="c", site=HOST, formats=["nutch"])).files
+    assert nutch.format == site_pb.RULE_FORMAT_NUTCH
+    assert (nutch.name, nutch.media_type) == ("regex-urlfilter.txt", "text/plain")
+    assert rb"+^https?://forum\.test/thread/[0-9]+$" in nutch.content.splitlines()
+    assert rb"+^http://forum\.test/board/0$" in nutch.content.splitlines(), "the seed"
+
+
+async def test_rules_of_little_confidence_are_left_out(client: AsyncClient) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    got = await client.export_rules(crawl="c", site=HOST, min_confidence=0.6)
+    assert [rule.kind for rule in got.url_rules] == ["index", "thread"]
+    got = await client.export_rules(crawl="c", site=HOST, min_confidence=0.61)
+    assert [rule.kind for rule in got.url_rules] == ["index"]
+    with pytest.raises(errors.FailedPrecondition) as caught:
+        await client.export_rules(crawl="c", site=HOST, min_confidence=0.91)
+    assert caught.value.reason == "NO_RULES"
+    assert "goes by 2 expressions" in str(caught.value)
+
+
+async def test_a_format_that_is_not_known_is_told_before_the_call(client: AsyncClient) -> None:
+    with pytest.raises(ValueError, match=r"wget.*json, scrapy"):
+        await client.export_rules(crawl="c", site=HOST, formats=["wget"])
+
+
+async def said(command: Callable[..., int], site: str, address: str, **more: Any) -> tuple[int, str]:
+    """Run a command of the console in a thread; return its exit code and what it printed."""
+    out = io.StringIO()
+    console = Console(file=out, width=200)
+    code = await asyncio.to_thread(command, site, crawl="c", target=address, console=console, **more)
+    return code, out.getvalue()
+
+
+async def test_the_console_writes_the_files(client: AsyncClient, address: str, tmp_path: Path) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    more = {"out": tmp_path / "new", "policy": "", "min_confidence": 0.0}
+    code, text = await said(write_rules, HOST, address, formats=["nutch", "scrapy"], **more)
+    assert code == 0
+    assert "toy_ruled: 2 URL rules, 0 tag paths; goes by 2 expressions" in text
+    assert {file.name for file in (tmp_path / "new").iterdir()} == {
+        "regex-urlfilter.txt",
+        "linkscore_rules.py",
+    }
+    code, text = await said(write_rules, HOST, address, formats=[], **more)
+    assert (code, text.count("wrote ")) == (0, 6)
+
+
+@pytest.mark.parametrize(
+    ("site", "policy", "formats", "word"),
+    [
+        ("no-such.test", "", [], "NOT_FOUND"),
+        (HOST, "breadth_first", [], "FAILED_PRECONDITION: site 'forum.test': breadth_first has no rules"),
+        (HOST, "", ["wget"], "known are json, scrapy"),
+        (HOST, "no_such", [], "INVALID_ARGUMENT"),
+    ],
+)
+async def test_the_console_says_why_there_are_no_files(
+    client: AsyncClient, address: str, tmp_path: Path, site: str, policy: str, formats: list[str], word: str
+) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    more = {"formats": formats, "out": tmp_path, "policy": policy, "min_confidence": 0.0}
+    code, text = await said(write_rules, site, address, **more)
+    assert (code, list(tmp_path.iterdir())) == (1, [])
+    assert word in text
+
+
+async def test_a_folder_that_cannot_be_written_is_named(
+    client: AsyncClient, address: str, tmp_path: Path
+) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    (tmp_path / "file").write_text("")
+    more = {"formats": [], "out": tmp_path / "file", "policy": "", "min_confidence": 0.0}
+    code, text = await said(write_rules, HOST, address, **more)
+    assert code == 1
+    assert "cannot write" in text
+
+
+async def test_the_console_prints_seeds(client: AsyncClient, address: str) -> None:
+    await client.ingest_pages(crawl="c", pages=[sent(0)])
+    code, text = await said(print_seeds, url_of(4), address, policy="", most=5)
+    assert (code, text) == (0, f"0.80  {ROOT}/board/0  most threads are one link away\n")
+    code, text = await said(print_seeds, HOST, address, policy="breadth_first", most=5)
+    assert (code, text) == (0, "breadth_first suggests no page\n")
+    code, text = await said(print_seeds, "no-such.test", address, policy="", most=5)
+    assert code == 1
+    assert "NOT_FOUND" in text

@@ -1,0 +1,63 @@
+"""A policy that has everything to say about `small_site`, for tests of what carries it out."""
+
+from __future__ import annotations
+
+import re
+
+from linkscore_scoring.policies.base import Scored
+from linkscore_scoring.policies.breadth_first import BreadthFirst
+from linkscore_scoring.site.links import LinkBatch, PageObservation
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.suggestion import Suggestion
+from linkscore_scoring.site.url_rules import (
+    INDEX,
+    INDEX_PAGE,
+    OTHER,
+    OTHER_PAGE,
+    THREAD,
+    THREAD_PAGE,
+    SeedWanted,
+    UrlRule,
+)
+from small_site import ROOT
+
+RULES = [
+    UrlRule("index", r"^https?://forum\.test/board/\d+$", 0.9, 30, 31, f"{ROOT}/board/0"),
+    UrlRule("thread", r"^https?://forum\.test/thread/\d+$", 0.6, 200, 210, f"{ROOT}/thread/1"),
+]
+_URL_TYPES = {"board": INDEX, "thread": THREAD}
+_PAGE_TYPES = {"board": INDEX_PAGE, "thread": THREAD_PAGE}
+
+
+class Ruled(BreadthFirst):
+    """Boards are indexes, threads are threads, every thread has one page."""
+
+    name = "toy_ruled"
+
+    def score(self, links: LinkBatch, site: SiteModel) -> Scored:
+        scored = super().score(links, site)
+        scored.url_types = [_URL_TYPES.get(_kind(url), OTHER) for url in links.urls]
+        return scored
+
+    def rules(self, site: SiteModel) -> list[UrlRule]:
+        return RULES
+
+    def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
+        return [SeedWanted(f"{ROOT}/board/0", "most threads are one link away", 0.8)][:n]
+
+    def fetches_wanted(self, n: int, site: SiteModel) -> list[Suggestion]:
+        return [Suggestion(f"{ROOT}/wanted", "is it a thread?", 1.0)][:n]
+
+    def thread_of(self, page: PageObservation, site: SiteModel) -> str:
+        return page.url.partition("?")[0] if _kind(page.url) == "thread" else ""
+
+    def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
+        return _PAGE_TYPES.get(_kind(page.url), OTHER_PAGE)
+
+    def state_of(self, site: SiteModel) -> str:
+        return f"goes by {len(RULES)} expressions"
+
+
+def _kind(url: str) -> str:
+    found = re.match(rf"{re.escape(ROOT)}/(\w+)", url)
+    return found[1] if found else ""

@@ -1,0 +1,56 @@
+"""What the library itself learns about URLs can be written for every crawler."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rule_readers import READERS
+
+from linkscore_scoring.exporters import exporter
+from linkscore_scoring.exporters.base import SiteRules
+from linkscore_scoring.exporters.portable import portable
+from linkscore_scoring.features.urls import identity
+from linkscore_scoring.site.browse.pattern_words import regex_of
+from linkscore_scoring.site.itf.express import literal as itf_literal
+from linkscore_scoring.site.url_rules import UrlRule
+
+HOST = "forum.example"
+VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="/?#&="), min_size=1)
+PATTERNS = [
+    {"host": f"={HOST}", "p0": "=t", "p1": "#", "p2": "-"},
+    {"host": f"={HOST}", "p0": "=show.php", "?t": "#", "?f": "#"},
+    {"host": f"={HOST}"},
+]
+
+
+@given(VALUES)
+def test_values_of_browse_patterns_are_portable(value: str) -> None:
+    portable(regex_of({"host": f"={HOST}", "p0": f"={value}", "?q": f"={value}"}))
+
+
+@given(VALUES)
+def test_literals_of_forum_patterns_are_portable(value: str) -> None:
+    portable(itf_literal(value))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_browse_patterns_are_followed_as_they_stand_in_pages_and_in_canonical_form(name: str) -> None:
+    rules = tuple(UrlRule("behavior", regex_of(pattern)) for pattern in PATTERNS[:2])
+    site = SiteRules(crawl="c", host=HOST, policy="p", seeds=(f"http://{HOST}/",), rules=rules)
+    file = exporter(name)(site)
+    follows = READERS[name](file)
+    assert file.notes == ()
+    for url in (f"http://{HOST}/t/5", f"https://{HOST}/show.php?t=5&f=2", f"https://{HOST}/show.php?f=2&t=5"):
+        assert follows(url), url
+        assert follows(identity(url)), url
+    for url in (f"http://{HOST}/u/5", f"https://{HOST}/show.php?t=5&f=2&sid=1", f"https://{HOST}/show.php"):
+        assert not follows(url), url
+
+
+def test_a_pattern_of_the_whole_host_can_be_told_by_path() -> None:
+    rules = (UrlRule("behavior", regex_of(PATTERNS[2])),)
+    site = SiteRules(crawl="c", host=HOST, policy="p", seeds=(f"http://{HOST}/",), rules=rules)
+    file = exporter("stormcrawler")(site)
+    assert file.notes == ()
+    assert READERS["stormcrawler"](file)(f"http://{HOST}/any/thing?x=1")

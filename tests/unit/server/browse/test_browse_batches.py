@@ -1,0 +1,129 @@
+"""Batches: rows and columns mean the same, what is wrong is named, files are cut the same way each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from browse_logs import DAY, ROWS, SITE, as_json, row
+
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.features.urls import host_of
+from linkscore_server.browse.batch import BatchLimits, check, staged
+from linkscore_server.browse.formats.detect import log_file
+from linkscore_server.browse.memory_visits import MemoryVisits
+from linkscore_server.browse.sending import Cleaning, ReadLog, batches_of
+from linkscore_server.browse.store import VisitQuestion
+
+LIMITS = BatchLimits(records=10, memory_mb=256)
+QUESTION = VisitQuestion(SITE, DAY, 2, 500)
+
+
+def record(given: dict[str, object]) -> pb.BrowseRecord:
+    made = pb.BrowseRecord(
+        client_id=str(given["client"]),
+        url=str(given["url"]),
+        referrer=str(given["referrer"]),
+        user_agent=str(given["user_agent"]),
+        method=str(given["method"]),
+        status_code=int(str(given["status"])),
+    )
+    made.time.seconds = int(str(given["time"]))
+    return made
+
+
+def by_rows(batch_id: str = "1") -> pb.ImportBrowseRecordsRequest:
+    return pb.ImportBrowseRecordsRequest(batch_id=batch_id, records=[record(r) for r in ROWS])
+
+
+def by_columns(path: Path, **options: object) -> list[pb.ImportBrowseRecordsRequest]:
+    path.write_bytes(as_json(ROWS))
+    return list(batches_of(log_file(path), Cleaning(), ReadLog(), **options))  # type: ignore[arg-type]
+
+
+def test_rows_and_columns_mean_the_same(tmp_path: Path) -> None:
+    (columns,) = by_columns(tmp_path / "a.jsonl")
+    events, stores = [], []
+    for message in (by_rows(), columns):
+        store = MemoryVisits()
+        store._salt = b"s" * 32
+        event = staged(message, [], store, host_of, LIMITS)
+        store.publish(message.batch_id)
+        events.append((event.digest, event.days, event.counts))
+        stores.append(store.counts(QUESTION, memory_mb=256))
+    assert events[0] == events[1]
+    assert events[0][1:] == ({DAY: 3, DAY + 1: 2}, {"": 5, "repeat": 1})
+    assert stores[0].transits.tolist() == stores[1].transits.tolist() == [2, 2, 1]
+
+
+def test_what_the_sender_left_out_is_counted_with_the_rest() -> None:
+    message = pb.ImportBrowseRecordsRequest(
+        batch_id="1", records=[record(ROWS[0])], left_out={"bot": 3, "": 9}
+    )
+    assert staged(message, [], MemoryVisits(), host_of, LIMITS).counts == {"": 1, "bot": 3}
+
+
+def test_a_record_without_time_is_a_bad_line() -> None:
+    message = pb.ImportBrowseRecordsRequest(
+        batch_id="1", records=[pb.BrowseRecord(client_id="c", url="http://a.org/")]
+    )
+    assert staged(message, [], MemoryVisits(), host_of, LIMITS).counts == {"bad_line": 1}
+
+
+def test_an_empty_batch_is_fine() -> None:
+    event = staged(pb.ImportBrowseRecordsRequest(batch_id="1"), [], MemoryVisits(), host_of, LIMITS)
+    assert (event.days, event.counts) == ({}, {})
+
+
+COLUMNS = {"texts": ["c", "u"], "epoch_ms": [1], "clients": [0], "urls": [1], "referrers": [2]}
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        ({"batch_id": ""}, "batch_id"),
+        ({"batch_id": "é" * 65}, "batch_id"),
+        ({"records": [pb.BrowseRecord()] * 11}, "records"),
+        ({"columns": pb.BrowseColumns(**{**COLUMNS, "urls": []})}, "columns.urls"),
+        ({"columns": pb.BrowseColumns(**{**COLUMNS, "clients": [2]})}, "columns.clients"),
+        ({"columns": pb.BrowseColumns(**{**COLUMNS, "referrers": [3]})}, "columns.referrers"),
+        ({"left_out": {str(n): 1 for n in range(33)}}, "left_out"),
+    ],
+)
+def test_what_is_wrong_with_a_batch_is_named(message: dict[str, object], field: str) -> None:
+    request = pb.ImportBrowseRecordsRequest(**{"batch_id": "1", **message})  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput) as caught:
+        check(request, LIMITS)
+    assert [problem.field for problem in caught.value.problems] == [field]
+
+
+def test_columns_at_their_limits_are_fine() -> None:
+    check(pb.ImportBrowseRecordsRequest(batch_id="1", columns=pb.BrowseColumns(**COLUMNS)), LIMITS)
+
+
+def test_a_file_is_cut_into_the_same_batches_each_time(tmp_path: Path) -> None:
+    first = by_columns(tmp_path / "a.jsonl", batch_records=4)
+    assert [len(message.columns.epoch_ms) for message in first] == [4, 2]
+    assert by_columns(tmp_path / "b.jsonl", batch_records=4) == first
+    other = by_columns(tmp_path / "a.jsonl", batch_records=3)
+    assert not {m.batch_id for m in first} & {m.batch_id for m in other}
+
+
+def test_batches_that_are_there_already_are_not_made_again(tmp_path: Path) -> None:
+    first, second = by_columns(tmp_path / "a.jsonl", batch_records=4)
+    assert by_columns(tmp_path / "a.jsonl", batch_records=4, is_known={first.batch_id}.__contains__) == [
+        second
+    ]
+
+
+def test_reading_counts_what_it_leaves_out_and_bad_lines(tmp_path: Path) -> None:
+    rows = [*ROWS, row(5, "c", "/x.png"), row(6, "c", "/y", status=404)]
+    (tmp_path / "a.jsonl").write_bytes(as_json(rows) + b'{"time": "2024-10-04", "client"\n\xff\n')
+    read = ReadLog()
+    batches = list(batches_of(log_file(tmp_path / "a.jsonl"), Cleaning(), read, batch_records=5))
+    assert read.records == 10
+    assert dict(read.left_out) == {"asset": 1, "status": 1, "bad_line": 2}
+    assert sum((dict(m.left_out).get("bad_line", 0) for m in batches), 0) == 2
+    assert read.bad.count == 2
+    assert '{"aaaa": "9999-99-99", "aaaaaa"' in read.bad.samples

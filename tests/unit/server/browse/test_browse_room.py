@@ -1,0 +1,177 @@
+"""When sites are mined: as the window slides, if a policy reads logs; old days go; restarts lose nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from browse_logs import DAY, MIDNIGHT, SITE
+from prometheus_client import generate_latest
+
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.site.browse.mining import MiningSettings
+from linkscore_server.actor import CrawlActor
+from linkscore_server.app import Application
+from linkscore_server.browse.mining_pool import MiningJob, MiningPool, MiningResult, mine
+from linkscore_server.settings import Settings
+from linkscore_server.storage.memory import MemoryStore
+
+READS_LOGS = PolicyChoice("news_prefix", {"min_pages": 7})
+_DAY_S = 86_400.0
+
+
+def batch(batch_id: str, day: int, visits: int = 4) -> pb.ImportBrowseRecordsRequest:
+    columns = pb.BrowseColumns(
+        texts=[*(f"client-{n}" for n in range(visits)), f"http://{SITE}/"],
+        epoch_ms=[1_000 * (MIDNIGHT + 86_400 * day)] * visits,
+        clients=range(visits),
+        urls=[visits] * visits,
+        referrers=[0] * visits,
+    )
+    return pb.ImportBrowseRecordsRequest(batch_id=batch_id, columns=columns)
+
+
+class Server:
+    """An application in this process, whose clock is set by hand and whose minings run in a thread."""
+
+    def __init__(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 1e12  # after all that arrives, if days expire by it
+        self.jobs: list[MiningJob] = []
+        settings = Settings(
+            listen="127.0.0.1:0", metrics_listen="", browse_mine_min_visits=4, browse_mine_every_days=2
+        )
+        monkeypatch.setattr(MiningPool, "run", self._run)
+        self.app = Application(settings, store=store, clock=lambda: self.now_s)
+
+    async def _run(self, job: MiningJob) -> MiningResult:
+        self.jobs.append(job)
+        return await asyncio.to_thread(mine, job)
+
+    async def create(self, policy: PolicyChoice) -> CrawlActor:
+        return await self.app.registry.create(CrawlConfig("c", policy=policy))
+
+    async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> list[tuple[int, int]]:
+        """Take batches in, and return the windows that were mined because of it."""
+        actor, before = self.app.registry.get("c"), len(self.jobs)
+        for message in batches:
+            await self.app.browse.take(actor, message, [])
+        self.app.browse.mine_later(actor)
+        await self.app.browse.idle()
+        return [(job.question.first_day - DAY, job.question.n_days) for job in self.jobs[before:]]
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
+    made = Server(MemoryStore(keep=True), monkeypatch)
+    yield made
+    await made.app.browse.close()
+    await made.app.registry.close()
+
+
+async def test_a_site_is_mined_when_it_has_visits_and_again_after_enough_new_days(server: Server) -> None:
+    await server.create(READS_LOGS)
+    assert await server.take(batch("few", 0, visits=3)) == []
+    assert await server.take(batch("more", 0)) == [(-59, 60)]
+    assert await server.take(batch("one day later", 1)) == []
+    assert await server.take(batch("two days later", 2)) == [(-57, 60)]
+    assert await server.take(batch("two days later", 2)) == []
+
+
+async def test_nothing_is_mined_if_no_policy_reads_logs(server: Server) -> None:
+    actor = await server.create(PolicyChoice("breadth_first"))
+    assert await server.take(batch("1", 0)) == []
+    assert await server.app.browse.mine(actor, SITE, MiningSettings()) is None
+    assert SITE not in actor.model.sites
+
+
+async def test_policies_say_how_logs_are_mined_and_what_was_learned_before_goes_in(server: Server) -> None:
+    await server.create(READS_LOGS)
+    await server.take(batch("1", 0), batch("2", 1))
+    (first,) = server.jobs
+    assert (first.settings.news.min_pages, first.before) == (7, None)
+    await server.take(batch("3", 4))
+    assert server.jobs[-1].before == mine(first).event.mined
+
+
+async def test_a_mining_that_fails_is_counted_and_tried_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(job: MiningJob) -> MiningResult:
+        raise ValueError("no")
+
+    await server.create(READS_LOGS)
+    with monkeypatch.context() as broken:
+        broken.setattr(MiningPool, "run", lambda self, job: failing(job))
+        assert await server.take(batch("1", 0)) == []
+    assert b"linkscore_mining_failures_total 1.0" in generate_latest(server.app.metrics.registry)
+    assert await server.take() == [(-59, 60)]
+
+
+async def test_days_go_when_their_retention_is_over(server: Server) -> None:
+    actor = await server.create(READS_LOGS)
+    await server.take(batch("1", 0), batch("2", 1))
+    server.now_s = 0.0
+    await server.app.browse.tidy()
+    assert list(await server.app.browse.days(actor)) == [DAY, DAY + 1]
+    server.now_s = 1e12 + 91 * _DAY_S
+    await server.app.browse.tidy()
+    await server.app.browse.idle()
+    assert await server.app.browse.days(actor) == {}
+    assert b"linkscore_browse_days_deleted_total 2.0" in generate_latest(server.app.metrics.registry)
+    assert actor.model.sites[SITE].model.browse is not None
+
+
+async def test_a_batch_that_was_logged_but_not_shown_is_shown_at_the_next_try(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actor = await server.create(READS_LOGS)
+    store = server.app.registry.visits("c")
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "publish", lambda batch_id: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            await server.app.browse.take(actor, batch("1", 0), [])
+    assert await server.app.browse.spans(actor) == {}
+    assert await server.app.browse.take(actor, batch("1", 0), []) is None
+    assert (await server.app.browse.spans(actor))[SITE].visits == 4
+
+
+async def test_after_a_restart_batches_and_what_was_mined_are_there(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actor = await server.create(READS_LOGS)
+    await server.take(batch("1", 0))
+    mined = actor.model.sites[SITE].model.browse
+    again = Server(server.app._store, monkeypatch)  # type: ignore[arg-type]
+    await again.app.registry.recover()
+    model = again.app.registry.get("c").model
+    assert model.sites[SITE].model.browse == mined
+    assert model.ledger.to_state() == actor.model.ledger.to_state()
+    assert await again.app.browse.take(again.app.registry.get("c"), batch("1", 0), []) is None
+    await again.app.browse.close()
+    await again.app.registry.close()
+
+
+async def test_a_deleted_crawl_leaves_no_visits(server: Server) -> None:
+    await server.create(READS_LOGS)
+    await server.take(batch("1", 0))
+    await server.app.registry.delete("c")
+    actor = await server.create(READS_LOGS)
+    assert await server.app.browse.spans(actor) == {}
+
+
+async def test_records_are_counted_by_outcome_and_unknown_reasons_as_other(server: Server) -> None:
+    await server.create(READS_LOGS)
+    message = batch("1", 0)
+    message.left_out.update({"bot": 2, "my reason": 5})
+    await server.take(message)
+    told = generate_latest(server.app.metrics.registry).decode()
+    counts = dict(
+        line.rsplit(" ", 1) for line in told.splitlines() if line.startswith("linkscore_browse_records_t")
+    )
+    assert counts == {
+        'linkscore_browse_records_total{outcome="visit"}': "4.0",
+        'linkscore_browse_records_total{outcome="bot"}': "2.0",
+        'linkscore_browse_records_total{outcome="other"}': "5.0",
+    }

@@ -1,0 +1,108 @@
+"""One visit a client, page and day in any order; clients as salted hashes only; counts worked by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from pathlib import Path
+
+import numpy as np
+from browse_logs import DAY, ROWS, SALT, SITE, X, as_json, row
+
+from linkscore_scoring.site.browse.counts import OUTSIDE, BrowseCounts
+from linkscore_server.browse.cleaning import rule_sql
+from linkscore_server.browse.connection import workspace
+from linkscore_server.browse.counting import counts_of, span_of
+from linkscore_server.browse.formats import FORMATS
+from linkscore_server.browse.formats.detect import log_file
+from linkscore_server.browse.identities import teach
+from linkscore_server.browse.visits import COLUMNS, load
+
+ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
+
+
+def table(rows: list[dict[str, object]], path: Path, salt: bytes = SALT) -> list[tuple[object, ...]]:
+    path.write_bytes(as_json(rows))
+    with workspace(threads=1) as con:
+        teach(con)
+        load(con, FORMATS["json"](log_file(path)), rule_sql(), salt)
+        return con.execute(f"SELECT {COLUMNS} FROM visits ORDER BY ALL").fetchall()
+
+
+def counted(
+    rows: list[dict[str, object]], path: Path, *, first_day: int = DAY, n_days: int = 2, most: int = 500
+) -> BrowseCounts:
+    path.write_bytes(as_json(rows))
+    with workspace(threads=1) as con:
+        teach(con)
+        load(con, FORMATS["json"](log_file(path)), rule_sql(), SALT)
+        return counts_of(con, "visits", SITE, first_day, n_days, max_pages_a_day=most)
+
+
+def test_a_client_is_the_first_64_bits_of_a_salted_hash(tmp_path: Path) -> None:
+    ((*_, client),) = table([row(5, "10.0.0.1", "/")], tmp_path / "a.jsonl")
+    assert client == int(hashlib.sha256((SALT.hex() + "10.0.0.1").encode()).hexdigest()[:16], 16)
+    ((*_, other),) = table([row(5, "10.0.0.1", "/")], tmp_path / "a.jsonl", salt=b"t" * 32)
+    assert other != client
+
+
+def test_the_order_of_a_log_does_not_matter(tmp_path: Path) -> None:
+    rows = [*ROWS, row(86_410, "10.0.0.1", "/x?a=1&b=2", f"http://{SITE}/a")]
+    expected = table(rows, tmp_path / "a.jsonl")
+    for seed in range(4):
+        shuffled = random.Random(seed).sample(rows, len(rows))
+        assert table(shuffled, tmp_path / "a.jsonl") == expected
+
+
+def test_the_first_referrer_of_a_day_wins_at_equal_times_the_lower_one(tmp_path: Path) -> None:
+    rows = [row(9, "c", "/", f"{ROOT}b"), row(9, "c", "/", f"{ROOT}a"), row(10, "c", "/", f"{ROOT}0")]
+    ((_, _, referrer, *_),) = table(rows, tmp_path / "a.jsonl")
+    assert referrer == f"{ROOT}a"
+
+
+def test_nothing_of_other_sites_is_kept(tmp_path: Path) -> None:
+    found = table([row(9, "c", "/", "https://search.org/?q=secret")], tmp_path / "a.jsonl")
+    assert [referrer for _, _, referrer, *_ in found] == [""]
+
+
+def test_counts_are_those_worked_by_hand(tmp_path: Path) -> None:
+    counts = counted(ROWS, tmp_path / "a.jsonl")
+    assert counts.urls == [ROOT, TAGS, X]
+    clicks = list(zip(counts.click_urls, counts.click_days, counts.clicks, strict=True))
+    assert clicks == [(0, 0, 2), (1, 1, 1), (2, 0, 1), (2, 1, 1)]
+    transits = list(zip(counts.from_urls, counts.to_urls, counts.transits, strict=True))
+    assert transits == [(OUTSIDE, 0, 2), (0, 2, 2), (2, 1, 1)]
+    assert counts.visits().tolist() == [2, 1, 2]
+    assert counts.referrals().tolist() == [2, 0, 1]
+
+
+def test_visits_of_a_page_are_its_clicks(tmp_path: Path) -> None:
+    counts = counted(ROWS, tmp_path / "a.jsonl")
+    assert (np.bincount(counts.click_urls, counts.clicks) == counts.visits()).all()
+
+
+def test_a_window_leaves_out_other_days(tmp_path: Path) -> None:
+    counts = counted(ROWS, tmp_path / "a.jsonl", first_day=DAY + 1, n_days=1)
+    assert counts.urls == [ROOT, TAGS, X]
+    assert counts.clicks.tolist() == [1, 1]
+    assert counts.visits().tolist() == [0, 1, 1]
+
+
+def test_a_client_with_absurd_rates_does_not_count_on_that_day_only(tmp_path: Path) -> None:
+    rows = [row(n, "scraper", f"/{n}") for n in range(6)] + [row(86_400, "scraper", "/0"), row(0, "c", "/0")]
+    assert counted(rows, tmp_path / "a.jsonl", most=6).clicks.sum() == 8
+    assert counted(rows, tmp_path / "a.jsonl", most=5).clicks.sum() == 2
+
+
+def test_a_site_without_visits_has_empty_counts(tmp_path: Path) -> None:
+    counts = counted(ROWS, tmp_path / "a.jsonl", first_day=DAY + 9)
+    assert (counts.urls, counts.clicks.size, counts.transits.size) == ([], 0, 0)
+
+
+def test_the_span_of_a_site(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(as_json(ROWS))
+    with workspace(threads=1) as con:
+        teach(con)
+        load(con, FORMATS["json"](log_file(tmp_path / "a.jsonl")), rule_sql(), SALT)
+        assert span_of(con, "visits", SITE) == (DAY, DAY + 1, 5)
+        assert span_of(con, "visits", "b.org") == (0, -1, 0)
