@@ -22,7 +22,7 @@ def logged(policy: str, *, board: Board | None = None, **params: object) -> Boar
     """
     board = board or Board(policy, **params)
     mined = mine_site(board_counts()).to_state()
-    board.model.apply(board.model.seq + 1, LogsMined("h", mined))
+    board.model.apply(board.model.seq + 1, LogsMined("h", "digest", mined))
     return board
 
 
@@ -31,11 +31,15 @@ def board_counts() -> BrowseCounts:
     records: Counter[tuple[int, str, str]] = Counter()
     for day in range(DAYS):
         records.update({(day, f"/list?f={forum}", ""): 20 for forum in (1, 2)})
-        records.update({(day, f"/show?t={100 + b}", f"/list?f={b % 2 + 1}"): 8 for b in range(max(0, day - 2), day + 1)})
+        records.update(
+            {(day, f"/show?t={100 + b}", f"/list?f={b % 2 + 1}"): 8 for b in range(max(0, day - 2), day + 1)}
+        )
         records.update({(day, f"/who?u={day}", f"/show?t={100 + day}"): 1, (day, f"/show?t={day}", ""): 1})
     urls = list(dict.fromkeys(page for _, page, _ in records))
     rows = {url: row for row, url in enumerate(urls)}
     cells = [(rows[page], day, n) for (day, page, _), n in records.items()]
     ways = [(rows.get(origin, OUTSIDE), rows[page], n) for (_, page, origin), n in records.items()]
-    columns = [np.array(column, dtype=np.int64) for table in (cells, ways) for column in zip(*table, strict=True)]
+    columns = [
+        np.array(column, dtype=np.int64) for table in (cells, ways) for column in zip(*table, strict=True)
+    ]
     return BrowseCounts(0, DAYS, [ROOT + url for url in urls], *columns)

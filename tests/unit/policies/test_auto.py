@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from behavior_boards import logged
 from boards import Board
 
 from linkscore_scoring.engine.config import PolicyChoice
@@ -195,3 +196,12 @@ def test_policies_of_browse_logs_are_asked_once_there_is_one() -> None:
     assert isinstance(policy, Auto)
     assert [c.is_able(site, told=True) for c in policy.candidates][:2] == [True, True]
     assert len(board.scores("/show?t=131", "/who?u=3")) == 2
+
+
+def test_logs_are_mined_for_it_if_one_of_its_policies_reads_them() -> None:
+    params = {
+        names: PolicyChoice("auto", {"policies": names}).checked()
+        for names in ("harvest+opic", "harvest+behavior_fetch")
+    }
+    assert [Auto.wants_logs(p) for p in params.values()] == [False, True]
+    assert [sorted(Auto(p).mining()) for p in params.values()] == [[], ["behavior"]]
