@@ -7,9 +7,9 @@ import pytest
 import re2
 from behavior_boards import logged
 from boards import ROOT, Board
+from linkscore_scoring.engine.mining import mining_settings
 
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.mining import mining_settings
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.behavior_order import squash
 from linkscore_scoring.policies.registry import policy_class
