@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks import (
     bench_bandits,
+    bench_browse,
     bench_clustering,
     bench_features,
     bench_feedback,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "clustering": bench_clustering.rows,
     "bandits": bench_bandits.run,
     "replay": bench_replay.rows,
+    "browse": bench_browse.run,
     "url_rules": bench_url_rules.rows,
 }
 

@@ -9,7 +9,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.site.browse.counts import BrowseCounts
 from linkscore_server.browse.cleaning import rule_sql
 from linkscore_server.browse.connection import DEFAULT_MEMORY_MB, workspace
-from linkscore_server.browse.counting import MAX_PAGES_A_DAY, counts_of, span_of
+from linkscore_server.browse.counting import MAX_PAGES_A_DAY, counts_of, spans_of
 from linkscore_server.browse.formats import FORMATS
 from linkscore_server.browse.formats.detect import log_file
 from linkscore_server.browse.identities import teach
@@ -53,15 +53,13 @@ def read_counts(
     with workspace(memory_mb=memory_mb) as con:
         teach(con)
         load(con, FORMATS[file.format](file), rule_sql(), secrets.token_bytes(32))
+        spans = spans_of(con)
         if site is None:
-            row = con.execute(
-                "SELECT site FROM visits GROUP BY site ORDER BY count(*) DESC, site LIMIT 1"
-            ).fetchone()
-            site = row[0] if row else ""
-        start, end, found = span_of(con, "visits", site)
-        if not found:
+            site = min(spans, key=lambda name: (-spans[name].visits, name), default="")
+        if site not in spans:
             raise InvalidInput(f"{path.name} has no visit of {site!r}", field="site")
+        start, end = spans[site].first_day, spans[site].last_day
         if first_day is None:
             first_day = start if n_days is None else end - n_days + 1
         width = end - first_day + 1 if n_days is None else n_days
-        return counts_of(con, "visits", site, first_day, width, max_pages_a_day=max_pages_a_day)
+        return counts_of(con, site, first_day, width, max_pages_a_day=max_pages_a_day)

@@ -86,6 +86,10 @@ class BehaviorOrder(WithFallback):
         """Return the factor by which what was seen on the site moves the worth of a pattern."""
         return 1.0
 
+    def mining(self) -> dict[str, Any]:
+        """Return how behaviour is mined."""
+        return {"behavior": self.params.settings()}
+
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether a browse log of the site was mined."""
         return _model(site) is not None

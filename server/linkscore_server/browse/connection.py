@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 DEFAULT_MEMORY_MB = 1_024
+_SESSION = "SET TimeZone = 'UTC'; SET enable_progress_bar = false"
 
 
 @contextmanager
@@ -26,14 +27,14 @@ def workspace(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 0) -> Iterat
         TemporaryDirectory(prefix="linkscore-browse-") as folder,
         duckdb.connect(f"{folder}/work.duckdb", config=_config(memory_mb, threads, folder)) as con,
     ):
-        con.execute("SET TimeZone = 'UTC'")
+        con.execute(_SESSION)
         yield con
 
 
 def in_memory(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 1) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB that touches no disk; fails with `duckdb.OutOfMemoryException` beyond `memory_mb`."""
     con = duckdb.connect(config=_config(memory_mb, threads, ""))
-    con.execute("SET TimeZone = 'UTC'")
+    con.execute(_SESSION)
     return con
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from linkscore_scoring.site.browse.counts import BrowseCounts
 from linkscore_server.browse.connection import text
-from linkscore_server.browse.visits import first_visits
+from linkscore_server.browse.store import SiteSpan
+from linkscore_server.browse.visits import ORIGIN_BITS
 
 MAX_PAGES_A_DAY = 500
 """Pages of a site that a client requests on one day before it is taken for a program."""
@@ -17,7 +18,6 @@ MAX_PAGES_A_DAY = 500
 
 def counts_of(
     con: duckdb.DuckDBPyConnection,
-    visits: str,
     site: str,
     first_day: int,
     n_days: int,
@@ -29,11 +29,9 @@ def counts_of(
     Parameters
     ----------
     con
-        Where to run.
-    visits
-        FROM item of visits, see `visits`; a client, page and day may be there more than once.
+        Connection with the tables names and firsts, see `visits`.
     site
-        Site as in the visits.
+        Site as in names.
     first_day, n_days
         Window, days since 1970-01-01 UTC.
     max_pages_a_day
@@ -44,35 +42,38 @@ def counts_of(
     Out of core but for the result, O(pages x days + pairs). URLs are in the order of their bytes, rows in
     that of their columns: the same visits give the same counts.
     """
-    last_day = first_day + n_days - 1
-    window = f"(SELECT * FROM {visits} WHERE site = {text(site)} AND day BETWEEN {first_day} AND {last_day})"
-    con.execute(f"CREATE OR REPLACE TEMP TABLE windowed AS {first_visits(window)}")
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE windowed AS
+        SELECT page, day - {first_day} AS day, client, first & {(1 << ORIGIN_BITS) - 1} AS origin
+        FROM firsts SEMI JOIN (SELECT id FROM names WHERE site = {text(site)}) AS own ON page = own.id
+        WHERE day BETWEEN {first_day} AND {first_day + n_days - 1}""")
     con.execute(f"""
         DELETE FROM windowed WHERE (client, day) IN (
             SELECT (client, day) FROM windowed GROUP BY client, day HAVING count(*) > {max_pages_a_day})""")
     con.execute("""
-        CREATE OR REPLACE TEMP TABLE numbered AS
-        SELECT url, row_number() OVER (ORDER BY url) - 1 AS id
-        FROM (SELECT url FROM windowed UNION SELECT referrer FROM windowed WHERE referrer <> '')""")
-    urls = [url for (url,) in con.execute("SELECT url FROM numbered ORDER BY id").fetchall()]
-    clicks = con.execute(f"""
-        SELECT id, day - {first_day} AS day, count(*) AS n FROM windowed JOIN numbered USING (url)
+        CREATE OR REPLACE TEMP TABLE used AS
+        SELECT id, row_number() OVER (ORDER BY id) - 1 AS row FROM (
+            SELECT page AS id FROM windowed UNION SELECT origin FROM windowed WHERE origin > 0)""")
+    urls = con.execute("SELECT url FROM names JOIN used USING (id) ORDER BY row").fetchall()
+    clicks = con.execute("""
+        SELECT row, day, count(*) AS n FROM windowed JOIN used ON page = id
         GROUP BY ALL ORDER BY ALL""").fetchnumpy()
     transits = con.execute("""
-        SELECT coalesce(origin.id, -1) AS origin, page.id AS page, count(*) AS n
-        FROM windowed JOIN numbered AS page USING (url)
-        LEFT JOIN numbered AS origin ON origin.url = windowed.referrer
+        SELECT coalesce(source.row, -1) AS origin, target.row AS page, count(*) AS n
+        FROM windowed JOIN used AS target ON windowed.page = target.id
+        LEFT JOIN used AS source ON windowed.origin = source.id
         GROUP BY ALL ORDER BY ALL""").fetchnumpy()
-    columns = [clicks[name] for name in ("id", "day", "n")] + [
-        transits[name] for name in ("origin", "page", "n")
-    ]
-    return BrowseCounts(first_day, n_days, urls, *map(_integers, columns))
+    columns = [clicks[name] for name in ("row", "day", "n")]
+    columns += [transits[name] for name in ("origin", "page", "n")]
+    return BrowseCounts(first_day, n_days, [url for (url,) in urls], *map(_integers, columns))
 
 
-def span_of(con: duckdb.DuckDBPyConnection, visits: str, site: str) -> tuple[int, int, int]:
-    """Return first day, last day and number of the visits of a site; (0, -1, 0) without any."""
-    row = con.execute(f"SELECT min(day), max(day), count(*) FROM {visits} WHERE site = ?", [site]).fetchone()
-    return (row[0], row[1], row[2]) if row and row[2] else (0, -1, 0)
+def spans_of(con: duckdb.DuckDBPyConnection) -> dict[str, SiteSpan]:
+    """Return the span of each site of the tables names and firsts."""
+    rows = con.execute("""
+        SELECT site, min(day), max(day), count(*)
+        FROM firsts JOIN names ON page = id GROUP BY site""").fetchall()
+    return {site: SiteSpan(first, last, n) for site, first, last, n in rows}
 
 
 def _integers(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -35,7 +35,7 @@ from linkscore_server.browse.store import (
     VisitStore,
     token_of,
 )
-from linkscore_server.browse.visits import COLUMNS, DAY_S, first_visits
+from linkscore_server.browse.visits import COLUMNS, DAY_S, take_apart
 
 MANY_PARTS = 24
 _PASSING = ".tmp"
@@ -64,8 +64,10 @@ class FileReader(VisitReader):
     def _counts(self, question: VisitQuestion, memory_mb: int) -> BrowseCounts:
         q = question
         source = source_of(self.parts(q.first_day, q.first_day + q.n_days - 1))
+        own = f"(SELECT * FROM {source} WHERE site = {text(q.site)})"
         with workspace(memory_mb=memory_mb, threads=1) as con:
-            return counts_of(con, source, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
+            take_apart(con, own)
+            return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
 
     def parts(self, first_day: int, last_day: int) -> list[Path]:
         """Return the files of some days, in order."""
@@ -199,7 +201,8 @@ class FileVisits(VisitStore):
         merged = folder / f"merged-{secrets.token_hex(8)}.parquet"
         draft = merged.with_suffix(_PASSING)
         with workspace(threads=1) as con:
-            _write(con, f"({first_visits(source_of(parts))})", draft)
+            take_apart(con, source_of(parts))
+            _write(con, "visits", draft)
         os.utime(draft, (arrived, arrived))
         draft.replace(merged)
         _sync(folder)

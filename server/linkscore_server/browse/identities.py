@@ -35,7 +35,10 @@ def teach(con: duckdb.DuckDBPyConnection, site_of: SiteOf = host_of) -> None:
 
 
 def make_pages(con: duckdb.DuckDBPyConnection, records: str) -> None:
-    """Make the table pages(raw, site, url) of the URLs and referrers of kept records; O(distinct URLs)."""
+    """Make the tables names(id, site, url) and pages(raw, site, id) of the URLs of kept records.
+
+    Ids count from 1 in the order of the URLs. Cost O(distinct URLs).
+    """
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE addresses AS
         SELECT url AS raw FROM {records} WHERE rule = ''
@@ -43,8 +46,19 @@ def make_pages(con: duckdb.DuckDBPyConnection, records: str) -> None:
     # A table of its own: in one query the filter on the page would be asked before repeats are gone.
     con.execute(f"CREATE OR REPLACE TEMP TABLE placed AS SELECT raw, {_FUNCTION}(raw) AS page FROM addresses")
     con.execute("""
-        CREATE OR REPLACE TEMP TABLE pages AS
+        CREATE OR REPLACE TEMP TABLE addresses AS
         SELECT raw, split_part(page, '\t', 1) AS site, split_part(page, '\t', 2) AS url
         FROM placed WHERE page <> ''""")
+    name(con, "SELECT DISTINCT site, url FROM addresses")
+    con.execute("""
+        CREATE OR REPLACE TEMP TABLE pages AS
+        SELECT raw, names.site AS site, id FROM addresses JOIN names USING (url)""")
     con.execute("DROP TABLE addresses")
     con.execute("DROP TABLE placed")
+
+
+def name(con: duckdb.DuckDBPyConnection, pages: str) -> None:
+    """Make the table names(id, site, url) of a query of distinct sites and URLs, ids in URL order."""
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE names AS
+        SELECT row_number() OVER (ORDER BY url) AS id, site, url FROM ({pages})""")

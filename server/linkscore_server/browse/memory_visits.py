@@ -15,7 +15,7 @@ from linkscore_scoring.site.browse.counts import BrowseCounts
 from linkscore_server.browse.connection import in_memory
 from linkscore_server.browse.counting import counts_of
 from linkscore_server.browse.store import SALT_BYTES, SiteSpan, VisitQuestion, VisitReader, VisitStore
-from linkscore_server.browse.visits import COLUMNS
+from linkscore_server.browse.visits import COLUMNS, take_apart
 
 Columns = dict[str, np.ndarray[Any, Any]]
 
@@ -31,17 +31,18 @@ class MemoryReader(VisitReader):
         q = question
         with in_memory(memory_mb=memory_mb) as con:
             self.load(con)
-            return counts_of(con, "visits", q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
+            take_apart(con, "stored")
+            return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
 
     def load(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Make the table visits of all batches."""
+        """Make the table stored of all batches."""
         con.execute(
-            "CREATE TABLE visits (site VARCHAR, url VARCHAR, referrer VARCHAR, day INTEGER, "
+            "CREATE TABLE stored (site VARCHAR, url VARCHAR, referrer VARCHAR, day INTEGER, "
             "second INTEGER, client UBIGINT)"
         )
         for _, batch in self.batches:
             con.register("batch", batch)
-            con.execute(f"INSERT INTO visits SELECT {COLUMNS} FROM batch")
+            con.execute(f"INSERT INTO stored SELECT {COLUMNS} FROM batch")
             con.unregister("batch")
 
 
@@ -98,7 +99,7 @@ class MemoryVisits(VisitStore):
         with in_memory() as con:
             self._reader.load(con)
             rows = con.execute(
-                "SELECT site, min(day), max(day), count(*) FROM visits GROUP BY site"
+                "SELECT site, min(day), max(day), count(*) FROM stored GROUP BY site"
             ).fetchall()
         return {site: SiteSpan(first, last, n) for site, first, last, n in rows}
 

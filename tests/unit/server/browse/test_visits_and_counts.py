@@ -12,10 +12,11 @@ from browse_logs import DAY, ROWS, SALT, SITE, X, as_json, row
 from linkscore_scoring.site.browse.counts import OUTSIDE, BrowseCounts
 from linkscore_server.browse.cleaning import rule_sql
 from linkscore_server.browse.connection import workspace
-from linkscore_server.browse.counting import counts_of, span_of
+from linkscore_server.browse.counting import counts_of, spans_of
 from linkscore_server.browse.formats import FORMATS
 from linkscore_server.browse.formats.detect import log_file
 from linkscore_server.browse.identities import teach
+from linkscore_server.browse.store import SiteSpan
 from linkscore_server.browse.visits import COLUMNS, load
 
 ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
@@ -36,7 +37,7 @@ def counted(
     with workspace(threads=1) as con:
         teach(con)
         load(con, FORMATS["json"](log_file(path)), rule_sql(), SALT)
-        return counts_of(con, "visits", SITE, first_day, n_days, max_pages_a_day=most)
+        return counts_of(con, SITE, first_day, n_days, max_pages_a_day=most)
 
 
 def test_a_client_is_the_first_64_bits_of_a_salted_hash(tmp_path: Path) -> None:
@@ -104,5 +105,4 @@ def test_the_span_of_a_site(tmp_path: Path) -> None:
     with workspace(threads=1) as con:
         teach(con)
         load(con, FORMATS["json"](log_file(tmp_path / "a.jsonl")), rule_sql(), SALT)
-        assert span_of(con, "visits", SITE) == (DAY, DAY + 1, 5)
-        assert span_of(con, "visits", "b.org") == (0, -1, 0)
+        assert spans_of(con) == {SITE: SiteSpan(DAY, DAY + 1, 5)}
