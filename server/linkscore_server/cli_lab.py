@@ -48,6 +48,9 @@ def demo(relevant: str, policy: str, **options: Any) -> None:
         run_demo(relevant=_split(relevant), policy=_split(policy), **options)
 
 
+_REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "browse_days")
+
+
 @click.command()
 @click.argument("archives", nargs=-1, type=_ARCHIVE)
 @click.option("--suite", type=_FILE, help="TOML file of sites, tasks and policies, instead of archives.")
@@ -71,6 +74,10 @@ def demo(relevant: str, policy: str, **options: Any) -> None:
 @click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
 @click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")
 @click.option("--leave-site-out", is_flag=True, help="Page types by the model trained without the site.")
+@click.option(
+    "--browse-log", "browse_logs", multiple=True, type=_FILE, help="Browse log of a site; repeatable."
+)
+@click.option("--browse-days", type=int, default=0, help="Days of it that are known.  [default: all]")
 @click.option("--target", default="", help="Score with the server at host:port instead of in process.")
 @click.option("--report", type=_OUT, help="Write an HTML report.")
 @click.option("--json", "json_out", type=_OUT, help="Write the results.")
@@ -81,7 +88,7 @@ def replay(**options: Any) -> None:
         from linkscore_lab.replay import command
         from linkscore_lab.replay import options as replay_options
 
-        outputs = {name: options.pop(name) for name in ("target", "report", "json_out", "workers")}
+        outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
         command.run_replay(replay_options.suite_of(options), **outputs)
 
 

@@ -11,14 +11,24 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.site import identity_or_none
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, LearningFailed, PageFetched
+from linkscore_scoring.engine.events import (
+    ConfigChanged,
+    Event,
+    FeedbackGiven,
+    LearningFailed,
+    LogsMined,
+    PageFetched,
+)
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.browse.counts import BrowseCounts
+from linkscore_scoring.site.browse.mining import MiningSettings, mine_site
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.learning import run
+from linkscore_scoring.site.states import digest
 
 _NO_PAGE = "no usable page"
 
@@ -32,6 +42,8 @@ class InProcessScorer:
     ----------
     setup
         The crawl.
+    logs
+        Counts of browse logs, mined as the policy asks before the first page.
 
     Raises
     ------
@@ -39,7 +51,7 @@ class InProcessScorer:
         If the policy, its parameters or the clusterer do not exist or are out of range.
     """
 
-    def __init__(self, setup: CrawlSetup) -> None:
+    def __init__(self, setup: CrawlSetup, logs: Sequence[BrowseCounts] = ()) -> None:
         config = crawl_config(setup)
         config.check()
         policy = policy_class(setup.policy)
@@ -47,6 +59,8 @@ class InProcessScorer:
         self.model = CrawlModel(config, ticket_key=b"replay")
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
+        for counts in logs:
+            self._mine(counts, MiningSettings(**policy(config.policy.checked()).mining()))
 
     def visit(self, site: StoredSite, visit: Visit) -> Answer:
         """See `Scorer.visit`."""
@@ -89,6 +103,10 @@ class InProcessScorer:
 
     def close(self) -> None:
         """See `Scorer.close`."""
+
+    def _mine(self, counts: BrowseCounts, settings: MiningSettings) -> None:
+        mined = mine_site(counts, settings).to_state()
+        self._apply(LogsMined(self.model.site_of(counts.urls[0]), digest(mined), mined))
 
     def _apply(self, event: Event) -> PageOutcome:
         self._seq += 1

@@ -21,6 +21,10 @@ from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.browse.mining import MiningSettings, mine_site
 
 ORACLE = "oracle"
+_PATTERN_COLUMNS = (
+    *("patterns after", "leaves", "height", "mirror", "layout", "any two", "JS"),
+    *("later URLs", "visits", "known URLs", "visits"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ def print_behavior(console: Console, report: BehaviorReport) -> None:
     """Print the figures as tables."""
     console.print(
         f"{report.site}: {report.pages:,} pages; mined on {report.mined_days} days, judged on "
-        f"{report.judged_visits:,} visits of the next {report.judged_days}, {report.of_mirror:.1%} of them to its pages",
+        f"{report.judged_visits:,} visits of the next {report.judged_days}, "
+        f"{report.of_mirror:.1%} of them to its pages",
         soft_wrap=True,
     )
     for title, rows in (("to fetch", report.fetch), ("to visit to discover", report.discovery)):
@@ -161,9 +166,7 @@ def _beside_oracle(rows: Iterable[tuple[str, float]]) -> list[OrderFigure]:
 
 
 def _pattern_table(rows: Iterable[PatternFigures]) -> Table:
-    names = ("patterns after", "leaves", "height", "mirror", "layout", "any two", "JS", "later URLs", "visits",
-             "known URLs", "visits")  # fmt: skip
-    table = Table(*names, box=SIMPLE_HEAD)
+    table = Table(*_PATTERN_COLUMNS, box=SIMPLE_HEAD)
     for row in rows:
         values = list(asdict(row).values())
         table.add_row(*map(str, values[:3]), *(f"{value:.3f}" for value in values[3:]))
