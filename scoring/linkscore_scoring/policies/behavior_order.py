@@ -87,7 +87,7 @@ class BehaviorOrder(WithFallback):
         return 1.0
 
     def mining(self) -> dict[str, Any]:
-        """Return how the tree of URL patterns is made."""
+        """Return how behaviour is mined."""
         return {"behavior": self.params.settings()}
 
     def is_ready(self, site: SiteModel) -> bool:
