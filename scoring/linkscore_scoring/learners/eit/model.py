@@ -1,0 +1,158 @@
+"""All that is learned of the way from entry to threads on one site, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkscore_scoring.features.urls import identity
+from linkscore_scoring.learners.eit.entry import Candidate, EntrySearch
+from linkscore_scoring.learners.eit.links import LinkPlaces, Way
+from linkscore_scoring.learners.eit.paths import Paths, all_indexes, find_paths
+from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, KindVotes, Shares
+from linkscore_scoring.learners.eit.watch import PredictionWatch
+from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.links import LinkBatch, PageObservation
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
+from linkscore_scoring.site.url_rules import INDEX, OTHER, THREAD
+
+_EVERY_EARLY, _GROWTH = 32, 1.05
+_PATTERNS = UrlPatternParams(max_values=12, min_count=3, min_share=0.01)
+_FAILED: Shares = (0.0, 0.0, 0.5)
+
+
+@dataclass(slots=True)
+class SeenPage:
+    """A page as the model takes it in: what it is, and which of its links turn pages."""
+
+    shares: Shares
+    flips: Sequence[int] = ()
+
+
+class EitModel:
+    """Votes, links, entry and way of one site; see the parts. Cost O(links) a page, O(ways) a review."""
+
+    def __init__(self) -> None:
+        self.patterns = UrlPatterns(_PATTERNS)
+        self.votes = KindVotes()
+        self.places = LinkPlaces()
+        self.entries = EntrySearch()
+        self.watch = PredictionWatch()
+        self.paths = Paths()
+        self.entry: Candidate | None = None
+        self.pages = self.typed = self.relearned = 0
+        self._due = 1
+
+    def take_bounds(self, bounds: SiteBounds) -> None:
+        """Keep no more than a site may."""
+        self.votes.max_nodes = 3 * bounds.arms
+        self.places.max_patterns = bounds.arms
+
+    def fail(self, page: PageObservation, site: SiteModel) -> None:
+        """Count a fetch without a page: half a vote that its pattern leads nowhere."""
+        pattern = self.pattern_of(page.requested_url)
+        self.votes.cast(pattern, _folded(page, site), _FAILED, copy=0.0)
+        self._judge_prediction(pattern, None)
+
+    def observe(self, page: PageObservation, seen: SeenPage, site: SiteModel) -> None:
+        """Take in a page that came for the first time."""
+        self._insert(page)
+        pattern = self.pattern_of(page.requested_url)
+        self.pages += 1
+        kind = _kind_of(seen.shares)
+        if kind != UNDECIDED:
+            self.typed += 1
+            self._judge_prediction(pattern, kind)
+            self.votes.cast(pattern, _folded(page, site), seen.shares, copy=_copied(page))
+        rows = self.link_rows(page.links, site)
+        self.places.see(pattern, rows)
+        for flipped in dict.fromkeys(row[0] for row, flip in zip(rows, seen.flips, strict=False) if flip):
+            self.votes.flip(flipped, kind)
+        self._see_entry(page, pattern, rows)
+        if self.pages >= self._due:
+            self.review()
+
+    def review(self) -> None:
+        """Find the way anew; every page at first, then after 5 % more pages."""
+        resolve = self.patterns.resolve
+        for part in (self.votes, self.places, self.watch):
+            part.follow(resolve)  # type: ignore[attr-defined]
+        self.paths = find_paths(all_indexes(self.places, self.votes), self.places, self.votes)
+        self.entry = self.entries.entry(self._n_index, self._is_listed)
+        if self.entry is not None:
+            self.paths = find_paths([resolve(self.entry.own)], self.places, self.votes)
+        self._due = self.pages + max(1, int((_GROWTH - 1.0) * self.pages) if self.pages > _EVERY_EARLY else 1)
+
+    def pattern_of(self, url: str) -> int:
+        """Return the pattern of a URL in the tree of this model, whatever form it is written in."""
+        return self.patterns.levels(known_identity(url))[-1]
+
+    def link_rows(self, links: LinkBatch, site: SiteModel) -> list[tuple[int, int, int, str]]:
+        """Return (URL pattern, folded Apath, key, URL) of each link; O(n_links)."""
+        folded = {a: site.apaths.get(a).folded for a in dict.fromkeys(links.apaths)}
+        patterns = {url: self.pattern_of(url) for url in dict.fromkeys(links.urls)}
+        columns = zip(links.apaths, links.keys, links.urls, strict=True)
+        return [(patterns[url], folded[a], key, url) for a, key, url in columns]
+
+    def _insert(self, page: PageObservation) -> None:
+        for url, fresh in zip(page.links.urls, page.fresh, strict=True):
+            if fresh:
+                self.patterns.insert(known_identity(url))
+
+    def way_of(self, pattern: int, apath: int) -> int:
+        """Return the type of URLs of a way, `UNDECIDED` for one that should be tried, OTHER off the way."""
+        judged = self.votes.judge(pattern, apath)
+        if judged.kind == UNDECIDED:
+            return UNDECIDED if (pattern, apath) in self.paths.open else OTHER
+        on_way = pattern in (self.paths.index if judged.kind == INDEX else self.paths.thread)
+        return judged.kind if on_way else OTHER
+
+    def _judge_prediction(self, pattern: int, kind: int | None) -> None:
+        """Compare a page with what its pattern was taken for; forget a pattern that has changed."""
+        expected = self.votes.judge(pattern, ANY).kind
+        if expected in (INDEX, THREAD) and self.watch.add(pattern, surprise=kind != expected):
+            self.votes.drop(pattern)
+            self.relearned += 1
+            self._due = self.pages
+
+    def _see_entry(self, page: PageObservation, own: int, rows: Sequence[tuple[int, int, int, str]]) -> None:
+        targets = {key: url for _, _, key, url in rows if key != page.key}
+        ways: dict[Way, int] = {}
+        for pattern, apath, _ in dict.fromkeys(row[:3] for row in rows):
+            ways[pattern, apath] = ways.get((pattern, apath), 0) + 1
+        self.entries.see((page.requested, page.key), page.url, targets, ways, own)
+
+    def _n_index(self, ways: Any) -> int:
+        resolve = self.patterns.resolve
+        return sum(n for (p, a), n in ways.items() if self.votes.judge(resolve(p), a).kind == INDEX)
+
+    def _is_listed(self, pattern: int) -> bool:
+        pattern = self.patterns.resolve(pattern)
+        judged = self.votes.judge(pattern, ANY).kind
+        return judged == THREAD or (judged == INDEX and self.votes.pages(pattern) >= 3)
+
+
+def known_identity(url: str) -> str:
+    """Return the identity of a URL that was validated before; the URL itself if it has none."""
+    try:
+        return identity(url)
+    except ValueError:
+        return url
+
+
+def _folded(page: PageObservation, site: SiteModel) -> list[int]:
+    return [site.apaths.get(apath).folded for _, apath in page.contexts]
+
+
+def _copied(page: PageObservation) -> float:
+    """Return how far a page only repeats its canonical form; less if it came first with text of its own."""
+    if not page.is_copy:
+        return 0.0
+    return 1.0 if page.own_chars < 0.5 * page.long_chars or not page.long_chars else 0.5
+
+
+def _kind_of(shares: Shares) -> int:
+    best = max(range(3), key=shares.__getitem__)
+    return (INDEX, THREAD, OTHER)[best] if shares[best] > 0.0 else UNDECIDED
