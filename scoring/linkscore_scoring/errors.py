@@ -10,6 +10,7 @@
     |-- NotFound                no such crawl, site or policy
     |-- AlreadyExists           a crawl of this name with another configuration
     |-- NotLearned              a policy needs a learned site and was told not to fall back
+    |-- NoRules                 nothing was learned yet that could be handed out
     |-- LimitExceeded           a bound that is a setting; try later or raise it
     `-- CorruptState            stored bytes cannot be trusted; names file and offset
 """
@@ -81,6 +82,10 @@ class AlreadyExists(LinkscoreError):
 
 class NotLearned(LinkscoreError):
     """The site is not learned yet and the request forbids the fallback."""
+
+
+class NoRules(LinkscoreError):
+    """There are no rules to hand out, or none that the format can say; the message says why."""
 
 
 class LimitExceeded(LinkscoreError):

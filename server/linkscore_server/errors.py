@@ -16,6 +16,7 @@ from linkscore_scoring.errors import (
     InvalidInput,
     LimitExceeded,
     LinkscoreError,
+    NoRules,
     NotFound,
     NotLearned,
 )
@@ -45,6 +46,7 @@ _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (NotFound, code_pb2.NOT_FOUND, "SITE_NOT_FOUND"),
     (CrawlExists, code_pb2.ALREADY_EXISTS, "CRAWL_EXISTS"),
     (NotLearned, code_pb2.FAILED_PRECONDITION, "SITE_NOT_LEARNED"),
+    (NoRules, code_pb2.FAILED_PRECONDITION, "NO_RULES"),
     (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),

@@ -17,7 +17,8 @@ MAY_READ = {
     "learners": {"features", "site", "learners"},
     "policies": {"features", "site", "learners", "policies"},
     "encodings": {"encodings"},
-    "engine": {"features", "site", "learners", "policies", "encodings", "engine"},
+    "exporters": {"site", "exporters"},
+    "engine": {"features", "site", "learners", "policies", "encodings", "exporters", "engine"},
 }
 FOREIGN = {
     "grpc",

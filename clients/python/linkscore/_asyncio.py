@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -188,3 +188,38 @@ class AsyncBase:
             self._stubs.sites.GetSamplePlan, request, timeout_s
         )
         return list(got.suggestions)
+
+    async def suggest_seeds(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        policy: Policy | None = None,
+        max_results: int = 0,
+        timeout_s: float | None = None,
+    ) -> site_pb2.SuggestSeedsResponse:
+        """Give the pages to start a crawl from, best first; `site` may also be any URL of the site."""
+        request = _requests.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=max_results)
+        got: site_pb2.SuggestSeedsResponse = await self._call(
+            self._stubs.sites.SuggestSeeds, request, timeout_s
+        )
+        return got
+
+    async def export_rules(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        formats: Iterable[int | str] = (),
+        policy: Policy | None = None,
+        min_confidence: float = 0.0,
+        timeout_s: float | None = None,
+    ) -> site_pb2.ExportRulesResponse:
+        """Give what was learned about URLs as files for crawlers, by name (`nutch`), empty for all."""
+        request = _requests.export_rules(
+            crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
+        )
+        got: site_pb2.ExportRulesResponse = await self._call(
+            self._stubs.sites.ExportRules, request, timeout_s
+        )
+        return got

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from google.protobuf import field_mask_pb2
 
-from linkscore.messages import Policy, candidate, crawl_name, policy_spec, site_name
+from linkscore.messages import Policy, candidate, crawl_name, policy_spec, rule_format, site_name
 from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
@@ -158,6 +158,25 @@ def list_navigation_entries(
 ) -> site_model_service_pb2.ListNavigationEntriesRequest:
     return site_model_service_pb2.ListNavigationEntriesRequest(
         name=site_name(crawl, site), page_size=page_size
+    )
+
+
+def suggest_seeds(
+    *, crawl: str, site: str, policy: Policy | None, max_results: int
+) -> site_model_service_pb2.SuggestSeedsRequest:
+    return site_model_service_pb2.SuggestSeedsRequest(
+        crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
+    )
+
+
+def export_rules(
+    *, crawl: str, site: str, formats: Iterable[int | str], policy: Policy | None, min_confidence: float
+) -> site_model_service_pb2.ExportRulesRequest:
+    return site_model_service_pb2.ExportRulesRequest(
+        name=site_name(crawl, site),
+        formats=[rule_format(wanted) for wanted in formats],  # type: ignore[misc]
+        policy=policy_spec(policy),
+        min_confidence=min_confidence,
     )
 
 

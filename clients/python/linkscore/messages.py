@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from linkscore.v1 import common_pb2, link_scoring_service_pb2, policy_pb2
+from linkscore.v1.site_model_service_pb2 import RuleFormat
 
 #: A policy by name, by name and parameters, or as the message.
 Policy = str | tuple[str, Mapping[str, Any]] | policy_pb2.PolicySpec
@@ -35,6 +36,8 @@ class Row:
         Opaque bytes to keep with the URL and send back.
     verdict
         `Verdict` of filtering policies.
+    url_type
+        `UrlType` of the link; unspecified if the policy tells none.
     in_scope
         False for links outside the crawl's scope.
     status
@@ -48,6 +51,7 @@ class Row:
     bucket: str
     ticket: bytes
     verdict: int
+    url_type: int
     in_scope: bool
     status: common_pb2.ItemStatus | None
 
@@ -60,7 +64,7 @@ class Row:
 def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
     """Give one object for each link of an answer, in its order."""
     urls, priorities, verdicts, scope = links.urls, links.encoded_priorities, links.verdicts, links.in_scope
-    names, values = links.bucket_names, links.ticket_values
+    names, values, types = links.bucket_names, links.ticket_values, links.url_types
     for i, score in enumerate(links.scores):
         yield Row(
             index=i,
@@ -70,6 +74,7 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
             bucket=names[links.buckets[i]] if links.buckets else "",
             ticket=values[links.tickets[i]] if links.tickets else b"",
             verdict=verdicts[i] if verdicts else common_pb2.VERDICT_UNSPECIFIED,
+            url_type=types[i] if types else common_pb2.URL_TYPE_UNSPECIFIED,
             in_scope=scope[i] if scope else True,
             status=links.statuses.get(i),
         )
@@ -148,6 +153,22 @@ def policy_spec(policy: Policy | None) -> policy_pb2.PolicySpec | None:
         raise ValueError(f"policy {name}: {e}") from e
     chosen.SetInParent()
     return spec
+
+
+def rule_format(wanted: int | str) -> int:
+    """Turn the name of a crawler, for example `scrapy`, into its `RuleFormat`; numbers pass unchanged.
+
+    Raises
+    ------
+    ValueError
+        There is no format of this name.
+    """
+    if isinstance(wanted, int):
+        return wanted
+    known = {name.removeprefix("RULE_FORMAT_").lower(): n for name, n in RuleFormat.items() if n}
+    if wanted not in known:
+        raise ValueError(f"format {wanted!r}: known are {', '.join(known)}")
+    return known[wanted]
 
 
 def crawl_name(crawl: str) -> str:

@@ -131,6 +131,7 @@ class CrawlModel(CrawlQuestions):
             suggestions=self._suggestions(event.site, shard),
             learning=shard.model.learning_since > 0,
             thread_id=shard.served.thread_of(observation, shard.model) if observation else "",
+            page_type=shard.served.page_type_of(observation, shard.model) if observation else 0,
         )
 
     def _suggestions(self, site: str, shard: SiteShard) -> list[Suggestion]:

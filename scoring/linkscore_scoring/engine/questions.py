@@ -14,15 +14,25 @@ from linkscore_scoring.engine.batches import batch_of, batch_of_known, hash_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks, indexed
+from linkscore_scoring.engine.results import (
+    LinkExplained,
+    PageClassified,
+    PageOutcome,
+    ScoredLinks,
+    indexed,
+)
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
+from linkscore_scoring.engine.site_rules import site_rules
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
+from linkscore_scoring.engine.unseen import as_seen
 from linkscore_scoring.errors import NotFound, NotLearned
+from linkscore_scoring.exporters.base import SiteRules
 from linkscore_scoring.features.urls import host_of
 from linkscore_scoring.policies.base import KnownUrl, Policy
 from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.fetch import Fetch
+from linkscore_scoring.site.flips.page import flips_of, with_flips
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, links_of_page
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.site.sample import SamplePage
@@ -78,16 +88,17 @@ class CrawlQuestions:
         ticket = self._book.read(raw)
         return self._hosts.get(ticket.site, "") if ticket is not None else ""
 
-    def classify(self, event: PageFetched) -> tuple[int, float, int, int]:
-        """Return cluster, distance to the nearest one, stage and model revision of a page. Only reads."""
+    def classify(self, event: PageFetched) -> PageClassified:
+        """Return what a page is taken for. Only reads."""
         shard = self.sites.get(event.site) or self.stranger(event.site)
-        model = shard.model
-        if model.templates is None or event.features is None or not event.features.paths.parents:
-            return UNKNOWN_CLUSTER, 0.0, model.stage, model.revision
-        known = model.memory.contexts(hash_of(event.features.key))
-        page = SamplePage(event.features.key, event.features.paths, in_links=known)
-        cluster, distance = model.templates.nearest(page)
-        return cluster, distance, model.stage, model.revision
+        model, cluster, distance = shard.model, UNKNOWN_CLUSTER, 0.0
+        if model.templates is not None and event.features is not None and event.features.paths.parents:
+            known = model.memory.contexts(hash_of(event.features.key))
+            page = SamplePage(event.features.key, event.features.paths, in_links=known)
+            cluster, distance = model.templates.nearest(page)
+        seen = as_seen(self._fetch(self.seq, event), model, cluster)
+        kind = shard.served.page_type_of(seen, model)
+        return PageClassified(event.site, cluster, distance, kind, model.stage, model.revision)
 
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
         """Score the links of a page that was applied before, with today's model; changes nothing."""
@@ -103,6 +114,10 @@ class CrawlQuestions:
         if (shard := self.shard(event.site)).policy(choice) is not shard.served:
             outcome.rescored_urls, outcome.rescored = [], ScoredLinks(np.zeros(0))
         outcome.policy, outcome.links = choice.name, self.score_page(event, choice)
+        if (seen := outcome.observation) is not None:
+            policy = shard.policy(choice)
+            outcome.thread_id = policy.thread_of(seen, shard.model)
+            outcome.page_type = policy.page_type_of(seen, shard.model)
 
     def score_links(
         self,
@@ -238,6 +253,19 @@ class CrawlQuestions:
         shard = self.shard(site)
         return shard.policy(choice).suggest_seeds(n, shard.model)
 
+    def site_rules(
+        self, site: str, choice: PolicyChoice | None = None, *, min_confidence: float = 0.0
+    ) -> SiteRules:
+        """Return all that can be said about the URLs of a site without the service; see `exporters`."""
+        shard = self.shard(site)
+        policy = shard.policy(choice)
+        return site_rules(self.config, shard.model, policy, self.seq, min_confidence)
+
+    def policy_state(self, site: str, choice: PolicyChoice | None = None) -> str:
+        """Say what a policy goes by on a site, and why it abstains if it does."""
+        shard = self.shard(site)
+        return shard.policy(choice).state_of(shard.model)
+
     def fetch_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
         shard = self.shard(site)
@@ -294,6 +322,7 @@ class CrawlQuestions:
             features=features,
             link_keys=[hash_of(key) for key in features.links.keys] if features else [],
             in_scope=self._in_scope(event) if features else [],
+            flips=flips_of(features.url, features.links) if features else [],
             source=ticket.source if mine else 0,
             apath=ticket.apath if mine else UNKNOWN_APATH,
             depth=None if ticket is NO_TICKET else ticket.depth,
@@ -359,5 +388,5 @@ class CrawlQuestions:
             scored.verdicts,
             None if inside is None else [row in inside for row in range(len(links))],
             stage=model.stage,
-            url_types=scored.url_types,
+            url_types=with_flips(scored.url_types, fetch.flips),
         )

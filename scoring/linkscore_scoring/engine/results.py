@@ -52,8 +52,9 @@ class ScoredLinks:
 class PageOutcome:
     """What became of a page event.
 
-    `thread_id` is the URL of the first page of the page's thread, empty if none is known. `learning` says
-    that a learning of the site is running. `rescored_urls` and `rescored` are parallel: URLs beyond the links
+    `thread_id` is the URL of the first page of the page's thread, empty if none is known; `page_type` is the
+    type of the page, see `site.url_rules`, 0 if not known. `learning` says that a learning of the site is
+    running. `rescored_urls` and `rescored` are parallel: URLs beyond the links
     of the page whose score the event changed, best first, and their scores and buckets. Empty unless the
     policy is `per_url`.
     """
@@ -71,6 +72,19 @@ class PageOutcome:
     rescored: ScoredLinks = field(default_factory=lambda: ScoredLinks(np.zeros(0)))
     learning: bool = False
     thread_id: str = ""
+    page_type: int = 0
+
+
+@dataclass(slots=True)
+class PageClassified:
+    """What a page is taken for: cluster, distance to the nearest learned page, type; and by which model."""
+
+    site: str
+    cluster: int
+    distance: float
+    page_type: int
+    stage: int
+    revision: int
 
 
 @dataclass(slots=True)

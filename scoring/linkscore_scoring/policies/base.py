@@ -239,6 +239,10 @@ class Policy(ABC):
         """Return the URL of the first page of the thread that a page belongs to; empty if none is known."""
         return ""
 
+    def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
+        """Return the type of a page, new or observed, see `site.url_rules`; 0 if not known. Only reads."""
+        return 0
+
     def state_of(self, site: SiteModel) -> str:
         """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
         return ""

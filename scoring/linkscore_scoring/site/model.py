@@ -14,6 +14,7 @@ from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.fetch import Fetch
+from linkscore_scoring.site.flips.kinds import NO_FLIP
 from linkscore_scoring.site.identity import ClusterIdentities
 from linkscore_scoring.site.learning import (
     LearnedSite,
@@ -259,6 +260,7 @@ class SiteModel:
         )
         page.blocks_before = [links.blocks_before[row] for row in rows]
         page.rels = [links.rels[row] for row in rows]
+        page.flips = [fetch.flips[row] for row in rows] if fetch.flips else [NO_FLIP] * len(rows)
         if features.layout is not None:
             page.layout = layout_of_rows(features.layout, rows)
         page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)

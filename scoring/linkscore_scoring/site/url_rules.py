@@ -7,6 +7,9 @@ from dataclasses import dataclass
 INDEX, THREAD, PAGE_FLIP, OTHER = 1, 2, 3, 4
 """Types of URLs (Jiang 2013, section 3); numbers as in the wire contract, 0 is not known."""
 
+INDEX_PAGE, THREAD_PAGE, OTHER_PAGE, ENTRY_PAGE = 1, 2, 3, 4
+"""Types of pages (Jiang 2013, section 3); numbers as in the wire contract, 0 is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class UrlRule:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from linkscore.v1 import common_pb2, link_scoring_service_pb2, site_model_service_pb2
-from linkscore_scoring.engine.results import LinkExplained, PageOutcome, ScoredLinks
+from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.base import PolicyTrust
@@ -31,6 +31,16 @@ def wire_stage(stage: int) -> common_pb2.SiteStage:
 def wire_verdicts(verdicts: Sequence[int] | None) -> Sequence[common_pb2.Verdict]:
     """Return verdicts as their wire enum; the numbers are the same."""
     return cast("Sequence[common_pb2.Verdict]", verdicts or ())
+
+
+def wire_url_types(types: Sequence[int] | None) -> Sequence[common_pb2.UrlType]:
+    """Return types of URLs as their wire enum; the numbers are the same."""
+    return cast("Sequence[common_pb2.UrlType]", types or ())
+
+
+def wire_page_type(kind: int) -> common_pb2.PageType:
+    """Return the type of a page as its wire enum; the numbers are the same."""
+    return cast("common_pb2.PageType", kind)
 
 
 def cluster_name(cluster: int) -> str:
@@ -63,6 +73,7 @@ def link_scores(scored: ScoredLinks, links: Links | None = None) -> common_pb2.L
         ticket_values=scored.ticket_values,
         verdicts=wire_verdicts(scored.verdicts),
         in_scope=scored.in_scope,
+        url_types=wire_url_types(scored.url_types),
     )
     if scored.priorities is not None:
         message.encoded_priorities.extend(scored.priorities.tolist())
@@ -87,6 +98,9 @@ def spread(
     if scored.verdicts is not None:
         verdicts = wire_verdicts(scored.verdicts)
         message.verdicts.extend(_placed(verdicts, rows, n, common_pb2.VERDICT_UNSPECIFIED))
+    if scored.url_types is not None:
+        types = wire_url_types(scored.url_types)
+        message.url_types.extend(_placed(types, rows, n, common_pb2.URL_TYPE_UNSPECIFIED))
     for row, item in bad.items():
         message.statuses[row].CopyFrom(item)
     return message
@@ -116,11 +130,26 @@ def page_result(
         event_seq=0 if outcome.duplicate else outcome.seq,
         model_revision=outcome.revision,
         learning=outcome.learning,
+        thread_id=outcome.thread_id,
+        page_type=wire_page_type(outcome.page_type),
     )
     if outcome.rescored_urls:
         result.rescored.CopyFrom(link_scores(outcome.rescored))
         result.rescored.urls.extend(outcome.rescored_urls)
     return result
+
+
+def classification(crawl: str, found: PageClassified) -> link_scoring_service_pb2.PageClassification:
+    """Return what a page is taken for."""
+    return link_scoring_service_pb2.PageClassification(
+        status=status("ok"),
+        site=site_name(crawl, found.site),
+        cluster=cluster_name(found.cluster),
+        stage=wire_stage(found.stage),
+        distance=found.distance,
+        model_revision=found.revision,
+        page_type=wire_page_type(found.page_type),
+    )
 
 
 def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:

@@ -17,7 +17,7 @@ from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.features.urls import validate_url
 from linkscore_server.actor import CrawlActor
 from linkscore_server.convert import examples_wanted, results, sites
-from linkscore_server.convert.names import parse_crawl, site_name
+from linkscore_server.convert.names import parse_crawl
 from linkscore_server.convert.pages import Front
 from linkscore_server.convert.policies import choice_of
 from linkscore_server.errors import NotServing, logged
@@ -250,15 +250,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             event = self._front.event(page, actor.model.site_of)
         except InvalidInput as exc:
             return pb.PageClassification(status=results.invalid(exc))
-        cluster, distance, stage, revision = actor.model.classify(event)
-        return pb.PageClassification(
-            status=results.status("ok"),
-            site=site_name(actor.model.config.name, event.site),
-            cluster=results.cluster_name(cluster),
-            stage=results.wire_stage(stage),
-            distance=distance,
-            model_revision=revision,
-        )
+        return results.classification(actor.model.config.name, actor.model.classify(event))
 
 
 def _watched(task: asyncio.Task[_T]) -> asyncio.Task[_T]:

@@ -23,6 +23,22 @@ class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VERDICT_FOLLOW: _ClassVar[Verdict]
     VERDICT_SKIP: _ClassVar[Verdict]
 
+class UrlType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    URL_TYPE_UNSPECIFIED: _ClassVar[UrlType]
+    URL_TYPE_INDEX: _ClassVar[UrlType]
+    URL_TYPE_THREAD: _ClassVar[UrlType]
+    URL_TYPE_PAGE_FLIP: _ClassVar[UrlType]
+    URL_TYPE_OTHER: _ClassVar[UrlType]
+
+class PageType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PAGE_TYPE_UNSPECIFIED: _ClassVar[PageType]
+    PAGE_TYPE_INDEX: _ClassVar[PageType]
+    PAGE_TYPE_THREAD: _ClassVar[PageType]
+    PAGE_TYPE_OTHER: _ClassVar[PageType]
+    PAGE_TYPE_ENTRY: _ClassVar[PageType]
+
 class ItemCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ITEM_CODE_UNSPECIFIED: _ClassVar[ItemCode]
@@ -49,6 +65,16 @@ SITE_STAGE_READY: SiteStage
 VERDICT_UNSPECIFIED: Verdict
 VERDICT_FOLLOW: Verdict
 VERDICT_SKIP: Verdict
+URL_TYPE_UNSPECIFIED: UrlType
+URL_TYPE_INDEX: UrlType
+URL_TYPE_THREAD: UrlType
+URL_TYPE_PAGE_FLIP: UrlType
+URL_TYPE_OTHER: UrlType
+PAGE_TYPE_UNSPECIFIED: PageType
+PAGE_TYPE_INDEX: PageType
+PAGE_TYPE_THREAD: PageType
+PAGE_TYPE_OTHER: PageType
+PAGE_TYPE_ENTRY: PageType
 ITEM_CODE_UNSPECIFIED: ItemCode
 ITEM_CODE_OK: ItemCode
 ITEM_CODE_DUPLICATE: ItemCode
@@ -137,7 +163,7 @@ class Page(_message.Message):
     def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class LinkScores(_message.Message):
-    __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses")
+    __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types")
     class StatusesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -155,6 +181,7 @@ class LinkScores(_message.Message):
     VERDICTS_FIELD_NUMBER: _ClassVar[int]
     IN_SCOPE_FIELD_NUMBER: _ClassVar[int]
     STATUSES_FIELD_NUMBER: _ClassVar[int]
+    URL_TYPES_FIELD_NUMBER: _ClassVar[int]
     urls: _containers.RepeatedScalarFieldContainer[str]
     scores: _containers.RepeatedScalarFieldContainer[float]
     encoded_priorities: _containers.RepeatedScalarFieldContainer[float]
@@ -165,7 +192,8 @@ class LinkScores(_message.Message):
     verdicts: _containers.RepeatedScalarFieldContainer[Verdict]
     in_scope: _containers.RepeatedScalarFieldContainer[bool]
     statuses: _containers.MessageMap[int, ItemStatus]
-    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., encoded_priorities: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ...) -> None: ...
+    url_types: _containers.RepeatedScalarFieldContainer[UrlType]
+    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., encoded_priorities: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ..., url_types: _Optional[_Iterable[_Union[UrlType, str]]] = ...) -> None: ...
 
 class FetchSuggestion(_message.Message):
     __slots__ = ("url", "reason", "urgency", "bucket")

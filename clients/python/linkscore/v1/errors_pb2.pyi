@@ -27,6 +27,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_CORRUPT_STATE: _ClassVar[ErrorReason]
     ERROR_REASON_UNSUPPORTED_ENCODING: _ClassVar[ErrorReason]
     ERROR_REASON_CORRUPT_BODY: _ClassVar[ErrorReason]
+    ERROR_REASON_NO_RULES: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_INVALID_VALUE: ErrorReason
 ERROR_REASON_REQUIRED: ErrorReason
@@ -48,3 +49,4 @@ ERROR_REASON_INTERNAL: ErrorReason
 ERROR_REASON_CORRUPT_STATE: ErrorReason
 ERROR_REASON_UNSUPPORTED_ENCODING: ErrorReason
 ERROR_REASON_CORRUPT_BODY: ErrorReason
+ERROR_REASON_NO_RULES: ErrorReason

@@ -24,7 +24,7 @@ class IngestPagesRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ...) -> None: ...
 
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -36,6 +36,8 @@ class PageResult(_message.Message):
     MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
     RESCORED_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     site: str
     cluster: str
@@ -47,7 +49,9 @@ class PageResult(_message.Message):
     model_revision: int
     rescored: _common_pb2.LinkScores
     learning: bool
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ...) -> None: ...
+    thread_id: str
+    page_type: _common_pb2.PageType
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ...) -> None: ...
 
 class IngestPagesResponse(_message.Message):
     __slots__ = ("results", "policy")
@@ -90,20 +94,22 @@ class ClassifyPagesRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ...) -> None: ...
 
 class PageClassification(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "distance", "model_revision")
+    __slots__ = ("status", "site", "cluster", "stage", "distance", "model_revision", "page_type")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     DISTANCE_FIELD_NUMBER: _ClassVar[int]
     MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     site: str
     cluster: str
     stage: _common_pb2.SiteStage
     distance: float
     model_revision: int
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., distance: _Optional[float] = ..., model_revision: _Optional[int] = ...) -> None: ...
+    page_type: _common_pb2.PageType
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., distance: _Optional[float] = ..., model_revision: _Optional[int] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ...) -> None: ...
 
 class ClassifyPagesResponse(_message.Message):
     __slots__ = ("classifications",)

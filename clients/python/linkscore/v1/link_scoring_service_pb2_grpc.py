@@ -103,7 +103,7 @@ class LinkScoringServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ClassifyPages(self, request, context):
-        """Says which template cluster pages belong to. Read-only.
+        """Says which template cluster and type pages belong to. Read-only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/policy.proto\x12\x0clinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x92\x07\n\nPolicySpec\x12\x39\n\rbreadth_first\x18\x01 \x01(\x0b\x32 .linkscore.v1.BreadthFirstParamsH\x00\x12\x35\n\x0b\x64\x65pth_first\x18\x02 \x01(\x0b\x32\x1e.linkscore.v1.DepthFirstParamsH\x00\x12;\n\x0euniform_random\x18\x03 \x01(\x0b\x32!.linkscore.v1.UniformRandomParamsH\x00\x12\x33\n\nsource_ucc\x18\x04 \x01(\x0b\x32\x1d.linkscore.v1.SourceUccParamsH\x00\x12\x39\n\rsource_target\x18\x05 \x01(\x0b\x32 .linkscore.v1.SourceTargetParamsH\x00\x12.\n\x07harvest\x18\x06 \x01(\x0b\x32\x1b.linkscore.v1.HarvestParamsH\x00\x12\x31\n\tin_degree\x18\x07 \x01(\x0b\x32\x1c.linkscore.v1.InDegreeParamsH\x00\x12\x30\n\x08pagerank\x18\x08 \x01(\x0b\x32\x1c.linkscore.v1.PagerankParamsH\x00\x12(\n\x04opic\x18\t \x01(\x0b\x32\x18.linkscore.v1.OpicParamsH\x00\x12\x31\n\trank_mass\x18\n \x01(\x0b\x32\x1c.linkscore.v1.RankMassParamsH\x00\x12\x45\n\x13\x66ractional_pagerank\x18\x0b \x01(\x0b\x32&.linkscore.v1.FractionalPagerankParamsH\x00\x12&\n\x03tpm\x18\x0c \x01(\x0b\x32\x17.linkscore.v1.TpmParamsH\x00\x12,\n\x06irobot\x18\r \x01(\x0b\x32\x1a.linkscore.v1.IrobotParamsH\x00\x12\x32\n\tanthelion\x18\x0e \x01(\x0b\x32\x1d.linkscore.v1.AnthelionParamsH\x00\x12<\n\x0ftag_path_bandit\x18\x0f \x01(\x0b\x32!.linkscore.v1.TagPathBanditParamsH\x00\x12(\n\x04\x61uto\x18\x10 \x01(\x0b\x32\x18.linkscore.v1.AutoParamsH\x00\x12\x30\n\x08\x65xternal\x18\x64 \x01(\x0b\x32\x1c.linkscore.v1.ExternalPolicyH\x00\x42\x08\n\x06policy\"\x14\n\x12\x42readthFirstParams\"\x12\n\x10\x44\x65pthFirstParams\"1\n\x13UniformRandomParams\x12\x11\n\x04seed\x18\x01 \x01(\x04H\x00\x88\x01\x01\x42\x07\n\x05_seed\"\x8d\x01\n\x0fSourceUccParams\x12\x12\n\x05\x61lpha\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x19\n\x0cwithout_dsim\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12\x1c\n\x0fwithout_balance\x18\x03 \x01(\x08H\x02\x88\x01\x01\x42\x08\n\x06_alphaB\x0f\n\r_without_dsimB\x12\n\x10_without_balance\"\xca\x01\n\x12SourceTargetParams\x12\x18\n\x0b\x65xample_url\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xample_html\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05\x61lpha\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tmulti_hop\x18\x04 \x01(\x08H\x03\x88\x01\x01\x12\x11\n\x04\x62\x65ta\x18\x05 \x01(\x01H\x04\x88\x01\x01\x42\x0e\n\x0c_example_urlB\x0f\n\r_example_htmlB\x08\n\x06_alphaB\x0c\n\n_multi_hopB\x07\n\x05_beta\"\x87\x01\n\rHarvestParams\x12\x18\n\x0b\x65xploration\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nhub_weight\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x16\n\tcuriosity\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\x0e\n\x0c_explorationB\r\n\x0b_hub_weightB\x0c\n\n_curiosity\"\x10\n\x0eInDegreeParams\"v\n\x0ePagerankParams\x12\x14\n\x07\x64\x61mping\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x65very\x18\x02 \x01(\rH\x01\x88\x01\x01\x12\x16\n\ttolerance\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\n\n\x08_dampingB\x08\n\x06_everyB\x0c\n\n_tolerance\"\x0c\n\nOpicParams\"2\n\x0eRankMassParams\x12\x14\n\x07\x64\x61mping\x18\x01 \x01(\x01H\x00\x88\x01\x01\x42\n\n\x08_damping\"<\n\x18\x46ractionalPagerankParams\x12\x14\n\x07\x64\x61mping\x18\x01 \x01(\x01H\x00\x88\x01\x01\x42\n\n\x08_damping\"\x81\x02\n\tTpmParams\x12\x18\n\x0b\x65xample_url\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xample_html\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x1a\n\rmapping_pages\x18\x03 \x01(\rH\x02\x88\x01\x01\x12\x17\n\nsimilarity\x18\x04 \x01(\x01H\x03\x88\x01\x01\x12\x1a\n\rmax_differing\x18\x05 \x01(\rH\x04\x88\x01\x01\x12\x11\n\x04jump\x18\x06 \x01(\x08H\x05\x88\x01\x01\x42\x0e\n\x0c_example_urlB\x0f\n\r_example_htmlB\x10\n\x0e_mapping_pagesB\r\n\x0b_similarityB\x10\n\x0e_max_differingB\x07\n\x05_jump\"Z\n\x0cIrobotParams\x12\x15\n\x08\x63overage\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nflip_share\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\x0b\n\t_coverageB\r\n\x0b_flip_share\"\xcb\x02\n\x0f\x41nthelionParams\x12\x1b\n\x0evalue_function\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xplore_prob\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x18\n\x0b\x64\x65\x63\x61y_pulls\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x17\n\nclassifier\x18\x04 \x01(\tH\x03\x88\x01\x01\x12\x15\n\x08\x66\x65\x61tures\x18\x05 \x01(\tH\x04\x88\x01\x01\x12\x11\n\x04mode\x18\x06 \x01(\tH\x05\x88\x01\x01\x12\x17\n\nhub_weight\x18\x07 \x01(\x01H\x06\x88\x01\x01\x12\x15\n\x08\x63lassify\x18\x08 \x01(\tH\x07\x88\x01\x01\x42\x11\n\x0f_value_functionB\x0f\n\r_explore_probB\x0e\n\x0c_decay_pullsB\r\n\x0b_classifierB\x0b\n\t_featuresB\x07\n\x05_modeB\r\n\x0b_hub_weightB\x0b\n\t_classify\"\xe1\x01\n\x13TagPathBanditParams\x12\x18\n\x0b\x65xploration\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nsimilarity\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x17\n\nclassifier\x18\x03 \x01(\tH\x02\x88\x01\x01\x12\x17\n\nstop_yield\x18\x04 \x01(\x01H\x03\x88\x01\x01\x12\x18\n\x0bstop_window\x18\x05 \x01(\rH\x04\x88\x01\x01\x42\x0e\n\x0c_explorationB\r\n\x0b_similarityB\r\n\x0b_classifierB\r\n\x0b_stop_yieldB\x0e\n\x0c_stop_window\"P\n\nAutoParams\x12\x15\n\x08policies\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x13\n\x06margin\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\x0b\n\t_policiesB\t\n\x07_margin\"G\n\x0e\x45xternalPolicy\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x06params\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Structb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/policy.proto\x12\x0clinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xc9\x07\n\nPolicySpec\x12\x39\n\rbreadth_first\x18\x01 \x01(\x0b\x32 .linkscore.v1.BreadthFirstParamsH\x00\x12\x35\n\x0b\x64\x65pth_first\x18\x02 \x01(\x0b\x32\x1e.linkscore.v1.DepthFirstParamsH\x00\x12;\n\x0euniform_random\x18\x03 \x01(\x0b\x32!.linkscore.v1.UniformRandomParamsH\x00\x12\x33\n\nsource_ucc\x18\x04 \x01(\x0b\x32\x1d.linkscore.v1.SourceUccParamsH\x00\x12\x39\n\rsource_target\x18\x05 \x01(\x0b\x32 .linkscore.v1.SourceTargetParamsH\x00\x12.\n\x07harvest\x18\x06 \x01(\x0b\x32\x1b.linkscore.v1.HarvestParamsH\x00\x12\x31\n\tin_degree\x18\x07 \x01(\x0b\x32\x1c.linkscore.v1.InDegreeParamsH\x00\x12\x30\n\x08pagerank\x18\x08 \x01(\x0b\x32\x1c.linkscore.v1.PagerankParamsH\x00\x12(\n\x04opic\x18\t \x01(\x0b\x32\x18.linkscore.v1.OpicParamsH\x00\x12\x31\n\trank_mass\x18\n \x01(\x0b\x32\x1c.linkscore.v1.RankMassParamsH\x00\x12\x45\n\x13\x66ractional_pagerank\x18\x0b \x01(\x0b\x32&.linkscore.v1.FractionalPagerankParamsH\x00\x12&\n\x03tpm\x18\x0c \x01(\x0b\x32\x17.linkscore.v1.TpmParamsH\x00\x12,\n\x06irobot\x18\r \x01(\x0b\x32\x1a.linkscore.v1.IrobotParamsH\x00\x12\x32\n\tanthelion\x18\x0e \x01(\x0b\x32\x1d.linkscore.v1.AnthelionParamsH\x00\x12<\n\x0ftag_path_bandit\x18\x0f \x01(\x0b\x32!.linkscore.v1.TagPathBanditParamsH\x00\x12(\n\x04\x61uto\x18\x10 \x01(\x0b\x32\x18.linkscore.v1.AutoParamsH\x00\x12\x35\n\x0bnews_prefix\x18\x12 \x01(\x0b\x32\x1e.linkscore.v1.NewsPrefixParamsH\x00\x12\x30\n\x08\x65xternal\x18\x64 \x01(\x0b\x32\x1c.linkscore.v1.ExternalPolicyH\x00\x42\x08\n\x06policy\"\x14\n\x12\x42readthFirstParams\"\x12\n\x10\x44\x65pthFirstParams\"1\n\x13UniformRandomParams\x12\x11\n\x04seed\x18\x01 \x01(\x04H\x00\x88\x01\x01\x42\x07\n\x05_seed\"\x8d\x01\n\x0fSourceUccParams\x12\x12\n\x05\x61lpha\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x19\n\x0cwithout_dsim\x18\x02 \x01(\x08H\x01\x88\x01\x01\x12\x1c\n\x0fwithout_balance\x18\x03 \x01(\x08H\x02\x88\x01\x01\x42\x08\n\x06_alphaB\x0f\n\r_without_dsimB\x12\n\x10_without_balance\"\xca\x01\n\x12SourceTargetParams\x12\x18\n\x0b\x65xample_url\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xample_html\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\x05\x61lpha\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x16\n\tmulti_hop\x18\x04 \x01(\x08H\x03\x88\x01\x01\x12\x11\n\x04\x62\x65ta\x18\x05 \x01(\x01H\x04\x88\x01\x01\x42\x0e\n\x0c_example_urlB\x0f\n\r_example_htmlB\x08\n\x06_alphaB\x0c\n\n_multi_hopB\x07\n\x05_beta\"\x87\x01\n\rHarvestParams\x12\x18\n\x0b\x65xploration\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nhub_weight\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x16\n\tcuriosity\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\x0e\n\x0c_explorationB\r\n\x0b_hub_weightB\x0c\n\n_curiosity\"\x10\n\x0eInDegreeParams\"v\n\x0ePagerankParams\x12\x14\n\x07\x64\x61mping\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x65very\x18\x02 \x01(\rH\x01\x88\x01\x01\x12\x16\n\ttolerance\x18\x03 \x01(\x01H\x02\x88\x01\x01\x42\n\n\x08_dampingB\x08\n\x06_everyB\x0c\n\n_tolerance\"\x0c\n\nOpicParams\"2\n\x0eRankMassParams\x12\x14\n\x07\x64\x61mping\x18\x01 \x01(\x01H\x00\x88\x01\x01\x42\n\n\x08_damping\"<\n\x18\x46ractionalPagerankParams\x12\x14\n\x07\x64\x61mping\x18\x01 \x01(\x01H\x00\x88\x01\x01\x42\n\n\x08_damping\"\x81\x02\n\tTpmParams\x12\x18\n\x0b\x65xample_url\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xample_html\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x1a\n\rmapping_pages\x18\x03 \x01(\rH\x02\x88\x01\x01\x12\x17\n\nsimilarity\x18\x04 \x01(\x01H\x03\x88\x01\x01\x12\x1a\n\rmax_differing\x18\x05 \x01(\rH\x04\x88\x01\x01\x12\x11\n\x04jump\x18\x06 \x01(\x08H\x05\x88\x01\x01\x42\x0e\n\x0c_example_urlB\x0f\n\r_example_htmlB\x10\n\x0e_mapping_pagesB\r\n\x0b_similarityB\x10\n\x0e_max_differingB\x07\n\x05_jump\"Z\n\x0cIrobotParams\x12\x15\n\x08\x63overage\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nflip_share\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\x0b\n\t_coverageB\r\n\x0b_flip_share\"\xcb\x02\n\x0f\x41nthelionParams\x12\x1b\n\x0evalue_function\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x19\n\x0c\x65xplore_prob\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x18\n\x0b\x64\x65\x63\x61y_pulls\x18\x03 \x01(\x03H\x02\x88\x01\x01\x12\x17\n\nclassifier\x18\x04 \x01(\tH\x03\x88\x01\x01\x12\x15\n\x08\x66\x65\x61tures\x18\x05 \x01(\tH\x04\x88\x01\x01\x12\x11\n\x04mode\x18\x06 \x01(\tH\x05\x88\x01\x01\x12\x17\n\nhub_weight\x18\x07 \x01(\x01H\x06\x88\x01\x01\x12\x15\n\x08\x63lassify\x18\x08 \x01(\tH\x07\x88\x01\x01\x42\x11\n\x0f_value_functionB\x0f\n\r_explore_probB\x0e\n\x0c_decay_pullsB\r\n\x0b_classifierB\x0b\n\t_featuresB\x07\n\x05_modeB\r\n\x0b_hub_weightB\x0b\n\t_classify\"\xe1\x01\n\x13TagPathBanditParams\x12\x18\n\x0b\x65xploration\x18\x01 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nsimilarity\x18\x02 \x01(\x01H\x01\x88\x01\x01\x12\x17\n\nclassifier\x18\x03 \x01(\tH\x02\x88\x01\x01\x12\x17\n\nstop_yield\x18\x04 \x01(\x01H\x03\x88\x01\x01\x12\x18\n\x0bstop_window\x18\x05 \x01(\rH\x04\x88\x01\x01\x42\x0e\n\x0c_explorationB\r\n\x0b_similarityB\r\n\x0b_classifierB\r\n\x0b_stop_yieldB\x0e\n\x0c_stop_window\"P\n\nAutoParams\x12\x15\n\x08policies\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x13\n\x06margin\x18\x02 \x01(\x01H\x01\x88\x01\x01\x42\x0b\n\t_policiesB\t\n\x07_margin\"\xd8\x02\n\x10NewsPrefixParams\x12\x15\n\x08\x66\x61llback\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x13\n\x06signal\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x0e\n\x01m\x18\x03 \x01(\rH\x02\x88\x01\x01\x12\x16\n\tthreshold\x18\x04 \x01(\x01H\x03\x88\x01\x01\x12\x1d\n\x10min_daily_clicks\x18\x05 \x01(\x01H\x04\x88\x01\x01\x12\x14\n\x07weighed\x18\x06 \x01(\x08H\x05\x88\x01\x01\x12\x12\n\x05theta\x18\x07 \x01(\x01H\x06\x88\x01\x01\x12\x16\n\tmin_pages\x18\x08 \x01(\rH\x07\x88\x01\x01\x12\x19\n\x0cmin_coverage\x18\t \x01(\x01H\x08\x88\x01\x01\x42\x0b\n\t_fallbackB\t\n\x07_signalB\x04\n\x02_mB\x0c\n\n_thresholdB\x13\n\x11_min_daily_clicksB\n\n\x08_weighedB\x08\n\x06_thetaB\x0c\n\n_min_pagesB\x0f\n\r_min_coverage\"G\n\x0e\x45xternalPolicy\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x06params\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Structb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,39 +33,41 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'linkscore.v1.policy_pb2', _
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_POLICYSPEC']._serialized_start=74
-  _globals['_POLICYSPEC']._serialized_end=988
-  _globals['_BREADTHFIRSTPARAMS']._serialized_start=990
-  _globals['_BREADTHFIRSTPARAMS']._serialized_end=1010
-  _globals['_DEPTHFIRSTPARAMS']._serialized_start=1012
-  _globals['_DEPTHFIRSTPARAMS']._serialized_end=1030
-  _globals['_UNIFORMRANDOMPARAMS']._serialized_start=1032
-  _globals['_UNIFORMRANDOMPARAMS']._serialized_end=1081
-  _globals['_SOURCEUCCPARAMS']._serialized_start=1084
-  _globals['_SOURCEUCCPARAMS']._serialized_end=1225
-  _globals['_SOURCETARGETPARAMS']._serialized_start=1228
-  _globals['_SOURCETARGETPARAMS']._serialized_end=1430
-  _globals['_HARVESTPARAMS']._serialized_start=1433
-  _globals['_HARVESTPARAMS']._serialized_end=1568
-  _globals['_INDEGREEPARAMS']._serialized_start=1570
-  _globals['_INDEGREEPARAMS']._serialized_end=1586
-  _globals['_PAGERANKPARAMS']._serialized_start=1588
-  _globals['_PAGERANKPARAMS']._serialized_end=1706
-  _globals['_OPICPARAMS']._serialized_start=1708
-  _globals['_OPICPARAMS']._serialized_end=1720
-  _globals['_RANKMASSPARAMS']._serialized_start=1722
-  _globals['_RANKMASSPARAMS']._serialized_end=1772
-  _globals['_FRACTIONALPAGERANKPARAMS']._serialized_start=1774
-  _globals['_FRACTIONALPAGERANKPARAMS']._serialized_end=1834
-  _globals['_TPMPARAMS']._serialized_start=1837
-  _globals['_TPMPARAMS']._serialized_end=2094
-  _globals['_IROBOTPARAMS']._serialized_start=2096
-  _globals['_IROBOTPARAMS']._serialized_end=2186
-  _globals['_ANTHELIONPARAMS']._serialized_start=2189
-  _globals['_ANTHELIONPARAMS']._serialized_end=2520
-  _globals['_TAGPATHBANDITPARAMS']._serialized_start=2523
-  _globals['_TAGPATHBANDITPARAMS']._serialized_end=2748
-  _globals['_AUTOPARAMS']._serialized_start=2750
-  _globals['_AUTOPARAMS']._serialized_end=2830
-  _globals['_EXTERNALPOLICY']._serialized_start=2832
-  _globals['_EXTERNALPOLICY']._serialized_end=2903
+  _globals['_POLICYSPEC']._serialized_end=1043
+  _globals['_BREADTHFIRSTPARAMS']._serialized_start=1045
+  _globals['_BREADTHFIRSTPARAMS']._serialized_end=1065
+  _globals['_DEPTHFIRSTPARAMS']._serialized_start=1067
+  _globals['_DEPTHFIRSTPARAMS']._serialized_end=1085
+  _globals['_UNIFORMRANDOMPARAMS']._serialized_start=1087
+  _globals['_UNIFORMRANDOMPARAMS']._serialized_end=1136
+  _globals['_SOURCEUCCPARAMS']._serialized_start=1139
+  _globals['_SOURCEUCCPARAMS']._serialized_end=1280
+  _globals['_SOURCETARGETPARAMS']._serialized_start=1283
+  _globals['_SOURCETARGETPARAMS']._serialized_end=1485
+  _globals['_HARVESTPARAMS']._serialized_start=1488
+  _globals['_HARVESTPARAMS']._serialized_end=1623
+  _globals['_INDEGREEPARAMS']._serialized_start=1625
+  _globals['_INDEGREEPARAMS']._serialized_end=1641
+  _globals['_PAGERANKPARAMS']._serialized_start=1643
+  _globals['_PAGERANKPARAMS']._serialized_end=1761
+  _globals['_OPICPARAMS']._serialized_start=1763
+  _globals['_OPICPARAMS']._serialized_end=1775
+  _globals['_RANKMASSPARAMS']._serialized_start=1777
+  _globals['_RANKMASSPARAMS']._serialized_end=1827
+  _globals['_FRACTIONALPAGERANKPARAMS']._serialized_start=1829
+  _globals['_FRACTIONALPAGERANKPARAMS']._serialized_end=1889
+  _globals['_TPMPARAMS']._serialized_start=1892
+  _globals['_TPMPARAMS']._serialized_end=2149
+  _globals['_IROBOTPARAMS']._serialized_start=2151
+  _globals['_IROBOTPARAMS']._serialized_end=2241
+  _globals['_ANTHELIONPARAMS']._serialized_start=2244
+  _globals['_ANTHELIONPARAMS']._serialized_end=2575
+  _globals['_TAGPATHBANDITPARAMS']._serialized_start=2578
+  _globals['_TAGPATHBANDITPARAMS']._serialized_end=2803
+  _globals['_AUTOPARAMS']._serialized_start=2805
+  _globals['_AUTOPARAMS']._serialized_end=2885
+  _globals['_NEWSPREFIXPARAMS']._serialized_start=2888
+  _globals['_NEWSPREFIXPARAMS']._serialized_end=3232
+  _globals['_EXTERNALPOLICY']._serialized_start=3234
+  _globals['_EXTERNALPOLICY']._serialized_end=3305
 # @@protoc_insertion_point(module_scope)

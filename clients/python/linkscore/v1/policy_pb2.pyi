@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "anthelion", "tag_path_bandit", "auto", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "anthelion", "tag_path_bandit", "auto", "news_prefix", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
@@ -24,6 +24,7 @@ class PolicySpec(_message.Message):
     ANTHELION_FIELD_NUMBER: _ClassVar[int]
     TAG_PATH_BANDIT_FIELD_NUMBER: _ClassVar[int]
     AUTO_FIELD_NUMBER: _ClassVar[int]
+    NEWS_PREFIX_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     breadth_first: BreadthFirstParams
     depth_first: DepthFirstParams
@@ -41,8 +42,9 @@ class PolicySpec(_message.Message):
     anthelion: AnthelionParams
     tag_path_bandit: TagPathBanditParams
     auto: AutoParams
+    news_prefix: NewsPrefixParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., tag_path_bandit: _Optional[_Union[TagPathBanditParams, _Mapping]] = ..., auto: _Optional[_Union[AutoParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., tag_path_bandit: _Optional[_Union[TagPathBanditParams, _Mapping]] = ..., auto: _Optional[_Union[AutoParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -187,6 +189,28 @@ class AutoParams(_message.Message):
     policies: str
     margin: float
     def __init__(self, policies: _Optional[str] = ..., margin: _Optional[float] = ...) -> None: ...
+
+class NewsPrefixParams(_message.Message):
+    __slots__ = ("fallback", "signal", "m", "threshold", "min_daily_clicks", "weighed", "theta", "min_pages", "min_coverage")
+    FALLBACK_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_FIELD_NUMBER: _ClassVar[int]
+    M_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    MIN_DAILY_CLICKS_FIELD_NUMBER: _ClassVar[int]
+    WEIGHED_FIELD_NUMBER: _ClassVar[int]
+    THETA_FIELD_NUMBER: _ClassVar[int]
+    MIN_PAGES_FIELD_NUMBER: _ClassVar[int]
+    MIN_COVERAGE_FIELD_NUMBER: _ClassVar[int]
+    fallback: str
+    signal: str
+    m: int
+    threshold: float
+    min_daily_clicks: float
+    weighed: bool
+    theta: float
+    min_pages: int
+    min_coverage: float
+    def __init__(self, fallback: _Optional[str] = ..., signal: _Optional[str] = ..., m: _Optional[int] = ..., threshold: _Optional[float] = ..., min_daily_clicks: _Optional[float] = ..., weighed: bool = ..., theta: _Optional[float] = ..., min_pages: _Optional[int] = ..., min_coverage: _Optional[float] = ...) -> None: ...
 
 class ExternalPolicy(_message.Message):
     __slots__ = ("name", "params")

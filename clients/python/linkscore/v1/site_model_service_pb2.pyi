@@ -1,4 +1,5 @@
 from linkscore.v1 import common_pb2 as _common_pb2
+from linkscore.v1 import policy_pb2 as _policy_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -27,6 +28,16 @@ class TrapKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TRAP_KIND_COPIES: _ClassVar[TrapKind]
     TRAP_KIND_ENDLESS: _ClassVar[TrapKind]
     TRAP_KIND_FADING: _ClassVar[TrapKind]
+
+class RuleFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RULE_FORMAT_UNSPECIFIED: _ClassVar[RuleFormat]
+    RULE_FORMAT_JSON: _ClassVar[RuleFormat]
+    RULE_FORMAT_SCRAPY: _ClassVar[RuleFormat]
+    RULE_FORMAT_NUTCH: _ClassVar[RuleFormat]
+    RULE_FORMAT_STORMCRAWLER: _ClassVar[RuleFormat]
+    RULE_FORMAT_HERITRIX: _ClassVar[RuleFormat]
+    RULE_FORMAT_BROWSERTRIX: _ClassVar[RuleFormat]
 POLICY_ROLE_UNSPECIFIED: PolicyRole
 POLICY_ROLE_SERVED: PolicyRole
 POLICY_ROLE_EXTRA: PolicyRole
@@ -38,9 +49,16 @@ TRAP_KIND_UNSPECIFIED: TrapKind
 TRAP_KIND_COPIES: TrapKind
 TRAP_KIND_ENDLESS: TrapKind
 TRAP_KIND_FADING: TrapKind
+RULE_FORMAT_UNSPECIFIED: RuleFormat
+RULE_FORMAT_JSON: RuleFormat
+RULE_FORMAT_SCRAPY: RuleFormat
+RULE_FORMAT_NUTCH: RuleFormat
+RULE_FORMAT_STORMCRAWLER: RuleFormat
+RULE_FORMAT_HERITRIX: RuleFormat
+RULE_FORMAT_BROWSERTRIX: RuleFormat
 
 class Site(_message.Message):
-    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_trust")
+    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_state", "policy_trust")
     class ClusterPagesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -63,6 +81,7 @@ class Site(_message.Message):
     DUPLICATE_SHARE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_PAGES_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
+    POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
     POLICY_TRUST_FIELD_NUMBER: _ClassVar[int]
     name: str
     host: str
@@ -79,8 +98,9 @@ class Site(_message.Message):
     duplicate_share: float
     cluster_pages: _containers.ScalarMap[str, int]
     learning: bool
+    policy_state: str
     policy_trust: _containers.RepeatedCompositeFieldContainer[PolicyTrust]
-    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ..., learning: bool = ..., policy_trust: _Optional[_Iterable[_Union[PolicyTrust, _Mapping]]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., policy_trust: _Optional[_Iterable[_Union[PolicyTrust, _Mapping]]] = ...) -> None: ...
 
 class PolicyTrust(_message.Message):
     __slots__ = ("policy", "role", "trust", "judged_count", "quality", "reward")
@@ -312,3 +332,115 @@ class GetSamplePlanResponse(_message.Message):
     SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
     suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
     def __init__(self, suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ...) -> None: ...
+
+class SuggestSeedsRequest(_message.Message):
+    __slots__ = ("crawl", "site", "policy", "max_results")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    site: str
+    policy: _policy_pb2.PolicySpec
+    max_results: int
+    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ...) -> None: ...
+
+class Seed(_message.Message):
+    __slots__ = ("url", "reason", "value")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    reason: str
+    value: float
+    def __init__(self, url: _Optional[str] = ..., reason: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+
+class SuggestSeedsResponse(_message.Message):
+    __slots__ = ("seeds", "site", "policy", "policy_state", "event_seq")
+    SEEDS_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    seeds: _containers.RepeatedCompositeFieldContainer[Seed]
+    site: str
+    policy: str
+    policy_state: str
+    event_seq: int
+    def __init__(self, seeds: _Optional[_Iterable[_Union[Seed, _Mapping]]] = ..., site: _Optional[str] = ..., policy: _Optional[str] = ..., policy_state: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
+class ExportRulesRequest(_message.Message):
+    __slots__ = ("name", "formats", "policy", "min_confidence")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    FORMATS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    MIN_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    formats: _containers.RepeatedScalarFieldContainer[RuleFormat]
+    policy: _policy_pb2.PolicySpec
+    min_confidence: float
+    def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., min_confidence: _Optional[float] = ...) -> None: ...
+
+class UrlRule(_message.Message):
+    __slots__ = ("kind", "pattern", "confidence", "match_count", "total_count", "example_url")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    MATCH_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    pattern: str
+    confidence: float
+    match_count: int
+    total_count: int
+    example_url: str
+    def __init__(self, kind: _Optional[str] = ..., pattern: _Optional[str] = ..., confidence: _Optional[float] = ..., match_count: _Optional[int] = ..., total_count: _Optional[int] = ..., example_url: _Optional[str] = ...) -> None: ...
+
+class TagPathRule(_message.Message):
+    __slots__ = ("tag_path", "source", "destination", "destination_prob", "value", "link_count")
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_PROB_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
+    tag_path: str
+    source: str
+    destination: str
+    destination_prob: float
+    value: float
+    link_count: int
+    def __init__(self, tag_path: _Optional[str] = ..., source: _Optional[str] = ..., destination: _Optional[str] = ..., destination_prob: _Optional[float] = ..., value: _Optional[float] = ..., link_count: _Optional[int] = ...) -> None: ...
+
+class RuleFile(_message.Message):
+    __slots__ = ("format", "name", "media_type", "content", "notes")
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    format: RuleFormat
+    name: str
+    media_type: str
+    content: bytes
+    notes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, format: _Optional[_Union[RuleFormat, str]] = ..., name: _Optional[str] = ..., media_type: _Optional[str] = ..., content: _Optional[bytes] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ExportRulesResponse(_message.Message):
+    __slots__ = ("files", "url_rules", "tag_path_rules", "policy", "policy_state", "model_revision", "event_seq")
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    URL_RULES_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_RULES_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
+    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    files: _containers.RepeatedCompositeFieldContainer[RuleFile]
+    url_rules: _containers.RepeatedCompositeFieldContainer[UrlRule]
+    tag_path_rules: _containers.RepeatedCompositeFieldContainer[TagPathRule]
+    policy: str
+    policy_state: str
+    model_revision: int
+    event_seq: int
+    def __init__(self, files: _Optional[_Iterable[_Union[RuleFile, _Mapping]]] = ..., url_rules: _Optional[_Iterable[_Union[UrlRule, _Mapping]]] = ..., tag_path_rules: _Optional[_Iterable[_Union[TagPathRule, _Mapping]]] = ..., policy: _Optional[str] = ..., policy_state: _Optional[str] = ..., model_revision: _Optional[int] = ..., event_seq: _Optional[int] = ...) -> None: ...

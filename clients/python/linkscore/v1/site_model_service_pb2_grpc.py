@@ -65,6 +65,16 @@ class SiteModelServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanResponse.FromString,
                 _registered_method=True)
+        self.SuggestSeeds = channel.unary_unary(
+                '/linkscore.v1.SiteModelService/SuggestSeeds',
+                request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.SuggestSeedsRequest.SerializeToString,
+                response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.SuggestSeedsResponse.FromString,
+                _registered_method=True)
+        self.ExportRules = channel.unary_unary(
+                '/linkscore.v1.SiteModelService/ExportRules',
+                request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesRequest.SerializeToString,
+                response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesResponse.FromString,
+                _registered_method=True)
 
 
 class SiteModelServiceServicer(object):
@@ -107,7 +117,23 @@ class SiteModelServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetSamplePlan(self, request, context):
-        """The pages that would teach most about the site: one link per tag path of every page (Xu 2018, section 4.1).
+        """The pages that would teach most about the site: those the crawl's policy asks for, then one link per tag path of
+        every page (Xu 2018, section 4.1). Read-only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SuggestSeeds(self, request, context):
+        """The pages to start a crawl of the site from: the entry page of a forum, pages that link to news. Read-only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportRules(self, request, context):
+        """What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
+        FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -145,6 +171,16 @@ def add_SiteModelServiceServicer_to_server(servicer, server):
                     servicer.GetSamplePlan,
                     request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanResponse.SerializeToString,
+            ),
+            'SuggestSeeds': grpc.unary_unary_rpc_method_handler(
+                    servicer.SuggestSeeds,
+                    request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.SuggestSeedsRequest.FromString,
+                    response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.SuggestSeedsResponse.SerializeToString,
+            ),
+            'ExportRules': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExportRules,
+                    request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesRequest.FromString,
+                    response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -310,6 +346,60 @@ class SiteModelService(object):
             '/linkscore.v1.SiteModelService/GetSamplePlan',
             linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanRequest.SerializeToString,
             linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SuggestSeeds(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/linkscore.v1.SiteModelService/SuggestSeeds',
+            linkscore_dot_v1_dot_site__model__service__pb2.SuggestSeedsRequest.SerializeToString,
+            linkscore_dot_v1_dot_site__model__service__pb2.SuggestSeedsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportRules(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/linkscore.v1.SiteModelService/ExportRules',
+            linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesRequest.SerializeToString,
+            linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import reading_state
+from linkscore_scoring.site.browse.news import NewsModel
 from linkscore_scoring.site.states import State
 
 
@@ -18,15 +19,21 @@ class MinedSite:
         Window of the log, as in `counts.BrowseCounts`.
     records
         Records within it.
+    news
+        What it tells about news; None if it was not looked for.
     """
 
     first_day: int
     n_days: int
     records: int
+    news: NewsModel | None = None
 
     def to_state(self) -> State:
         """Return the results as plain values."""
-        return {"window": [self.first_day, self.n_days, self.records]}
+        return {
+            "window": [self.first_day, self.n_days, self.records],
+            "news": None if self.news is None else self.news.to_state(),
+        }
 
     @classmethod
     def from_state(cls, state: State) -> MinedSite:
@@ -38,4 +45,6 @@ class MinedSite:
             If a field is missing or malformed.
         """
         with reading_state("mined browse log"):
-            return cls(*map(int, state["window"]))
+            first_day, n_days, records = map(int, state["window"])
+            news = state["news"]
+            return cls(first_day, n_days, records, None if news is None else NewsModel.from_state(news))

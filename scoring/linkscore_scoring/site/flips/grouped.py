@@ -160,7 +160,8 @@ def _is_base(first: FlipGroup, group: FlipGroup, urls: Sequence[str]) -> bool:
 
 
 def _is_flips(group: FlipGroup, page_url: str, urls: Sequence[str]) -> bool:
-    if all(number in _YEARS for number in group.numbers):
+    host = slots_of(page_url).texts[0].partition("/")[0]
+    if not group.slots.texts[0].startswith(host) or all(number in _YEARS for number in group.numbers):
         return False
     if group.lines:
         return not _are_sizes(group)

@@ -11,6 +11,9 @@ from linkscore_scoring.site.flips.grouped import FlipGroup, flip_groups, lone_fl
 from linkscore_scoring.site.flips.kinds import FIRST, LAST, NEXT, NO_FLIP, PAGE, PREV
 from linkscore_scoring.site.flips.single import PageView, single_flips
 from linkscore_scoring.site.flips.slots import PagedUrl, paged, slots_of
+from linkscore_scoring.site.url_rules import PAGE_FLIP
+
+NO_TYPE = 0
 
 _MAX_ENDING = 7
 _ENDS_IN_NUMBER = re.compile(r"[0-9](?:/|\.[a-z0-9]{3,5})?$").search
@@ -69,6 +72,21 @@ def flips_of(page_url: str, links: Links) -> list[int]:
     """Return `page_flips` of extracted links."""
     places = [links.apath_table[i] for i in links.apaths]
     return page_flips(page_url, links.urls, links.anchors, links.rels, places)
+
+
+def with_flips(url_types: Sequence[int] | None, flips: Sequence[int]) -> list[int] | None:
+    """Return the types of URLs that a policy tells, and `PAGE_FLIP` where it tells none; None if all are 0.
+
+    Parameters
+    ----------
+    url_types
+        What the policy says, one of `site.url_rules` per link, or None.
+    flips
+        Kind of page flip of each link.
+    """
+    if url_types is None:
+        return [PAGE_FLIP if kind else NO_TYPE for kind in flips] if any(flips) else None
+    return [own or (PAGE_FLIP if kind else NO_TYPE) for own, kind in zip(url_types, flips, strict=True)]
 
 
 def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:

@@ -79,7 +79,8 @@ def test_pages_of_threads_in_a_list_are_flips_of_their_thread():
     [
         ("Next", NEXT), ("« Zurück", PREV), ("次のページ", NEXT), ("上一页", PREV), ("Следующая →", NEXT),
         ("Próximo", NEXT), ("Poprzednia", PREV), ("التالي", NEXT), ("ถัดไป", NEXT), ("older posts", NEXT),
-        ("Nastepna strona", NEXT), ("第一页", FIRST), ("Dernière »", LAST), ("»", NEXT), (">>", LAST), ("|<", FIRST),
+        ("Nastepna strona", NEXT), ("第一页", FIRST), ("Dernière »", LAST), ("»", NEXT),
+        (">>", LAST), ("|<", FIRST),
     ],
 )  # fmt: skip
 def test_words_and_arrows_of_many_languages_are_read(anchor: str, kind: int):

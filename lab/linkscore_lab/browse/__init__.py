@@ -1,0 +1,1 @@
+"""Browse logs in the lab: counts of a file, without a server."""

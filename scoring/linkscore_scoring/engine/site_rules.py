@@ -1,0 +1,95 @@
+"""What a policy and the model of a site can say about URLs without the service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.exporters.base import SiteRules, TagPathRule
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.site.links import LinkBatch
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.navigation import NavigationEntry
+
+MAX_TAG_PATHS = 1_000
+_SEEDS = 16
+
+
+def site_rules(
+    config: CrawlConfig, site: SiteModel, policy: Policy, event_seq: int, min_confidence: float = 0.0
+) -> SiteRules:
+    """Return what can be said about the URLs of a site; changes nothing.
+
+    Cost O(navigation rows) and what the policy needs for its rules.
+
+    Parameters
+    ----------
+    min_confidence
+        URL rules of less are left out, [0, 1].
+    """
+    seeds = tuple(seed.url for seed in policy.suggest_seeds(_SEEDS, site))
+    return SiteRules(
+        crawl=config.name,
+        host=site.name,
+        policy=policy.name,
+        seeds=seeds or (_home(site),),
+        rules=tuple(rule for rule in policy.rules(site) if rule.confidence >= min_confidence),
+        tag_paths=tuple(_tag_paths(site, policy)),
+        state=policy.state_of(site),
+        revision=site.revision,
+        event_seq=event_seq,
+        subdomains=config.scope == "domain",
+    )
+
+
+def _home(site: SiteModel) -> str:
+    """Return the root of the site, by the scheme its sampled pages have."""
+    schemes = [page.key.partition("://")[0] for page in site.sample]
+    return f"{max(set(schemes), key=schemes.count, default='http')}://{site.name}/"
+
+
+def _tag_paths(site: SiteModel, policy: Policy) -> Iterator[TagPathRule]:
+    """Yield the tag paths that the policy values at least as much as the links of the site on average."""
+    rows = [row for row in site.navigation.entries() if row.followed > 0.0 and site.apaths.get(row.apath).raw]
+    if not rows:
+        return
+    values = policy.score(_links(site, rows), site).scores
+    links = np.array([max(1, row.links) for row in rows], dtype=np.float64)
+    least = float(values @ links / links.sum())
+    best = sorted(range(len(rows)), key=lambda at: (-values[at], at))[:MAX_TAG_PATHS]
+    for at in best:
+        if values[at] >= least - 1e-12:
+            yield _tag_path(site, rows[at], float(values[at]))
+
+
+def _links(site: SiteModel, rows: list[NavigationEntry]) -> LinkBatch:
+    """Return one link of each row of the navigation table, of whose URL nothing is known."""
+    n = len(rows)
+    return LinkBatch(
+        urls=[_home(site)] * n,
+        keys=[0] * n,
+        apaths=[row.apath for row in rows],
+        sources=[row.source for row in rows],
+        depths=[1] * n,
+        patterns=[0] * n,
+        anchors=[""] * n,
+    )
+
+
+def _tag_path(site: SiteModel, row: NavigationEntry, value: float) -> TagPathRule:
+    destination, share = max(row.destinations.items(), key=lambda pair: pair[1])
+    return TagPathRule(
+        tag_path=site.apaths.get(row.apath).raw,
+        source=cluster_name(row.source),
+        destination=cluster_name(destination),
+        destination_prob=share,
+        value=value,
+        links=row.links,
+    )
+
+
+def cluster_name(cluster: int) -> str:
+    """Return the name of a persistent cluster id, as on the wire."""
+    return f"c{cluster}" if cluster >= 0 else "outlier"

@@ -1,0 +1,58 @@
+"""Mining of a site's browse log: one run over its counts, beside the request path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from linkscore_scoring.site.browse.counts import BrowseCounts
+from linkscore_scoring.site.browse.mined import MinedSite
+from linkscore_scoring.site.browse.news_mining import mine_news
+from linkscore_scoring.site.browse.news_settings import NewsSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MiningSettings:
+    """What a mining run is told besides the counts.
+
+    Attributes
+    ----------
+    news
+        How news is told and where it is looked for.
+    news_labels
+        Whether pages are news, by URL identity: what a threshold is fitted on. Empty fits none.
+    news_threshold
+        Threshold of news, > 0; 0 takes the fitted one, else that of the run before, else the default.
+    """
+
+    news: NewsSettings = field(default_factory=NewsSettings)
+    news_labels: Mapping[str, bool] = field(default_factory=dict)
+    news_threshold: float = 0.0
+
+
+_DEFAULT = MiningSettings()
+
+
+def mine_site(
+    counts: BrowseCounts, settings: MiningSettings = _DEFAULT, before: MinedSite | None = None
+) -> MinedSite:
+    """Mine the counts of one site; deterministic. Sites know nothing of each other, so runs can be parallel.
+
+    Parameters
+    ----------
+    counts
+        Visits of the site within the window.
+    settings
+        Labels and thresholds.
+    before
+        What the last run gave, None for the first one: what users told it stays in force.
+    """
+    news = settings.news
+    if settings.news_threshold:
+        news = replace(news, threshold=settings.news_threshold)
+    return MinedSite(
+        counts.first_day,
+        counts.n_days,
+        int(counts.clicks.sum()),
+        news=mine_news(counts, news, settings.news_labels, before.news if before else None),
+    )

@@ -1,0 +1,1 @@
+"""Browse logs: files and batches of records in, daily counts without clients out."""

@@ -1,0 +1,53 @@
+"""A DuckDB of one's own: bounded memory, spilling to a folder, no network, times in UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+
+import duckdb
+
+DEFAULT_MEMORY_MB = 1_024
+
+
+@contextmanager
+def workspace(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a DuckDB whose tables lie compressed in a folder that is deleted on leaving.
+
+    Parameters
+    ----------
+    memory_mb
+        Most memory of DuckDB in MiB; what does not fit goes to the folder.
+    threads
+        Threads of a query; 0 takes one a core.
+    """
+    with (
+        TemporaryDirectory(prefix="linkscore-browse-") as folder,
+        duckdb.connect(f"{folder}/work.duckdb", config=_config(memory_mb, threads, folder)) as con,
+    ):
+        con.execute("SET TimeZone = 'UTC'")
+        yield con
+
+
+def in_memory(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 1) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB that touches no disk; fails with `duckdb.OutOfMemoryException` beyond `memory_mb`."""
+    con = duckdb.connect(config=_config(memory_mb, threads, ""))
+    con.execute("SET TimeZone = 'UTC'")
+    return con
+
+
+def text(value: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _config(memory_mb: int, threads: int, folder: str) -> dict[str, str | bool | int | float | list[str]]:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{memory_mb}MiB",
+        "temp_directory": folder,
+        "autoinstall_known_extensions": False,
+    }
+    if threads:
+        config["threads"] = threads
+    return config

@@ -1,0 +1,45 @@
+"""ExplainLinks: the score, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from link_calls import BAD, OK, score
+from linkscore.v1 import (
+    common_pb2 as common,
+)
+from linkscore.v1 import (
+    link_scoring_service_pb2 as pb,
+)
+from linkscore.v1 import (
+    policy_pb2,
+)
+from server_process import Stubs
+from small_site import HOST, url_of
+
+
+@pytest.mark.parametrize("name", ["breadth_first", "depth_first", "uniform_random", "source_ucc", "harvest"])
+def test_an_explanation_has_the_score_and_says_why(server: Stubs, learned: str, name: str) -> None:
+    spec = policy_pb2.PolicySpec()
+    getattr(spec, name).SetInParent()
+    urls = [url_of(61), url_of(62)]
+    asked = pb.ExplainLinksRequest(
+        crawl=learned, links=[pb.CandidateLink(url=url) for url in urls], policy=spec
+    )
+    got = server.links.ExplainLinks(asked)
+    scored = score(server, learned, *urls, policy=spec)
+    assert got.policy == name
+    assert [why.url for why in got.explanations] == urls
+    assert [why.score for why in got.explanations] == pytest.approx(list(scored.links.scores))
+    for why in got.explanations:
+        assert why.summary
+        assert why.bucket.startswith(f"{HOST}/")
+        assert why.stage == common.SITE_STAGE_READY
+        assert all(term.name and term.description for term in why.terms)
+
+
+def test_a_bad_link_is_a_status_among_the_explanations(server: Stubs, learned: str) -> None:
+    asked = pb.ExplainLinksRequest(crawl=learned, links=[pb.CandidateLink(url=u) for u in ("/x", url_of(1))])
+    bad, good = server.links.ExplainLinks(asked).explanations
+    assert (bad.status.code, bad.status.problems[0].field) == (BAD, "links[0].url")
+    assert good.status.code == OK

@@ -1,0 +1,92 @@
+"""SIGTERM: what is in flight finishes, and nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from life_crawl import CRAWL, NOT_SERVING, SERVING, create, ingest, page_count
+from linkscore.v1 import (
+    common_pb2 as common,
+)
+from linkscore.v1 import (
+    link_scoring_service_pb2 as pb,
+)
+from linkscore.v1 import (
+    site_model_service_pb2 as site_pb,
+)
+from server_process import refusal, serving, stubs
+from small_site import HOST, page, url_of
+
+
+def test_on_sigterm_health_goes_first_calls_in_flight_finish_and_a_snapshot_is_written(
+    tmp_path: Path,
+) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        watch = health_pb2_grpc.HealthStub(server.channel).Watch(health_pb2.HealthCheckRequest())
+        assert next(watch).status == SERVING
+        big = "".join(f"<div><a class=c{i} href=/{i}>x</a></div>" for i in range(1_500)).encode()
+        pages = [common.Page(event_id=f"{n}", url=url_of(n), status_code=200, body=big) for n in range(40)]
+        call = server.links.IngestPages.future(pb.IngestPagesRequest(crawl=CRAWL, pages=pages))
+        while not page_count(server):
+            pass
+        process.process.send_signal(signal.SIGTERM)
+        assert next(watch).status == NOT_SERVING
+        assert not call.done()
+        assert len(call.result(60).results) == 40
+        assert process.process.wait(60) == 0
+    assert (tmp_path / "data" / "crawls" / "life" / "snapshot").is_file()
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert page_count(server) == 40
+        assert any(", 0 replayed" in record["message"] for record in process.records())
+
+
+def test_an_open_stream_does_not_hold_a_drain_and_its_pages_are_answered(tmp_path: Path) -> None:
+    with serving(tmp_path, "--drain-s", "600") as process, stubs(process.target) as server:
+        create(server)
+        going_on = threading.Event()
+
+        def sent() -> Iterator[pb.StreamPagesRequest]:
+            for n in range(5):
+                yield pb.StreamPagesRequest(crawl=CRAWL, request_id=n, page=page(n))
+            going_on.wait(60)
+
+        call = server.links.StreamPages(sent())
+        assert next(call).request_id == 0
+        process.process.send_signal(signal.SIGTERM)
+        got = []
+
+        def read() -> None:
+            got.extend(iter(call.__next__, None))
+
+        told = refusal(read)
+        going_on.set()
+        assert (told.code, told.reason) == (grpc.StatusCode.UNAVAILABLE, "NOT_SERVING")
+        assert process.process.wait(60) == 0
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert page_count(server) >= 1 + len(got)
+
+
+def test_a_watcher_of_health_does_not_hold_a_drain(tmp_path: Path) -> None:
+    with serving(tmp_path, "--drain-s", "600") as process, stubs(process.target) as server:
+        watch = health_pb2_grpc.HealthStub(server.channel).Watch(health_pb2.HealthCheckRequest())
+        assert next(watch).status == SERVING
+        process.process.send_signal(signal.SIGTERM)
+        assert next(watch).status == NOT_SERVING
+        assert process.process.wait(60) == 0
+
+
+def test_a_call_longer_than_the_drain_is_cut(tmp_path: Path) -> None:
+    with serving(tmp_path, "--drain-s", "0.05") as process, stubs(process.target) as server:
+        create(server)
+        ingest(server, *range(400))
+        call = server.sites.LearnSite.future(site_pb.LearnSiteRequest(name=f"{CRAWL}/sites/{HOST}"))
+        ingest(server, 400)
+        assert process.terminate() == 0
+        assert call.code() in (grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)

@@ -1,0 +1,104 @@
+"""Pings, message sizes and load: what the transport takes, and that the limits are settings."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import grpc
+import pytest
+
+from life_crawl import CRAWL, create, ingest, page_count
+from linkscore.v1 import (
+    common_pb2 as common,
+)
+from linkscore.v1 import (
+    crawl_service_pb2 as crawl_pb,
+)
+from linkscore.v1 import (
+    link_scoring_service_pb2 as pb,
+)
+from server_process import refusal, serving, stubs
+from small_site import page, url_of
+
+
+def watched(target: str, wait_s: float, keepalive_ms: int) -> list[grpc.ChannelConnectivity]:
+    """Hold an idle connection with pings; return its states from the first call on."""
+    pings = {"keepalive_permit_without_calls": 1, "http2.max_pings_without_data": 0}
+    with stubs(target, keepalive_time_ms=keepalive_ms, **pings) as server:
+        create(server)
+        states: list[grpc.ChannelConnectivity] = []
+        lost = threading.Event()
+
+        def note(state: grpc.ChannelConnectivity) -> None:
+            states.append(state)
+            if grpc.ChannelConnectivity.READY in states and state != grpc.ChannelConnectivity.READY:
+                lost.set()
+
+        server.channel.subscribe(note)
+        lost.wait(wait_s)
+        assert page_count(server) == 0
+    return states[states.index(grpc.ChannelConnectivity.READY) :]
+
+
+@pytest.mark.slow
+def test_pings_every_ten_seconds_are_tolerated_also_without_calls(tmp_path: Path) -> None:
+    with serving(tmp_path) as process:
+        assert watched(process.target, 45, 10_000) == [grpc.ChannelConnectivity.READY]
+
+
+@pytest.mark.slow
+def test_pings_below_the_floor_are_refused_and_the_floor_is_a_setting(tmp_path: Path) -> None:
+    with serving(tmp_path, "--min-ping-interval-ms", "60000") as process:
+        assert len(watched(process.target, 60, 10_000)) > 1
+
+
+def test_a_message_over_the_limit_is_refused_and_the_limit_is_a_setting(tmp_path: Path) -> None:
+    large = common.Page(event_id="x", url=url_of(0), status_code=200, body=b"<p>" + b"x" * 100_000)
+    request = pb.IngestPagesRequest(crawl=CRAWL, pages=[large])
+    with serving(tmp_path, "--max-message-bytes", "50000") as process, stubs(process.target) as server:
+        create(server)
+        assert refusal(lambda: server.links.IngestPages(request)).code == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert ingest(server, 1)[0].status.code == common.ITEM_CODE_OK
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        assert server.links.IngestPages(request).results[0].status.code == common.ITEM_CODE_OK
+
+
+def test_limits_are_settings(tmp_path: Path) -> None:
+    flags = ["--max-crawls", "1", "--max-links", "3", "--max-body-bytes", "5000", "--max-pages-per-call", "2"]
+    with serving(tmp_path, *flags) as process, stubs(process.target) as server:
+        create(server)
+        told = refusal(
+            lambda: server.crawls.CreateCrawl(
+                crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name="crawls/b"))
+            )
+        )
+        assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED")
+        assert told.retry_s
+        assert "max_crawls" in told.message
+        (cut,) = ingest(server, 0)
+        assert (cut.status.code, list(cut.status.notes)) == (common.ITEM_CODE_PARTIAL, ["links_cut"])
+        assert len(cut.links.urls) == 3
+        large = common.Page(url=url_of(1), status_code=200, body=b"x" * 5_001)
+        (refused,) = server.links.IngestPages(pb.IngestPagesRequest(crawl=CRAWL, pages=[large])).results
+        assert refused.status.problems[0].reason == "BODY_TOO_LARGE"
+        assert refusal(lambda: ingest(server, 2, 3, 4)).reason == "TOO_MANY_ITEMS"
+
+
+def test_more_than_the_server_takes_on_is_told_to_come_back(tmp_path: Path) -> None:
+    with serving(tmp_path, "--max-items-in-work", "100") as process, stubs(process.target) as server:
+        create(server)
+        requests = [
+            pb.IngestPagesRequest(crawl=CRAWL, pages=[page(n) for n in range(at, at + 80)])
+            for at in range(0, 800, 80)
+        ]
+        calls = [server.links.IngestPages.future(request) for request in requests]
+        answered = [call for call in calls if call.exception(60) is None]
+        refused = [refusal(call.result) for call in calls if call.exception(60) is not None]
+        assert answered
+        assert refused
+        assert {(told.code, told.reason) for told in refused} == {
+            (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED")
+        }
+        assert all(told.retry_s for told in refused)
+        assert page_count(server) == 80 * len(answered)

@@ -1,0 +1,99 @@
+"""Readers of rule files, each as the crawler it is for reads them: which URLs are followed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from lxml import etree
+
+from linkscore_scoring.exporters.base import RuleFile
+
+Follows = Callable[[str], bool]
+_BEANS = {"b": "http://www.springframework.org/schema/beans"}
+
+
+def nutch(file: RuleFile) -> Follows:
+    """The first line whose expression is found decides; no line: not followed."""
+    lines = [line for line in file.text.split("\n") if line and line[0] != "#"]
+    assert all(line[0] in "+-" for line in lines)
+    rules = [(line[0] == "+", re.compile(line[1:])) for line in lines]
+    return lambda url: next((sign for sign, found in rules if found.search(url)), False)
+
+
+def stormcrawler(file: RuleFile) -> Follows:
+    """The first pattern found in path and query decides; scopes are told by host."""
+    (scope,) = json.loads(file.text)
+    kind, _, host = scope["scope"].partition(":")
+    rules = []
+    for line in scope["patterns"]:
+        word, _, pattern = line.partition(" ")
+        assert word in ("AllowPathQuery", "DenyPathQuery")
+        rules.append((word.startswith("Allow"), re.compile(pattern)))
+
+    def follows(url: str) -> bool:
+        parts = urlsplit(url)
+        name = parts.hostname or ""
+        if not (name == host or (kind == "domain" and name.endswith(f".{host}"))):
+            return True
+        file_part = parts.path + (f"?{parts.query}" if parts.query else "")
+        return next((sign for sign, found in rules if found.search(file_part)), True)
+
+    return follows
+
+
+def heritrix(file: RuleFile) -> Follows:
+    """Of the rules whose expression fits the whole URL the last one decides; none: not followed."""
+    root = etree.fromstring(file.text.encode())
+    rules = []
+    (sequence,) = root.xpath("b:bean[@id='linkscoreRules']", namespaces=_BEANS)
+    assert sequence.get("class") == "org.archive.modules.deciderules.DecideRuleSequence"
+    for bean in sequence.xpath("b:property[@name='rules']/b:list/b:bean", namespaces=_BEANS):
+        assert bean.get("class") == "org.archive.modules.deciderules.MatchesListRegexDecideRule"
+        (decision,) = bean.xpath("b:property[@name='decision']/@value", namespaces=_BEANS)
+        values = bean.xpath("b:property[@name='regexList']/b:list/b:value/text()", namespaces=_BEANS)
+        rules += [(decision == "ACCEPT", re.compile(value)) for value in values]
+    return lambda url: next((sign for sign, fits in reversed(rules) if fits.fullmatch(url)), False)
+
+
+def browsertrix(file: RuleFile) -> Follows:
+    """A URL is in scope if one expression is found in it; read line by line, as far as the file goes."""
+    lines = [line for line in file.text.split("\n") if line and not line.lstrip().startswith("#")]
+    start = lines.index("include:")
+    assert lines[0] == "seeds:"
+    assert lines[start - 1] == "scopeType: custom"
+    rules = [re.compile(json.loads(line.removeprefix("  - "))) for line in lines[start + 1 :]]
+    return lambda url: any(rule.search(url) for rule in rules)
+
+
+def scrapy_module(file: RuleFile) -> dict[str, Any]:
+    """Import the module."""
+    module: dict[str, Any] = {}
+    exec(compile(file.text, file.name, "exec"), module)
+    return module
+
+
+def scrapy(file: RuleFile) -> Follows:
+    """A link is followed if one rule extracts it."""
+    from scrapy.http import HtmlResponse
+
+    rules = scrapy_module(file)["RULES"]
+
+    def follows(url: str) -> bool:
+        body = etree.tostring(etree.Element("a", href=url))
+        page = HtmlResponse("http://forum.example/", body=body, encoding="utf-8")
+        return any(rule.link_extractor.extract_links(page) for rule in rules)
+
+    return follows
+
+
+READERS = {
+    "nutch": nutch,
+    "stormcrawler": stormcrawler,
+    "heritrix": heritrix,
+    "browsertrix": browsertrix,
+    "scrapy": scrapy,
+}

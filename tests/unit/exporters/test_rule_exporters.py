@@ -1,0 +1,211 @@
+"""The same URLs are followed whatever crawler reads the rules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from rule_readers import READERS, browsertrix, heritrix, scrapy_module
+
+from linkscore_scoring.errors import NoRules
+from linkscore_scoring.exporters import exporter, exporters
+from linkscore_scoring.exporters.base import SiteRules, TagPathRule
+from linkscore_scoring.exporters.xpaths import xpath_of
+from linkscore_scoring.site.url_rules import UrlRule
+from linkscore_scoring.testing.exporters import BREAKOUTS, RULES, hostile
+
+HOST = "forum.example"
+FORUM = replace(
+    RULES,
+    rules=(
+        UrlRule("index", r"^https?://forum\.example/viewforum\.php\?(?:[^#]*&)?f=\d+(?:&[^#]*)?$"),
+        UrlRule("thread", r"^https?://forum\.example/viewtopic\.php\?(?:[^#]*&)?t=\d+(?:&[^#]*)?$"),
+        UrlRule("news", r"^https?://forum\.example/news/"),
+        UrlRule("behavior", r"^https?://forum\.example/(?:de|fr)/[^/?#]+\.html$|^http://forum\.example/x$"),
+    ),
+)
+FOLLOWED = (
+    "http://forum.example/",
+    "https://forum.example/viewforum.php?f=2",
+    "http://forum.example/viewtopic.php?f=2&t=17",
+    "http://forum.example/viewtopic.php?t=17&f=2",
+    "http://forum.example/viewtopic.php?t=17&start=15",
+    "http://forum.example/news/2024/a-b.html?x=1",
+)
+ALTERNATIVES = ("http://forum.example/de/über.html", "http://forum.example/x")
+LEFT = (
+    "http://forum.example/member.php?u=3",
+    "http://forum.example/viewtopic.php?t=",
+    "http://forum.example/viewtopic.phpx?t=1",
+    "http://forum.example/a/viewtopic.php?t=1",
+    "http://forum.example/newsletter",
+    "http://forum.example/xx",
+)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_the_rules_allow_is_followed_and_nothing_else_of_the_site(name: str) -> None:
+    follows = READERS[name](exporter(name)(FORUM))
+    assert [url for url in FOLLOWED if not follows(url)] == []
+    assert [url for url in LEFT if follows(url)] == []
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_alternatives_are_kept(name: str) -> None:
+    follows = READERS[name](exporter(name)(FORUM))
+    wanted = [url for url in ALTERNATIVES if name != "scrapy" or url.isascii()]
+    assert all(follows(url) for url in wanted), "Scrapy escapes what is not ASCII before it looks"
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^https?:\/\/(?:a|b/c)\.example/x$", r"^.*/thread/\d+$", r"^http://forum\.example$", r"/t/"]
+)
+def test_stormcrawler_names_the_rule_that_paths_cannot_tell(pattern: str) -> None:
+    file = exporter("stormcrawler")(replace(FORUM, rules=(*FORUM.rules, UrlRule("thread", pattern))))
+    assert len(file.notes) == 1
+    assert "where its path begins" in file.notes[0]
+    with pytest.raises(NoRules, match="path and query"):
+        exporter("stormcrawler")(replace(FORUM, seeds=(), rules=(UrlRule("thread", pattern),)))
+
+
+@pytest.mark.parametrize("name", ["nutch", "heritrix"])
+def test_other_hosts_are_not_let_in(name: str) -> None:
+    follows = READERS[name](exporter(name)(FORUM))
+    for host in ("other.example", "xforum.example", "forum.example.evil", "forumxexample", "a.forum.example"):
+        assert not follows(f"http://{host}/news/1")
+
+
+def test_nutch_speaks_of_its_own_host_only() -> None:
+    """So that the lines can be put before those of other hosts."""
+    *_, last = exporter("nutch")(FORUM).text.splitlines()
+    assert last == r"-^https?://(?:[^/?#]*@)?forum\.example(?::(?:80|443))?(?:[/?#]|$)"
+    inside = replace(FORUM, host="forum.example:8080", seeds=("http://forum.example:8080/",))
+    assert exporter("nutch")(inside).text.splitlines()[-1].endswith(r"forum\.example:8080(?:[/?#]|$)")
+
+
+def test_of_a_domain_all_hosts_are_meant() -> None:
+    domain = replace(
+        FORUM,
+        host="example.org",
+        subdomains=True,
+        seeds=("http://www.example.org/",),
+        rules=(UrlRule("thread", r"^https?://(?:[^/]+\.)?example\.org/t/\d+$"),),
+    )
+    for name in READERS:
+        follows = READERS[name](exporter(name)(domain))
+        assert follows("http://a.b.example.org/t/1"), name
+        assert not follows("http://a.b.example.org/u/1"), name
+    assert r"-^https?://(?:[^/?#]*@)?(?:[0-9A-Za-z_-]+[.])*example\.org" in exporter("nutch")(domain).text
+
+
+def test_the_root_is_followed_with_and_without_its_slash() -> None:
+    follows = READERS["nutch"](exporter("nutch")(FORUM))
+    assert follows("http://forum.example")
+    assert follows("http://forum.example/")
+    assert not follows("http://forum.example//")
+
+
+def test_heritrix_expressions_fit_the_whole_url() -> None:
+    text = exporter("heritrix")(FORUM).text
+    assert r"<value>(?:^https?://forum\.example/news/).*</value>" in text
+    assert r"<value>^https?://(?:[^/?#]*@)?forum\.example(?::(?:80|443))?(?:[/?#]|$).*</value>" in text
+
+
+@pytest.mark.parametrize("piece", BREAKOUTS, ids=ascii)
+def test_hostile_text_adds_no_rule(piece: str) -> None:
+    """Exactly the two rules of the piece are new, whatever it holds, and only it fits them."""
+    for name, read in READERS.items():
+        follows = read(exporter(name)(hostile(piece)))
+        assert follows("http://forum.example/thread/5"), name
+        assert not follows("http://forum.example/admin"), name
+        assert not follows("http://forum.example/t/x"), name
+    if not set(piece) & set("\r\n#?"):
+        for read in (heritrix, browsertrix):
+            follows = read(exporter(read.__name__)(hostile(piece)))
+            assert follows(f"http://forum.example/t/{piece}"), piece
+
+
+def test_hostile_text_stays_data_in_the_python_module() -> None:
+    for piece in BREAKOUTS:
+        module = scrapy_module(exporter("scrapy")(hostile(piece)))
+        assert module["START_URLS"] == [f"http://forum.example/{piece}"]
+        assert set(module) == {
+            *("__builtins__", "LinkExtractor", "Rule", "ALLOWED_DOMAINS", "START_URLS", "RULES"),
+        }
+
+
+def test_scrapy_has_one_rule_for_each_kind_with_its_callback() -> None:
+    module = scrapy_module(exporter("scrapy")(FORUM))
+    assert [rule.callback for rule in module["RULES"]] == [
+        None,
+        "parse_thread",
+        "parse_page",
+        "parse_page",
+        None,
+    ]
+    assert all(rule.follow for rule in module["RULES"])
+    assert module["ALLOWED_DOMAINS"] == ["forum.example"]
+
+
+TAGS = (
+    TagPathRule("html/body/ul/li/a[hot topic]", "c1", "c2", 0.9, 0.8, 300),
+    TagPathRule("html/body/nav/a[]", "c1", "c1", 0.5, 0.4, 20),
+    TagPathRule("div/a", "c2", "c2", 0.5, 0.3, 2),
+)
+PAGE = """<html><body><ul><li><a class="topic  hot" href="/1">1</a></li>
+<li><a class="topic" href="/2">2</a></li><li><a class="hot topic new" href="/3">3</a></li></ul>
+<nav><a href="/4">4</a><a class="x" href="/5">5</a><a class=" " href="/6">6</a></nav>
+<p><span><div><a href="/7">7</a></div></span></p></body></html>"""
+
+
+def test_without_url_rules_scrapy_goes_by_tag_paths() -> None:
+    from scrapy.http import HtmlResponse
+
+    page = HtmlResponse("http://forum.example/", body=PAGE.encode(), encoding="utf-8")
+    rules = scrapy_module(exporter("scrapy")(replace(RULES, rules=(), tag_paths=TAGS)))["RULES"]
+    found = [[link.url[-1] for link in rule.link_extractor.extract_links(page)] for rule in rules]
+    assert found == [["1"], ["4", "6"], ["7"]]
+
+
+def test_the_other_crawlers_cannot_tell_tag_paths() -> None:
+    tagged = replace(RULES, rules=(), tag_paths=TAGS)
+    for name in set(READERS) - {"scrapy"}:
+        with pytest.raises(NoRules, match=r"no rules about its URLs .goes by four.*json and scrapy"):
+            exporter(name)(tagged)
+    assert len(json.loads(exporter("json")(tagged).text)["tag_paths"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("tag_path", "xpath"),
+    [
+        ("html/body/a", "/html/body/a"),
+        ("html/body/a[]", "/html/body/a[not(normalize-space(@class))]"),
+        ("a", "//a"),
+        ("html/o:p/a", "/html/*/a"),
+        ("html/x'y/a", "/html/*/a"),
+        ("", ""),
+        ("[x]", ""),
+    ],
+)
+def test_tag_paths_become_xpaths(tag_path: str, xpath: str) -> None:
+    assert xpath_of(tag_path) == xpath
+
+
+def test_json_says_everything_as_it_is() -> None:
+    document = json.loads(exporter("json")(FORUM).text)
+    assert (document["format"], document["version"]) == ("linkscore.rules", 1)
+    assert [rule["pattern"] for rule in document["rules"]] == [rule.pattern for rule in FORUM.rules]
+    assert document["revision"] == 3
+    assert set(document) == {"format", "version", *SiteRules.__dataclass_fields__}
+
+
+def test_every_url_format_was_read_here() -> None:
+    assert set(exporters()) == {*READERS, "json"}
+
+
+def test_stormcrawler_scopes_are_hosts_or_domains_without_port() -> None:
+    scope = json.loads(exporter("stormcrawler")(replace(FORUM, host="forum.example:81")).text)
+    assert scope[0]["scope"] == "host:forum.example"
+    assert scope[0]["patterns"][-1] == "DenyPathQuery .*"
+    assert r"AllowPathQuery ^/news/" in scope[0]["patterns"]
