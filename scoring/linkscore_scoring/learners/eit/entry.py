@@ -87,7 +87,7 @@ class EntrySearch:
 
     def _prune(self) -> None:
         kept = {key: c for key, c in self._found.items() if self._is_candidate(c)}
-        best = sorted(kept, key=lambda key: -kept[key].linked)[:MAX_CANDIDATES]
+        best = sorted(kept, key=lambda key: shortness(kept[key].url))[:MAX_CANDIDATES]
         self._found = {key: kept[key] for key in kept if key in set(best)}
 
     def _is_candidate(self, candidate: Candidate) -> bool:
@@ -95,11 +95,11 @@ class EntrySearch:
         return candidate.linked >= _EVERYWHERE * self.pages - 1.0 or not candidate.linked
 
     def candidates(self) -> list[Candidate]:
-        """Return the candidates, most linked first; none before the second page."""
+        """Return the candidates, shortest path first; none before the second page."""
         if self.pages < 2:
             return []
         found = [c for c in self._found.values() if self._is_candidate(c)]
-        return sorted(found, key=lambda c: (-c.linked, len(c.url)))[:MAX_CANDIDATES]
+        return sorted(found, key=lambda c: shortness(c.url))[:MAX_CANDIDATES]
 
     def entry(
         self, n_index: Callable[[Mapping[Way, int]], int], is_listed: Callable[[int], bool]

@@ -19,8 +19,12 @@ from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
 from linkscore_scoring.site.url_rules import INDEX, OTHER, THREAD
 
 _EVERY_EARLY, _GROWTH = 32, 1.05
-_PATTERNS = UrlPatternParams(max_values=12, min_count=3, min_share=0.01)
+_PATTERNS = UrlPatternParams(max_values=24, min_count=8, min_share=0.01)
 _FAILED: Shares = (0.0, 0.0, 0.5)
+
+
+LinkRow = tuple[int, int, int, str]
+"""URL pattern, folded Apath, identity hash and URL of a link."""
 
 
 @dataclass(slots=True)
@@ -36,7 +40,7 @@ class EitModel:
 
     def __init__(self) -> None:
         self.patterns = UrlPatterns(_PATTERNS)
-        self.votes = KindVotes()
+        self.votes = KindVotes(self.patterns)
         self.places = LinkPlaces()
         self.entries = EntrySearch()
         self.watch = PredictionWatch()
@@ -68,8 +72,8 @@ class EitModel:
             self.votes.cast(pattern, _folded(page, site), seen.shares, copy=_copied(page))
         rows = self.link_rows(page.links, site)
         self.places.see(pattern, rows)
-        for flipped in dict.fromkeys(row[0] for row, flip in zip(rows, seen.flips, strict=False) if flip):
-            self.votes.flip(flipped, kind)
+        for flipped, share in flip_shares(rows, seen.flips).items():
+            self.votes.flip(flipped, kind, share)
         self._see_entry(page, pattern, rows)
         if self.pages >= self._due:
             self.review()
@@ -77,8 +81,9 @@ class EitModel:
     def review(self) -> None:
         """Find the way anew; every page at first, then after 5 % more pages."""
         resolve = self.patterns.resolve
-        for part in (self.votes, self.places, self.watch):
-            part.follow(resolve)  # type: ignore[attr-defined]
+        self.votes.follow()
+        self.places.follow(resolve)
+        self.watch.follow(resolve)
         self.paths = find_paths(all_indexes(self.places, self.votes), self.places, self.votes)
         self.entry = self.entries.entry(self._n_index, self._is_listed)
         if self.entry is not None:
@@ -89,7 +94,7 @@ class EitModel:
         """Return the pattern of a URL in the tree of this model, whatever form it is written in."""
         return self.patterns.levels(known_identity(url))[-1]
 
-    def link_rows(self, links: LinkBatch, site: SiteModel) -> list[tuple[int, int, int, str]]:
+    def link_rows(self, links: LinkBatch, site: SiteModel) -> list[LinkRow]:
         """Return (URL pattern, folded Apath, key, URL) of each link; O(n_links)."""
         folded = {a: site.apaths.get(a).folded for a in dict.fromkeys(links.apaths)}
         patterns = {url: self.pattern_of(url) for url in dict.fromkeys(links.urls)}
@@ -117,7 +122,7 @@ class EitModel:
             self.relearned += 1
             self._due = self.pages
 
-    def _see_entry(self, page: PageObservation, own: int, rows: Sequence[tuple[int, int, int, str]]) -> None:
+    def _see_entry(self, page: PageObservation, own: int, rows: Sequence[LinkRow]) -> None:
         targets = {key: url for _, _, key, url in rows if key != page.key}
         ways: dict[Way, int] = {}
         for pattern, apath, _ in dict.fromkeys(row[:3] for row in rows):
@@ -132,6 +137,16 @@ class EitModel:
         pattern = self.patterns.resolve(pattern)
         judged = self.votes.judge(pattern, ANY).kind
         return judged == THREAD or (judged == INDEX and self.votes.pages(pattern) >= 3)
+
+
+def flip_shares(rows: Sequence[LinkRow], flips: Sequence[int]) -> dict[int, float]:
+    """Return the share of its distinct URLs on a page that turn pages, by URL pattern."""
+    turning = {(row[0], row[2]) for row, flip in zip(rows, flips, strict=False) if flip}
+    every = dict.fromkeys((row[0], row[2]) for row in rows)
+    shares: dict[int, list[int]] = {}
+    for link in every:
+        shares.setdefault(link[0], []).append(link in turning)
+    return {pattern: sum(turns) / len(turns) for pattern, turns in shares.items()}
 
 
 def known_identity(url: str) -> str:

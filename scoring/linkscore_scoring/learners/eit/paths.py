@@ -48,6 +48,9 @@ def find_paths(roots: Iterable[int], places: LinkPlaces, votes: KindVotes) -> Pa
             if judged.kind == UNDECIDED:
                 if source in found.crossed:
                     found.open[way] = judged.support
+                    if votes.pages(pattern) and judged.likely == INDEX and pattern not in found.crossed:
+                        found.crossed.add(pattern)
+                        waiting.append(pattern)
             elif judged.kind == INDEX:
                 found.index[pattern] = votes.pages(pattern)
                 if pattern not in found.crossed:
