@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, reading_state
-from linkscore_scoring.learners.eit.model import EitModel, SeenPage
+from linkscore_scoring.learners.eit.model import EitModel, SeenPage, known_identity
 from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, Shares
 from linkscore_scoring.policies.base import FOLLOW, NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
@@ -57,22 +57,20 @@ class Focus(WithFallback):
         return Scored(scores, places, [_VERDICTS.get(k, FOLLOW) for k in kinds], [k for k in kinds])
 
     def places(self, links, site):
-        return [f"{p}.{a:x}" for p, a, _, _ in self.model.link_rows(links, site)]
+        e = self.model.expressions
+        fits = {url: e.match(known_identity(url)) for url in dict.fromkeys(links.urls)}
+        return [f"{p}.{a:x}.{fits[u]}" for p, a, _, u in self.model.link_rows(links, site)]
 
     def place_values(self, places, site):
         return np.array([_VALUES[self._kind(p, site)] for p in places], dtype=np.float64)
 
     def _kind(self, place, site):
-        p, _, a = place.partition(".")
         try:
-            p, a = int(p[:10]), int(a[:17], 16)
+            p, a, m = place.split(".")
+            p, a, m = int(p[:10]), int(a[:17], 16), int(m[:1])
         except ValueError:
             return OTHER
-        p = self.model.patterns.resolve(p)
-        k = self.model.way_of(p, a)
-        if k in (INDEX, THREAD) and self.model.votes.is_flip(p):
-            return PAGE_FLIP
-        return k
+        return self.model.type_of(p, a, m)
 
     def explain_own(self, links, site):
         return [Explanation("x", []) for _ in links.urls]

@@ -57,18 +57,9 @@ class LinkPlaces:
         """Yield the patterns of the pages whose links are known."""
         return iter(self._ways)
 
-    def refill(self, pattern: int, is_open: Callable[[int], bool], rows: Iterable[tuple[int, str]]) -> None:
-        """Replace the sample URLs of a pattern that are not open any more; rows are (key, URL)."""
-        kept = self._samples.get(pattern)
-        if kept is None or len(kept) < SAMPLES:
-            return
-        for key, url in rows:
-            if key not in kept and is_open(key):
-                gone = next((old for old in kept if not is_open(old)), None)
-                if gone is None:
-                    return
-                del kept[gone]
-                kept[key] = url
+    def targets(self) -> Iterator[int]:
+        """Yield the patterns that links lead to."""
+        return iter(self._samples)
 
     def follow(self, resolve: Callable[[int], int]) -> None:
         """Move what is known of patterns that were generalised to what stands for them now."""

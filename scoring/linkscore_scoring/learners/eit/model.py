@@ -8,6 +8,7 @@ from typing import Any
 
 from linkscore_scoring.features.urls import identity
 from linkscore_scoring.learners.eit.entry import Candidate, EntrySearch
+from linkscore_scoring.learners.eit.expressions import Expressions
 from linkscore_scoring.learners.eit.links import LinkPlaces, Way
 from linkscore_scoring.learners.eit.paths import Paths, all_indexes, find_paths
 from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, KindVotes, Shares
@@ -16,7 +17,7 @@ from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
-from linkscore_scoring.site.url_rules import INDEX, OTHER, THREAD
+from linkscore_scoring.site.url_rules import INDEX, OTHER, PAGE_FLIP, THREAD
 
 _EVERY_EARLY, _GROWTH = 32, 1.05
 _PATTERNS = UrlPatternParams(max_values=24, min_count=8, min_share=0.01)
@@ -45,6 +46,7 @@ class EitModel:
         self.entries = EntrySearch()
         self.watch = PredictionWatch()
         self.paths = Paths()
+        self.expressions = Expressions()
         self.entry: Candidate | None = None
         self.pages = self.typed = self.relearned = 0
         self._due = 1
@@ -88,6 +90,7 @@ class EitModel:
         self.entry = self.entries.entry(self._n_index, self._is_listed)
         if self.entry is not None:
             self.paths = find_paths([resolve(self.entry.own)], self.places, self.votes)
+        self.expressions.learn(self.paths, self.places, self.votes)
         self._due = self.pages + max(1, int((_GROWTH - 1.0) * self.pages) if self.pages > _EVERY_EARLY else 1)
 
     def pattern_of(self, url: str) -> int:
@@ -106,13 +109,25 @@ class EitModel:
             if fresh:
                 self.patterns.insert(known_identity(url))
 
-    def way_of(self, pattern: int, apath: int) -> int:
-        """Return the type of URLs of a way, `UNDECIDED` for one that should be tried, OTHER off the way."""
+    def type_of(self, pattern: int, apath: int, fits: int) -> int:
+        """Return the type of URLs of a way, `UNDECIDED` for one that should be tried, OTHER off the way.
+
+        Parameters
+        ----------
+        pattern, apath
+            The way.
+        fits
+            Type of the learned expression that the URL fits, 0 if none; it decides where votes do not.
+        """
+        pattern = self.patterns.resolve(pattern)
         judged = self.votes.judge(pattern, apath)
-        if judged.kind == UNDECIDED:
-            return UNDECIDED if (pattern, apath) in self.paths.open else OTHER
-        on_way = pattern in (self.paths.index if judged.kind == INDEX else self.paths.thread)
-        return judged.kind if on_way else OTHER
+        if judged.kind == INDEX and pattern in self.paths.index:
+            return PAGE_FLIP if self.votes.is_flip(pattern) else INDEX
+        if judged.kind == THREAD and pattern in self.paths.thread:
+            return PAGE_FLIP if self.votes.is_flip(pattern) else THREAD
+        if judged.kind == UNDECIDED or not self.votes.pages(pattern):
+            return fits or (UNDECIDED if (pattern, apath) in self.paths.open else OTHER)
+        return OTHER
 
     def _judge_prediction(self, pattern: int, kind: int | None) -> None:
         """Compare a page with what its pattern was taken for; forget a pattern that has changed."""
