@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-_LAB_COMMANDS = {"demo", "replay", "suite", "compare", "cluster"}
+_LAB_COMMANDS = {"demo", "replay", "suite", "compare", "cluster", "train"}
 
 
 def main() -> None:

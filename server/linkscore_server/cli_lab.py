@@ -70,6 +70,7 @@ def demo(relevant: str, policy: str, **options: Any) -> None:
 @click.option("--clusterer", default=None, help="How templates are found.")
 @click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
 @click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")
+@click.option("--leave-site-out", is_flag=True, help="Page types by the model trained without the site.")
 @click.option("--target", default="", help="Score with the server at host:port instead of in process.")
 @click.option("--report", type=_OUT, help="Write an HTML report.")
 @click.option("--json", "json_out", type=_OUT, help="Write the results.")
@@ -147,8 +148,27 @@ def cluster(sites: tuple[Path, ...], labels: tuple[Path, ...], **options: Any) -
         run_cluster_report(sites, labels, **options)
 
 
+@click.group()
+def train() -> None:
+    """Train what the package ships as data."""
+
+
+@train.command("page-types")
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=_ARCHIVE)
+@click.option("--out", type=_OUT, help="Write the weights here.")
+@click.option("--report", is_flag=True, help="Classify all pages of each site by the model without it.")
+@click.option("--per-type", default=60, show_default=True, help="Pages of each type to train on; 0: all.")
+@click.option("--workers", default=0, help="Processes; 0 means one a core.")
+def page_types(corpora: tuple[Path, ...], **options: Any) -> None:
+    """Train index and thread page classifiers on labelled archives, or folders of them."""
+    with _lab():
+        from linkscore_lab.page_types.command import run_training
+
+        run_training(corpora, **options)
+
+
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(",") if part)
 
 
-LAB_COMMANDS = (demo, replay, suite, compare, cluster)
+LAB_COMMANDS = (demo, replay, suite, compare, cluster, train)

@@ -20,6 +20,7 @@ from linkscore_lab.replay.runs import Bench, Case, Protocol
 from linkscore_lab.replay.summary import Group, group_runs
 from linkscore_lab.replay.task import USER_CONTENT, Task, target_name
 from linkscore_lab.replay.wanted import page_rewards, type_rewards, wanted_pages
+from linkscore_scoring.policies.registry import builtin
 
 _DIGITS = 6
 
@@ -68,7 +69,8 @@ def measure(site: LabelledSite, *, workers: int = 0) -> Measured:
     InvalidInput
         If its files cannot be read.
     """
-    stored = prepare_site([Source([site.archive], site.labels)], workers=workers)
+    layout = any(policy.reads_layout for policy in builtin().values())
+    stored = prepare_site([Source([site.archive], site.labels)], workers=workers, layout=layout)
     try:
         bench = Bench(stored, Protocol(budget=BUDGET))
         todo = list(plan(_tasks(bench, site.kinds)))

@@ -45,6 +45,11 @@ def read_policy(text: str) -> PolicyText:
     return PolicyText(text, name, params)
 
 
+def reads_layout(policy: PolicyText) -> bool:
+    """Say whether a policy needs pages with their layout."""
+    return policy.name not in ORACLES and policy_class(policy.name).reads_layout
+
+
 def _value(text: str) -> Any:
     try:
         return json.loads(text)

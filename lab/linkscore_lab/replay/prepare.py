@@ -6,6 +6,7 @@ import hashlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -45,9 +46,15 @@ class Source:
 
 
 def prepare_site(
-    sources: Sequence[Source], *, workers: int = 0, seen_page: Callable[[int], None] = lambda n: None
+    sources: Sequence[Source],
+    *,
+    workers: int = 0,
+    seen_page: Callable[[int], None] = lambda n: None,
+    layout: bool = False,
 ) -> StoredSite:
     """Read sources as one crawl with an entry each; `seen_page` is called with the records read so far.
+
+    With `layout` pages come with their `PageLayout`, for policies that read it.
 
     Raises
     ------
@@ -56,20 +63,24 @@ def prepare_site(
     """
     blobs = Blobs()
     try:
-        return _read(sources, blobs, workers or cores(), seen_page)
+        return _read(sources, blobs, workers or cores(), seen_page, partial(_parse_all, layout=layout))
     except BaseException:
         blobs.close()
         raise
 
 
 def _read(
-    sources: Sequence[Source], blobs: Blobs, workers: int, seen_page: Callable[[int], None]
+    sources: Sequence[Source],
+    blobs: Blobs,
+    workers: int,
+    seen_page: Callable[[int], None],
+    parse_all: Callable[[Sequence[Record]], list[_Parsed]],
 ) -> StoredSite:
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
     archives = [open_archive(source.archives, url_list=source.url_list) for source in sources]
     for archive in archives:
-        for chunk in spread(_parse_all, _chunks(archive), workers):
+        for chunk in spread(parse_all, _chunks(archive), workers):
             records += [_kept(parsed, blobs) for parsed in chunk]
             hashes += [array("Q", parsed.links) for parsed in chunk]
             seen_page(len(records))
@@ -114,11 +125,11 @@ def _chunks(archive: Archive) -> Iterator[list[Record]]:
         yield chunk
 
 
-def _parse_all(records: Sequence[Record]) -> list[_Parsed]:
-    return [parsed for record in records if (parsed := _parse(record)) is not None]
+def _parse_all(records: Sequence[Record], *, layout: bool) -> list[_Parsed]:
+    return [parsed for record in records if (parsed := _parse(record, layout=layout)) is not None]
 
 
-def _parse(record: Record) -> _Parsed | None:
+def _parse(record: Record, *, layout: bool) -> _Parsed | None:
     """Read one record; None if its URL cannot be parsed."""
     key = identity_or_none(record.url)
     if key is None:
@@ -130,12 +141,12 @@ def _parse(record: Record) -> _Parsed | None:
         return _Parsed(replace(stored, location=location_key(record.url, location)))
     if record.status >= 400:
         return _Parsed(stored)
-    return _parse_page(record, stored)
+    return _parse_page(record, stored, layout=layout)
 
 
-def _parse_page(record: Record, stored: StoredRecord) -> _Parsed:
+def _parse_page(record: Record, stored: StoredRecord, *, layout: bool) -> _Parsed:
     try:
-        features = extract(record.body, url=record.url, content_type=stored.content_type)
+        features = extract(record.body, url=record.url, content_type=stored.content_type, layout=layout)
     except LinkscoreError:
         return _Parsed(replace(stored, status=599))
     facts = PageFacts((), (), f"url {stored.key}")

@@ -16,9 +16,12 @@ from linkscore_lab.replay.results import RunResult, order_digest
 from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, Scorer
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
+from linkscore_scoring.learners.page_types import load_page_types
 from linkscore_scoring.policies.registry import policy_class
 
 NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")
+
+_PAGE_TYPES = "page_types"
 
 MakeScorer = Callable[[CrawlSetup], Scorer]
 
@@ -41,6 +44,9 @@ class Protocol:
         How sites are learned; empty means the library's default.
     free_sampling
         Charge nothing until the site is learned, for policies that need that (the protocol of Xu 2018).
+    leave_site_out
+        Policies with a parameter `page_types` use the model that was trained without the site, unless their
+        own parameters say otherwise.
     """
 
     budget: str = "25%"
@@ -51,6 +57,7 @@ class Protocol:
     clusterer: str = ""
     paper: bool = False
     free_sampling: bool = False
+    leave_site_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,8 @@ class Bench:
     facts: dict[str, PageFacts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.protocol.leave_site_out:
+            load_page_types(without=self.site.name)
         self.pages = self.site.reachable()
         self.facts = {self.site.records[n].key: self.site.records[n].facts for n in self.pages}
 
@@ -128,6 +137,8 @@ class Bench:
         if case.policy.name == GREEDY:
             return GreedyOracle(self.site, wanted)
         params = dict(case.policy.params)
+        if self.protocol.leave_site_out and _has_param(case.policy, _PAGE_TYPES):
+            params.setdefault(_PAGE_TYPES, self.site.name)
         if examples and _takes_example(case.policy) and not _example_given(case.policy):
             params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
         p = self.protocol
@@ -196,9 +207,13 @@ def _needs_learning(policy: PolicyText) -> bool:
 
 
 def _takes_example(policy: PolicyText) -> bool:
+    return _has_param(policy, "example_html")
+
+
+def _has_param(policy: PolicyText, name: str) -> bool:
     if policy.name in ORACLES:
         return False
-    return any(f.name == "example_html" for f in fields(policy_class(policy.name).Params))
+    return any(f.name == name for f in fields(policy_class(policy.name).Params))
 
 
 def _example_given(policy: PolicyText) -> bool:

@@ -10,6 +10,7 @@ from typing import Protocol as Interface
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
+from linkscore_lab.replay.policies import reads_layout
 from linkscore_lab.replay.prepare import prepare_site
 from linkscore_lab.replay.results import Input, RunResult
 from linkscore_lab.replay.runs import Bench, Case, MakeScorer, cases
@@ -100,6 +101,7 @@ class Session:
             [entry.source for entry in group],
             workers=self.workers,
             seen_page=lambda n: self.audience.reading(name, n),
+            layout=any(map(reads_layout, self.suite.policies)),
         ) as site:
             self.inputs[site.name] = Input(site.digest, site.damaged)
             kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}

@@ -77,6 +77,11 @@ class CrawlConfig:
         if problems:
             raise InvalidInput(problems)
 
+    @property
+    def reads_layout(self) -> bool:
+        """Whether a policy of the crawl, served or extra, reads the layout of pages."""
+        return any(policy_class(choice.name).reads_layout for choice in (self.policy, *self.extra_policies))
+
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
         """Return the configuration with more examples; one whose URL is there already takes its place."""
         keys = {page.key for page in more if page.key}

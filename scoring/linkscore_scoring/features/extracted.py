@@ -71,7 +71,7 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
     """Return the page with the crawler's links instead of its own, one row per usable link in input order.
 
     Links that name no crawlable URL are counted in `Links.skipped` by reason and leave a row with empty URL,
-    so that rows and input keep step.
+    so that rows and input keep step. A layout is of the page's own links: it is dropped.
     """
     kept = given[: limits.links]
     notes = [*page.notes, "links_cut"] if len(given) > limits.links else page.notes
@@ -89,7 +89,7 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
         links.apaths.append(table.setdefault(link.tag_path, len(table)))
         links.blocks_before.append(0)
     links.apath_table = list(table)
-    return replace(page, links=links, notes=notes)
+    return replace(page, links=links, notes=notes, layout=None)
 
 
 def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> PathTrie:

@@ -12,6 +12,7 @@ from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.features.charset import detect_charset, to_utf8
 from linkscore_scoring.features.hashing import hash_block
 from linkscore_scoring.features.head import Head, read_head
+from linkscore_scoring.features.layout.page import page_layout
 from linkscore_scoring.features.links import outlinks
 from linkscore_scoring.features.markup import SKIPPED_TAGS, TagTable
 from linkscore_scoring.features.resolve import UrlCache, UrlResolver
@@ -52,7 +53,13 @@ class Extractor:
         )
 
     def extract(
-        self, body: bytes, *, url: str, content_type: str = "", content_encoding: str = ""
+        self,
+        body: bytes,
+        *,
+        url: str,
+        content_type: str = "",
+        content_encoding: str = "",
+        layout: bool = False,
     ) -> PageFeatures:
         """Return the features of one page; see `extract`."""
         features = PageFeatures(url, validate_url(url, "url", limits=self.limits, error=InvalidPage))
@@ -65,7 +72,7 @@ class Extractor:
         if root is None:
             features.notes.append("empty")
         else:
-            self._read(root, features)
+            self._read(root, features, layout=layout)
         return features
 
     def _parse(self, raw: bytes, features: PageFeatures) -> etree._Element | None:
@@ -80,13 +87,14 @@ class Extractor:
         except etree.XMLSyntaxError:
             return None
 
-    def _read(self, root: etree._Element, features: PageFeatures) -> None:
+    def _read(self, root: etree._Element, features: PageFeatures, *, layout: bool) -> None:
         head = read_head(root)
         etree.strip_elements(root, *SKIPPED_TAGS, with_tail=False)
         if len(self._tags) > self.max_remembered:
             self._tags = TagTable()
         walk = PageWalk(self._tags, self.limits)
-        walk.read(etree.tostring(root, encoding="unicode", with_tail=False))
+        markup = etree.tostring(root, encoding="unicode", with_tail=False)
+        walk.read(markup)
         if walk.elements_cut:
             features.notes.append("elements_cut")
         features.nofollow = head.nofollow
@@ -95,11 +103,14 @@ class Extractor:
         blocks = [text for text in walk.texts if len(text) >= BLOCK_CHARS]
         features.block_chars = list(map(len, blocks))
         features.block_hashes = list(map(hash_block, blocks))
-        self._link(walk, head, features)
+        numbers = self._link(walk, head, features)
         features.paths, cuts = walk.paths.trie(self.limits)
         features.notes += cuts
+        if layout:
+            features.layout = page_layout(markup, self._tags, self.limits, features, numbers)
 
-    def _link(self, walk: PageWalk, head: Head, features: PageFeatures) -> None:
+    def _link(self, walk: PageWalk, head: Head, features: PageFeatures) -> list[int]:
+        """Read the links, and return the number of each one's anchor among all of the page."""
         resolver = self._resolver(features.url, features.charset)
         if head.base:
             base = resolver.resolve(head.base)
@@ -108,15 +119,22 @@ class Extractor:
         if head.canonical:
             canonical = resolver.resolve(head.canonical)
             features.canonical_key = "" if isinstance(canonical, str) else canonical[1]
-        features.links, cuts = outlinks(walk, resolver, self.limits)
+        features.links, numbers, cuts = outlinks(walk, resolver, self.limits)
         features.notes += cuts
+        return numbers
 
     def _resolver(self, base_url: str, charset: str) -> UrlResolver:
         return UrlResolver(base_url, self.limits, charset=charset, cache=self._urls)
 
 
 def extract(
-    body: bytes, *, url: str, content_type: str = "", content_encoding: str = "", limits: Limits | None = None
+    body: bytes,
+    *,
+    url: str,
+    content_type: str = "",
+    content_encoding: str = "",
+    limits: Limits | None = None,
+    layout: bool = False,
 ) -> PageFeatures:
     """Return the features of one fetched page, from its bytes.
 
@@ -136,6 +154,8 @@ def extract(
         The HTTP headers, empty if unknown.
     limits
         Bounds of the extraction; `Limits` defaults.
+    layout
+        Whether to find records and link groups too, which costs about as much again.
 
     Raises
     ------
@@ -154,7 +174,9 @@ def extract(
     if extractor is None:
         known.clear()
         extractor = known[limits] = Extractor(limits)
-    return extractor.extract(body, url=url, content_type=content_type, content_encoding=content_encoding)
+    return extractor.extract(
+        body, url=url, content_type=content_type, content_encoding=content_encoding, layout=layout
+    )
 
 
 _thread = local()

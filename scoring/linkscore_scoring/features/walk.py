@@ -14,6 +14,15 @@ BLOCK_CHARS = 25
 """Length from which a text outside anchors counts as a long block."""
 
 
+def cut_tags(markup: str, limits: Limits) -> tuple[Iterator[tuple[str, str]], bool]:
+    """Pair the inside of every tag with the text that follows it; and say whether `limits` cut any off."""
+    pieces = markup.replace(">", "<").split("<")
+    if len(pieces) != 1 + 2 * markup.count(">"):
+        pieces = mend(markup).replace(">", "<").split("<")
+    most = 4 * limits.elements
+    return zip(pieces[1:most:2], pieces[2:most:2], strict=False), len(pieces) > most
+
+
 class PageWalk:
     """What a walk collects, in document order.
 
@@ -49,7 +58,8 @@ class PageWalk:
         parents, children, counts = self.paths.parents, self.paths.children, self.paths.texts
         texts = self.texts
         node, anchor = 0, -1
-        for raw, text in self._pieces(markup):
+        pieces, self.elements_cut = cut_tags(markup, self._limits)
+        for raw, text in pieces:
             step = known.get(raw)
             if step is END:
                 if node == anchor:
@@ -95,15 +105,6 @@ class PageWalk:
     def anchor_chars(self) -> int:
         """Return the number of characters of the stripped texts inside anchors."""
         return sum(map(len, map(str.strip, self._anchor_texts)))
-
-    def _pieces(self, markup: str) -> Iterator[tuple[str, str]]:
-        """Pair the inside of every tag with the text that follows it."""
-        pieces = markup.replace(">", "<").split("<")
-        if len(pieces) != 1 + 2 * markup.count(">"):
-            pieces = mend(markup).replace(">", "<").split("<")
-        most = 4 * self._limits.elements
-        self.elements_cut = len(pieces) > most
-        return zip(pieces[1:most:2], pieces[2:most:2], strict=False)
 
     def _meet(self, meaning: Step | Special, node: int) -> int:
         """Go on from `node` by a tag that is new, or that counts each time it is met."""

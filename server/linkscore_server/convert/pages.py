@@ -34,8 +34,10 @@ class Front:
         self._clock = clock
         self._extractor = Extractor(limits)
 
-    def event(self, page: common_pb2.Page, site_of: Callable[[str], str]) -> PageFetched:
-        """Return the event of a page.
+    def event(
+        self, page: common_pb2.Page, site_of: Callable[[str], str], *, layout: bool = False
+    ) -> PageFetched:
+        """Return the event of a page; with `layout` if a policy of the crawl reads that.
 
         Raises
         ------
@@ -47,7 +49,7 @@ class Front:
         if page.final_url:
             validate_url(final, "final_url", limits=self.limits, error=InvalidPage)
         _check_sizes(page)
-        features = self._features(page, final) if _usable(page) else None
+        features = self._features(page, final, layout=layout) if _usable(page) else None
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -60,13 +62,17 @@ class Front:
             features=features,
         )
 
-    def _features(self, page: common_pb2.Page, url: str) -> PageFeatures:
+    def _features(self, page: common_pb2.Page, url: str, *, layout: bool) -> PageFeatures:
         validate_url(url, "final_url" if page.final_url else "url", limits=self.limits, error=InvalidPage)
         if page.WhichOneof("content") == "extracted":
             features = _from_extracted(page, url, self.limits)
         else:
             features = self._extractor.extract(
-                page.body, url=url, content_type=page.content_type, content_encoding=page.content_encoding
+                page.body,
+                url=url,
+                content_type=page.content_type,
+                content_encoding=page.content_encoding,
+                layout=layout,
             )
         if page.outlinks:
             given = [

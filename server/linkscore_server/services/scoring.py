@@ -205,7 +205,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self, actor: CrawlActor, page: common_pb2.Page, choice: PolicyChoice | None, encode: str
     ) -> pb.PageResult:
         try:
-            event = self._front.event(page, actor.model.site_of)
+            event = self._event(actor, page)
         except InvalidInput as exc:
             self._metrics.pages.labels("invalid").inc()
             return pb.PageResult(status=results.invalid(exc))
@@ -221,6 +221,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 scored.priorities = encoding(encode)(scored.scores, scale)
         self._count(outcome)
         return _result(actor, event, outcome)
+
+    def _event(self, actor: CrawlActor, page: common_pb2.Page) -> PageFetched:
+        model = actor.model
+        return self._front.event(page, model.site_of, layout=model.config.reads_layout)
 
     def _count(self, outcome: PageOutcome) -> None:
         seen = outcome.observation
@@ -247,7 +251,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     def _classify(self, actor: CrawlActor, page: common_pb2.Page) -> pb.PageClassification:
         try:
-            event = self._front.event(page, actor.model.site_of)
+            event = self._event(actor, page)
         except InvalidInput as exc:
             return pb.PageClassification(status=results.invalid(exc))
         return results.classification(actor.model.config.name, actor.model.classify(event))

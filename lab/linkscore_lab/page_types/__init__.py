@@ -1,0 +1,1 @@
+"""Training of the page type classifiers: labelled sites in, weights and figures out."""
