@@ -1,1 +1,1 @@
-"""Which URLs of a forum-like site lead from its entry over indexes to threads (Jiang 2013), learned online."""
+"""Which URLs of a forum-like site lead from its entry over indexes to threads, learned online."""

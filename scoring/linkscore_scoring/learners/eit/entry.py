@@ -50,7 +50,9 @@ class EntrySearch:
         self.pages = 0
         self._found: dict[int, Candidate] = {}
 
-    def see(self, keys: Iterable[int], url: str, rows: Mapping[int, str], ways: Mapping[Way, int], own: int) -> None:
+    def see(
+        self, keys: Iterable[int], url: str, rows: Mapping[int, str], ways: Mapping[Way, int], own: int
+    ) -> None:
         """Take in a page.
 
         Parameters
@@ -124,7 +126,14 @@ class EntrySearch:
     def to_state(self) -> dict[str, Any]:
         """Return the candidates as plain values."""
         rows = [
-            [key, c.url, c.linked, c.own, None if c.ways is None else [[*way, n] for way, n in c.ways.items()]]
+            [
+                key,
+                c.url,
+                c.linked,
+                c.own,
+                c.ways is not None,
+                [[*way, n] for way, n in (c.ways or {}).items()],
+            ]
             for key, c in self._found.items()
         ]
         return {"pages": self.pages, "found": rows}
@@ -133,9 +142,13 @@ class EntrySearch:
         """Take over the candidates of `to_state`."""
         self.pages = int(state["pages"])
         self._found = {}
-        for key, url, linked, own, ways in state["found"]:
-            known = None if ways is None else {(int(p), int(a)): int(n) for p, a, n in ways}
-            self._found[int(key)] = Candidate(str(url), int(linked), known, int(own))
+        for key, url, linked, own, came, ways in state["found"]:
+            known = {(int(p), int(a)): int(n) for p, a, n in ways}
+            self._found[int(key)] = Candidate(str(url), int(linked), known if came else None, int(own))
+
+    def named(self, url: str) -> Candidate | None:
+        """Return the candidate of a URL."""
+        return next((c for c in self._found.values() if c.url == url), None)
 
 
 def guesses(url: str) -> list[str]:
@@ -145,7 +158,8 @@ def guesses(url: str) -> list[str]:
     path = urlsplit(url).path.split("/")[1:-1]
     base = root.group() if root else ""
     folders = [f"{base}/{'/'.join(path[: n + 1])}/" for n in range(min(len(path), 4))]
-    return list(dict.fromkeys([*([keyword.group(1)] if keyword else []), *([base + "/"] if base else []), *folders]))
+    whole = [keyword.group(1)] if keyword else []
+    return list(dict.fromkeys([*whole, *([f"{base}/"] if base else []), *folders]))
 
 
 def shortness(url: str) -> tuple[int, int, str]:

@@ -16,6 +16,7 @@ from linkscore_scoring.site.url_rules import INDEX, OTHER, PAGE_FLIP, THREAD, Ur
 RULE_KINDS = ("index", "thread", "index_flip", "thread_flip")
 _MOST_PATTERNS, _MOST_EXPRESSIONS, _MOST_STRANGERS = 400, 24, 300
 _STRAY_SHARE = 0.1
+_MOST_KNOWN = 20_000
 
 Group = tuple[str, int, int]
 """Kind of rule, coarsest pattern above, number of patterns above: what is learned from together."""
@@ -51,6 +52,7 @@ class Expressions:
         self.found: list[Expression] = []
         self._basis: list[list[int]] = []
         self._compiled: list[tuple[re.Pattern[str], int]] = []
+        self._known: dict[str, int] = {}
 
     def learn(self, paths: Paths, places: LinkPlaces, votes: KindVotes) -> None:
         """Learn from the patterns on the way, unless they are the same as the last time."""
@@ -70,14 +72,21 @@ class Expressions:
         self._compile()
 
     def match(self, url: str) -> int:
-        """Return the type of a URL, 0 if nothing fits."""
-        return next((kind for compiled, kind in self._compiled if compiled.match(url)), 0)
+        """Return the type of a URL, 0 if nothing fits; remembered until expressions are learned anew."""
+        known = self._known.get(url)
+        if known is None:
+            known = next((kind for compiled, kind in self._compiled if compiled.match(url)), 0)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[url] = known
+        return known
 
     def rules(self) -> list[UrlRule]:
         """Return the expressions as rules."""
         return [UrlRule(e.kind, e.regex, e.confidence, e.matches, e.total, e.example) for e in self.found]
 
     def _compile(self) -> None:
+        self._known.clear()
         self._compiled = [(re.compile(e.regex), e.url_type) for e in self.found]
 
     def to_state(self) -> dict[str, Any]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linkscore_scoring.features.urls import identity
+from linkscore_scoring.learners.eit.certainty import UNCERTAIN, Certainty, certainty
 from linkscore_scoring.learners.eit.entry import Candidate, EntrySearch
 from linkscore_scoring.learners.eit.expressions import Expressions
 from linkscore_scoring.learners.eit.links import LinkPlaces, Way
 from linkscore_scoring.learners.eit.paths import Paths, all_indexes, find_paths
+from linkscore_scoring.learners.eit.thread_pages import thread_pages
+from linkscore_scoring.learners.eit.threads import ThreadChains
 from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, KindVotes, Shares
 from linkscore_scoring.learners.eit.watch import PredictionWatch
 from linkscore_scoring.site.config import SiteBounds
@@ -19,8 +22,9 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
 from linkscore_scoring.site.url_rules import INDEX, OTHER, PAGE_FLIP, THREAD
 
-_EVERY_EARLY, _GROWTH = 32, 1.05
+_EARLY, _GROWTH = 32, 0.05
 _PATTERNS = UrlPatternParams(max_values=24, min_count=8, min_share=0.01)
+_PARTS = ("votes", "places", "entries", "watch", "threads", "expressions", "paths")
 _FAILED: Shares = (0.0, 0.0, 0.5)
 
 
@@ -47,14 +51,17 @@ class EitModel:
         self.watch = PredictionWatch()
         self.paths = Paths()
         self.expressions = Expressions()
+        self.threads = ThreadChains()
         self.entry: Candidate | None = None
-        self.pages = self.typed = self.relearned = 0
+        self.certainty = UNCERTAIN
+        self.pages = self.typed = self.relearned = self._reviewed = 0
         self._due = 1
 
     def take_bounds(self, bounds: SiteBounds) -> None:
         """Keep no more than a site may."""
         self.votes.max_nodes = 3 * bounds.arms
         self.places.max_patterns = bounds.arms
+        self.threads.max_pages = bounds.links
 
     def fail(self, page: PageObservation, site: SiteModel) -> None:
         """Count a fetch without a page: half a vote that its pattern leads nowhere."""
@@ -77,21 +84,27 @@ class EitModel:
         for flipped, share in flip_shares(rows, seen.flips).items():
             self.votes.flip(flipped, kind, share)
         self._see_entry(page, pattern, rows)
-        if self.pages >= self._due:
+        if kind == THREAD or self.votes.judge(pattern, ANY).kind == THREAD:
+            self.threads.join(thread_pages(page, list(seen.flips)))
+        changed = self.pages >= self._reviewed + self.pages // 50 and self._has_changed(pattern)
+        if self.pages >= self._due or changed:
             self.review()
 
     def review(self) -> None:
-        """Find the way anew; every page at first, then after 5 % more pages."""
-        resolve = self.patterns.resolve
+        """Find the way anew; after every page at first, then after 5 % more pages or a change of mind."""
         self.votes.follow()
-        self.places.follow(resolve)
-        self.watch.follow(resolve)
-        self.paths = find_paths(all_indexes(self.places, self.votes), self.places, self.votes)
-        self.entry = self.entries.entry(self._n_index, self._is_listed)
-        if self.entry is not None:
-            self.paths = find_paths([resolve(self.entry.own)], self.places, self.votes)
-        self.expressions.learn(self.paths, self.places, self.votes)
-        self._due = self.pages + max(1, int((_GROWTH - 1.0) * self.pages) if self.pages > _EVERY_EARLY else 1)
+        self.places.follow(self.patterns.resolve)
+        self.watch.follow(self.patterns.resolve)
+        with self.votes.still():
+            self.paths = find_paths(all_indexes(self.places, self.votes), self.places, self.votes)
+            self.entry = self.entries.entry(self.n_index, self._is_listed)
+            if self.entry is not None:
+                root = self.patterns.resolve(self.entry.own)
+                self.paths = find_paths([root], self.places, self.votes)
+            self.expressions.learn(self.paths, self.places, self.votes)
+            self.certainty = certainty(self)
+        self._reviewed = self.pages
+        self._due = self.pages + (1 if self.pages < _EARLY else int(_GROWTH * self.pages))
 
     def pattern_of(self, url: str) -> int:
         """Return the pattern of a URL in the tree of this model, whatever form it is written in."""
@@ -110,24 +123,28 @@ class EitModel:
                 self.patterns.insert(known_identity(url))
 
     def type_of(self, pattern: int, apath: int, fits: int) -> int:
-        """Return the type of URLs of a way, `UNDECIDED` for one that should be tried, OTHER off the way.
+        """Return the type of URLs of a way; see `Paths.type_of`."""
+        return self.paths.type_of(self.patterns.resolve(pattern), apath, fits)
 
-        Parameters
-        ----------
-        pattern, apath
-            The way.
-        fits
-            Type of the learned expression that the URL fits, 0 if none; it decides where votes do not.
-        """
-        pattern = self.patterns.resolve(pattern)
-        judged = self.votes.judge(pattern, apath)
-        if judged.kind == INDEX and pattern in self.paths.index:
-            return PAGE_FLIP if self.votes.is_flip(pattern) else INDEX
-        if judged.kind == THREAD and pattern in self.paths.thread:
-            return PAGE_FLIP if self.votes.is_flip(pattern) else THREAD
-        if judged.kind == UNDECIDED or not self.votes.pages(pattern):
-            return fits or (UNDECIDED if (pattern, apath) in self.paths.open else OTHER)
-        return OTHER
+    def thread_of(self, page: PageObservation) -> str:
+        """Return the URL of the first page of a thread page's thread; empty for other pages."""
+        judged = self.votes.judge(self.pattern_of(page.requested_url), ANY)
+        if judged.likely != THREAD and not self.votes.is_copied(self.pattern_of(page.requested_url)):
+            return ""
+        return self.threads.name(page.key)
+
+    def is_entry(self, page: PageObservation) -> bool:
+        """Say whether a page is the entry."""
+        return self.entry is not None and known_identity(self.entry.url) in (
+            page.requested_url,
+            known_identity(page.url),
+        )
+
+    def _has_changed(self, pattern: int) -> bool:
+        """Say whether a pattern is no longer what it was at the last review."""
+        before = self.paths.type_of(pattern, ANY, 0)
+        kind = self.votes.judge(pattern, ANY).kind
+        return kind not in (UNDECIDED, before) and before != PAGE_FLIP
 
     def _judge_prediction(self, pattern: int, kind: int | None) -> None:
         """Compare a page with what its pattern was taken for; forget a pattern that has changed."""
@@ -144,7 +161,8 @@ class EitModel:
             ways[pattern, apath] = ways.get((pattern, apath), 0) + 1
         self.entries.see((page.requested, page.key), page.url, targets, ways, own)
 
-    def _n_index(self, ways: Any) -> int:
+    def n_index(self, ways: Mapping[Way, int]) -> int:
+        """Return how many distinct index URLs are among links, counted by way."""
         resolve = self.patterns.resolve
         return sum(n for (p, a), n in ways.items() if self.votes.judge(resolve(p), a).kind == INDEX)
 
@@ -152,6 +170,28 @@ class EitModel:
         pattern = self.patterns.resolve(pattern)
         judged = self.votes.judge(pattern, ANY).kind
         return judged == THREAD or (judged == INDEX and self.votes.pages(pattern) >= 3)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the model as plain values."""
+        return {
+            "patterns": self.patterns.to_state(),
+            **{name: getattr(self, name).to_state() for name in _PARTS},
+            "counts": [self.pages, self.typed, self.relearned, self._due, self._reviewed],
+            "entry": self.entry.url if self.entry is not None else "",
+            "certainty": [self.certainty.ready, self.certainty.text],
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the model of `to_state`; what a review finds is found again."""
+        self.patterns = UrlPatterns.from_state(state["patterns"], _PATTERNS)
+        self.votes.patterns = self.patterns
+        for name in _PARTS:
+            getattr(self, name).load_state(state[name])
+        counts = map(int, state["counts"])
+        self.pages, self.typed, self.relearned, self._due, self._reviewed = counts
+        self.entry = self.entries.named(str(state["entry"]))
+        ready, text = state["certainty"]
+        self.certainty = Certainty(bool(ready), str(text))
 
 
 def flip_shares(rows: Sequence[LinkRow], flips: Sequence[int]) -> dict[int, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,8 +43,9 @@ class KindVotes:
     """Page types of fetched pages, counted for the ways that led to them.
 
     A way is (URL pattern, Apath). The distribution of a node is shrunk towards that of the node above it,
-    down the chain even -> Apath -> patterns above -> pattern -> (pattern, Apath): the type of one page is noisy, the majority
-    of a pattern is not, and a pattern nobody opened yet is taken for what its neighbours on the page are.
+    down the chain even -> Apath -> patterns above -> pattern -> (pattern, Apath): the type of one page is
+    noisy, the majority of a pattern is not, and a pattern nobody opened yet is taken for what its neighbours
+    on the page and in the tree of URLs are.
     Links that turn pages add up to 1.5 votes for the kind of page they stand on. A kind is decided from two
     votes on if its probability is at least .6, from ten on if it is the largest. Every page moves its votes,
     so no early mistake lasts.
@@ -68,6 +70,7 @@ class KindVotes:
         self.max_nodes = max_nodes
         self._nodes: dict[Node, list[float]] = {}
         self._flips: dict[int, list[float]] = {}
+        self._memo: dict[Node, Judged] | None = None
 
     def cast(self, pattern: int, apaths: Iterable[int], shares: Shares, *, copy: float) -> None:
         """Count a page for every way that led to it.
@@ -126,8 +129,25 @@ class KindVotes:
         index, thread, pages = self._flips.get(pattern, (0.0, 0.0, 0.0))
         return index + thread >= max(1.5, _FLIP_SHARE * pages)
 
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Remember judgements within the block, in which nothing may be cast."""
+        self._memo = {}
+        try:
+            yield
+        finally:
+            self._memo = None
+
     def judge(self, pattern: int, apath: int) -> Judged:
         """Return what links of a pattern at an Apath lead to; `ANY` for an Apath that is not known."""
+        if self._memo is None:
+            return self._judge(pattern, apath)
+        known = self._memo.get((pattern, apath))
+        if known is None:
+            known = self._memo[pattern, apath] = self._judge(pattern, apath)
+        return known
+
+    def _judge(self, pattern: int, apath: int) -> Judged:
         if self.is_copied(pattern):
             return Judged(OTHER, 1.0, self.pages(pattern), OTHER)
         place = self._mean((ANY, apath), [_EVEN] * 3, 1.0) if apath != ANY else [_EVEN] * 3

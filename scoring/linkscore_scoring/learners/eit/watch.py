@@ -1,4 +1,4 @@
-"""Do the pages behind followed links still turn out as predicted? A window a URL pattern, tested by chance."""
+"""Do the pages behind followed links still turn out as predicted? A window for each URL pattern."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 
 WINDOW = 12
 _ALARM = 1e-4
+_NOISE, _PRIOR = 0.2, 20.0
 _MOST_PATTERNS = 5_000
 
 
 class PredictionWatch:
     """Surprises of the latest 12 pages of each URL pattern, against the rate of surprises before them.
 
-    A pattern has changed when its window is full enough for chance to be ruled out: the probability of as
-    many surprises or more, binomial with the rate before the window (at least 5 %), is below 1e-4. Four in a
-    row after a good past are enough. Half of the latest six must be surprises, so that a bad day that is
-    over does not alarm.
+    A pattern has changed when its latest pages rule out chance: the probability of as many surprises or more,
+    binomial with the rate before them (shrunk to .2: page types are noisy), is below 1e-4. Six in a row after
+    a short past are enough, five after a long good one. Half of the latest six must be surprises, so that a
+    bad day that is over does not alarm.
 
     Notes
     -----
@@ -62,7 +63,7 @@ def _is_odd(pages: int, surprises: int, window: list[int]) -> bool:
         return False
     for start in range(len(window) - 3):
         tail, before = window[start:], window[:start]
-        rate = max(0.05, (surprises + sum(before) + 0.5) / (pages + len(before) + 10.0))
+        rate = (surprises + sum(before) + _NOISE * _PRIOR) / (pages + len(before) + _PRIOR)
         if tail_prob(len(tail), sum(tail), rate) < _ALARM:
             return True
     return False
