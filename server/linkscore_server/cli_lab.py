@@ -48,6 +48,9 @@ def demo(relevant: str, policy: str, **options: Any) -> None:
         run_demo(relevant=_split(relevant), policy=_split(policy), **options)
 
 
+_REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "browse_days")
+
+
 @click.command()
 @click.argument("archives", nargs=-1, type=_ARCHIVE)
 @click.option("--suite", type=_FILE, help="TOML file of sites, tasks and policies, instead of archives.")
@@ -70,7 +73,13 @@ def demo(relevant: str, policy: str, **options: Any) -> None:
 @click.option("--clusterer", default=None, help="How templates are found.")
 @click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
 @click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")
+@click.option("--obey-verdicts", is_flag=True, help="Leave links that are to skip when their turn comes.")
+@click.option("--obey-requests", is_flag=True, help="Fetch what the model asks for before anything else.")
 @click.option("--leave-site-out", is_flag=True, help="Page types by the model trained without the site.")
+@click.option(
+    "--browse-log", "browse_logs", multiple=True, type=_FILE, help="Browse log of a site; repeatable."
+)
+@click.option("--browse-days", type=int, default=0, help="Days of it that are known.  [default: all]")
 @click.option("--target", default="", help="Score with the server at host:port instead of in process.")
 @click.option("--report", type=_OUT, help="Write an HTML report.")
 @click.option("--json", "json_out", type=_OUT, help="Write the results.")
@@ -81,7 +90,7 @@ def replay(**options: Any) -> None:
         from linkscore_lab.replay import command
         from linkscore_lab.replay import options as replay_options
 
-        outputs = {name: options.pop(name) for name in ("target", "report", "json_out", "workers")}
+        outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
         command.run_replay(replay_options.suite_of(options), **outputs)
 
 
@@ -148,6 +157,24 @@ def cluster(sites: tuple[Path, ...], labels: tuple[Path, ...], **options: Any) -
         run_cluster_report(sites, labels, **options)
 
 
+@click.command()
+@click.argument("archive", type=_FILE)
+@click.option("--links", type=_FILE, help="TSV of page_url, href, label and anchor_text of page flips.")
+@click.option("--labels", type=_FILE, help="TSV of url and page_type, later pages named like thread_page.")
+@click.option("--json", "json_file", type=_OUT, help="With --links: write figures here.")
+def flips(archive: Path, links: Path | None, labels: Path | None, json_file: Path | None) -> None:
+    """Measure how well page flips are told, in stored pages with labelled links or page types (WARC file)."""
+    if (links is None) == (labels is None):
+        raise click.UsageError("name either --links or --labels")
+    with _lab():
+        from linkscore_lab.page_flips.command import run_by_type, run_flips
+
+        if links is not None:
+            run_flips(archive, links, json_file)
+        elif labels is not None:
+            run_by_type(archive, labels)
+
+
 @click.group()
 def train() -> None:
     """Train what the package ships as data."""
@@ -167,8 +194,20 @@ def page_types(corpora: tuple[Path, ...], **options: Any) -> None:
         run_training(corpora, **options)
 
 
+@click.command()
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=_FILE)
+@click.option("--sample", default=30, show_default=True, help="URLs of each page type to learn from.")
+@click.option("--paper", is_flag=True, help="Learn by the letter of Jiang 2013.")
+def regexes(labels: tuple[Path, ...], sample: int, paper: bool) -> None:
+    """Learn URL expressions of each page type of a site (TSV of url and page_type), and match all URLs."""
+    with _lab():
+        from linkscore_lab.url_regexes import run_regexes
+
+        run_regexes(labels, sample=sample, paper=paper)
+
+
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(",") if part)
 
 
-LAB_COMMANDS = (demo, replay, suite, compare, cluster, train)
+LAB_COMMANDS = (demo, replay, suite, compare, cluster, flips, regexes, train)

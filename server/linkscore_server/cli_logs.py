@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from linkscore_scoring.errors import LinkscoreError
+from linkscore_server.cli_logs_report import report
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -20,6 +21,9 @@ _Command = Callable[..., None]
 @click.group()
 def logs() -> None:
     """Browse logs: what people visit on a site, for policies that learn from it."""
+
+
+logs.add_command(report)
 
 
 def _server_options(command: _Command) -> _Command:

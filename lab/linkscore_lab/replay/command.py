@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -22,11 +23,13 @@ from linkscore_lab.replay import remote
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.report import write_report
 from linkscore_lab.replay.results import Meta, RunResult, write_results
+from linkscore_lab.replay.runs import MakeScorer
 from linkscore_lab.replay.session import Session
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite
 from linkscore_lab.replay.summary import print_summary
 from linkscore_lab.replay.task import Task
+from linkscore_scoring.errors import InvalidInput
 
 
 def run_replay(
@@ -36,9 +39,13 @@ def run_replay(
     report: Path | None = None,
     json_out: Path | None = None,
     workers: int = 0,
+    browse_logs: Sequence[Path] = (),
+    browse_days: int = 0,
     console: Console | None = None,
 ) -> list[RunResult]:
     """Carry out a suite, print its table, write the files asked for, and return the runs.
+
+    Browse logs of the sites, their first days or all, are mined for every crawl before its first page.
 
     Raises
     ------
@@ -47,8 +54,7 @@ def run_replay(
     """
     console = console or Console()
     with ConsoleAudience(console) as audience:
-        make_scorer = remote.at(target) if target else InProcessScorer
-        session = Session(suite, audience, make_scorer, workers)
+        session = Session(suite, audience, _make_scorer(target, browse_logs, browse_days), workers)
         runs = list(session.run())
     print_summary(console, runs)
     meta = Meta(created=datetime.now(UTC).isoformat(timespec="seconds"), inputs=session.inputs)
@@ -59,6 +65,21 @@ def run_replay(
         write_report(report, runs, meta)
         console.print(f"report: {report}", soft_wrap=True)
     return runs
+
+
+def _make_scorer(target: str, browse_logs: Sequence[Path], days: int) -> MakeScorer:
+    if not browse_logs:
+        return remote.at(target) if target else InProcessScorer
+    if target:
+        raise InvalidInput("must be imported by the server itself: linkscore logs import", field="browse-log")
+    from linkscore_lab.browse.read_counts import read_counts  # duckdb only when there is a log
+
+    whole = [read_counts(log) for log in browse_logs]
+    logs = [
+        read_counts(log, first_day=counts.first_day, n_days=days) if days else counts
+        for log, counts in zip(browse_logs, whole, strict=True)
+    ]
+    return partial(InProcessScorer, logs=logs)
 
 
 class ConsoleAudience(AbstractContextManager["ConsoleAudience"]):

@@ -11,14 +11,24 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.site import identity_or_none
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, LearningFailed, PageFetched
+from linkscore_scoring.engine.events import (
+    ConfigChanged,
+    Event,
+    FeedbackGiven,
+    LearningFailed,
+    LogsMined,
+    PageFetched,
+)
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.browse.counts import BrowseCounts
+from linkscore_scoring.site.browse.mining import MiningSettings, mine_site
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.learning import run
+from linkscore_scoring.site.states import digest
 
 _NO_PAGE = "no usable page"
 
@@ -32,6 +42,8 @@ class InProcessScorer:
     ----------
     setup
         The crawl.
+    logs
+        Counts of browse logs, mined as the policy asks before the first page.
 
     Raises
     ------
@@ -39,7 +51,7 @@ class InProcessScorer:
         If the policy, its parameters or the clusterer do not exist or are out of range.
     """
 
-    def __init__(self, setup: CrawlSetup) -> None:
+    def __init__(self, setup: CrawlSetup, logs: Sequence[BrowseCounts] = ()) -> None:
         config = crawl_config(setup)
         config.check()
         policy = policy_class(setup.policy)
@@ -47,6 +59,8 @@ class InProcessScorer:
         self.model = CrawlModel(config, ticket_key=b"replay")
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
+        for counts in logs:
+            self._mine(counts, MiningSettings(**policy(config.policy.checked()).mining()))
 
     def visit(self, site: StoredSite, visit: Visit) -> Answer:
         """See `Scorer.visit`."""
@@ -69,6 +83,7 @@ class InProcessScorer:
             [verdict == SKIP for verdict in links.verdicts or ()],
             *_rescored(outcome),
             self.model.shard(site_name).model.templates is not None,
+            [identity_or_none(wanted.url) or "" for wanted in outcome.suggestions],
         )
 
     def feedback(self, key: str, url: str, reward: float) -> None:
@@ -81,6 +96,12 @@ class InProcessScorer:
         values: list[float] = self.model.rank_buckets(buckets)[1].tolist()
         return values
 
+    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        """See `Scorer.skips`."""
+        keys = [key for key, _ in links]
+        found = self.model.score_links(keys, keys, [ticket for _, ticket in links], [""] * len(links))
+        return [verdict == SKIP for verdict in found.verdicts or [0] * len(links)]
+
     def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
         """See `Scorer.explain`."""
         for why in self.model.explain([url], [key], [ticket], [""]):
@@ -89,6 +110,10 @@ class InProcessScorer:
 
     def close(self) -> None:
         """See `Scorer.close`."""
+
+    def _mine(self, counts: BrowseCounts, settings: MiningSettings) -> None:
+        mined = mine_site(counts, settings).to_state()
+        self._apply(LogsMined(self.model.site_of(counts.urls[0]), digest(mined), mined))
 
     def _apply(self, event: Event) -> PageOutcome:
         self._seq += 1

@@ -13,6 +13,7 @@ from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
 
+MAX_URL_RULES = 5_000
 MAX_TAG_PATHS = 1_000
 _SEEDS = 16
 
@@ -30,18 +31,26 @@ def site_rules(
         URL rules of less are left out, [0, 1].
     """
     seeds = tuple(seed.url for seed in policy.suggest_seeds(_SEEDS, site))
+    rules = [rule for rule in policy.rules(site) if rule.confidence >= min_confidence]
     return SiteRules(
         crawl=config.name,
         host=site.name,
         policy=policy.name,
         seeds=seeds or (_home(site),),
-        rules=tuple(rule for rule in policy.rules(site) if rule.confidence >= min_confidence),
+        rules=tuple(rules[:MAX_URL_RULES]),
         tag_paths=tuple(_tag_paths(site, policy)),
-        state=policy.state_of(site),
+        state=_state(policy.state_of(site), len(rules)),
         revision=site.revision,
         event_seq=event_seq,
         subdomains=config.scope == "domain",
     )
+
+
+def _state(told: str, n_rules: int) -> str:
+    """Return what a policy says of itself, and what was left out."""
+    if n_rules <= MAX_URL_RULES:
+        return told
+    return f"{told and f'{told}; '}the first {MAX_URL_RULES:,} of {n_rules:,} URL rules"
 
 
 def _home(site: SiteModel) -> str:

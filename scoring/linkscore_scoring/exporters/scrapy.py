@@ -19,14 +19,13 @@ _CALLBACKS = {
     "thread_flip": "parse_thread",
 }
 _PAGE = "parse_page"
-_MAX_TAG_PATHS = 50
 
 
 def export(site: SiteRules) -> RuleFile:
     """Return ``START_URLS``, ``ALLOWED_DOMAINS`` and ``RULES``, one for each kind of URL.
 
-    Without URL rules there is one for each tag path, by XPath, the 50 best. Callbacks are names of methods; a
-    spider that does not have one leaves such pages to its other rules.
+    Without URL rules there is one for all tag paths, by XPath. Callbacks are names of methods; one that the
+    spider does not have is left out.
 
     Raises
     ------
@@ -66,9 +65,14 @@ def _url_rules(site: SiteRules, found: list[Allowed]) -> Iterator[str]:
 
 
 def _tag_path_rules(site: SiteRules) -> Iterator[str]:
-    for rule in site.tag_paths[:_MAX_TAG_PATHS]:
+    """Yield one rule for all tag paths: a path that several clusters have is there once, as its best one."""
+    xpaths: dict[str, str] = {}
+    for rule in site.tag_paths:
         if xpath := xpath_of(rule.tag_path):
-            yield from _rule("restrict_xpaths", [(_leads(rule), xpath)], "", domain=site.host)
+            xpaths.setdefault(xpath, _leads(rule))
+    if xpaths:
+        entries = [(comment, xpath) for xpath, comment in xpaths.items()]
+        yield from _rule("restrict_xpaths", entries, "", domain=site.host)
 
 
 def _rule(option: str, entries: list[tuple[str, str]], kind: str, *, domain: str = "") -> Iterator[str]:

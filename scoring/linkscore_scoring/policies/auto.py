@@ -167,6 +167,20 @@ class Auto(Policy):
         for candidate in self.candidates:
             candidate.activated(site)
 
+    @classmethod
+    def wants_logs(cls, params: Any) -> bool:
+        """Say whether one of the policies reads browse logs."""
+        return any(policy_class(name).reads_logs for name in params.names)
+
+    def mining(self) -> dict[str, Any]:
+        """Return what the policies want logs mined with, the first one's where they differ."""
+        return {name: value for c in reversed(self.candidates) for name, value in c.mining().items()}
+
+    def mined(self, site: SiteModel) -> None:
+        """Tell every policy of new browse logs."""
+        for candidate in self.candidates:
+            candidate.mined(site)
+
     def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Show the examples to all."""
         for candidate in self.candidates:

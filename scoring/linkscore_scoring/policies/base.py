@@ -220,6 +220,11 @@ class Policy(ABC):
     def activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 
+    @classmethod
+    def wants_logs(cls, params: Any) -> bool:
+        """Say whether browse logs should be mined for the policy with these parameters."""
+        return cls.reads_logs
+
     def mining(self) -> dict[str, Any]:
         """Return fields of `site.browse.mining.MiningSettings` as the parameters say; as it is here: none."""
         return {}

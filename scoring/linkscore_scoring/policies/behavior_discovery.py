@@ -85,7 +85,7 @@ class BehaviorDiscovery(BehaviorOrder):
         place = model.place(page.url, page.key)
         links = (compress(column, page.fresh) for column in (page.links.urls, page.links.keys))
         fresh = dict(zip(*reversed(list(links)), strict=True))
-        found = sum(model.demand(model.place(url, key)) for key, url in fresh.items())
+        found = sum(model.demand_once_born(model.place(url, key)) for key, url in fresh.items())
         name = self._index.of(model, self._ranked_by()).names[place.node]
         self.discovered.add(name, expected=self.worth(place, model), found=found)
 

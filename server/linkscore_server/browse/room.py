@@ -240,13 +240,14 @@ class BrowseRoom:
 def reading_policies(actor: CrawlActor) -> list[str]:
     """Return the policies of a crawl that read browse logs, by name."""
     config = actor.model.config
-    names = dict.fromkeys(choice.name for choice in (config.policy, *config.extra_policies))
-    return [name for name in names if policy_class(name).reads_logs]
+    choices = (config.policy, *config.extra_policies)
+    wanting = (c.name for c in choices if policy_class(c.name).wants_logs(c.checked()))
+    return list(dict.fromkeys(wanting))
 
 
 def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSettings:
     """Return settings with what the policies' parameters say; the served one has the last word."""
     for choice in (*config.extra_policies, config.policy):
-        if (kind := policy_class(choice.name)).reads_logs:
-            settings = replace(settings, **kind(choice.checked()).mining())
+        if (kind := policy_class(choice.name)).wants_logs(params := choice.checked()):
+            settings = replace(settings, **kind(params).mining())
     return settings

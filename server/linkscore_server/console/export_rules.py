@@ -16,6 +16,7 @@ from linkscore_server.convert.names import site_name
 from linkscore_server.convert.rules import FORMATS
 
 _TIMEOUT_S = 60.0
+_OPTIONS = [("grpc.max_receive_message_length", -1)]
 
 
 def write_rules(
@@ -41,7 +42,7 @@ def write_rules(
         min_confidence=min_confidence,
     )
     try:
-        with grpc.insecure_channel(target) as channel:
+        with grpc.insecure_channel(target, _OPTIONS) as channel:
             answer = pb_grpc.SiteModelServiceStub(channel).ExportRules(request, timeout=_TIMEOUT_S)
         _write(answer, out, console)
     except grpc.RpcError as error:

@@ -163,9 +163,12 @@ def test_without_url_rules_scrapy_goes_by_tag_paths() -> None:
     from scrapy.http import HtmlResponse
 
     page = HtmlResponse("http://forum.example/", body=PAGE.encode(), encoding="utf-8")
-    rules = scrapy_module(exporter("scrapy")(replace(RULES, rules=(), tag_paths=TAGS)))["RULES"]
-    found = [[link.url[-1] for link in rule.link_extractor.extract_links(page)] for rule in rules]
-    assert found == [["1"], ["4", "6"], ["7"]]
+    for n, expected in ((1, "1"), (2, "146"), (3, "1467"), (4, "1467")):
+        tags = (*TAGS, TagPathRule(TAGS[0].tag_path, "c2", "c2", 0.1, 0.1, 1))[:n]
+        file = exporter("scrapy")(replace(RULES, rules=(), tag_paths=tags))
+        (rule,) = scrapy_module(file)["RULES"]
+        assert "".join(link.url[-1] for link in rule.link_extractor.extract_links(page)) == expected
+        assert file.text.count("[contains(concat(") == 1
 
 
 def test_the_other_crawlers_cannot_tell_tag_paths() -> None:

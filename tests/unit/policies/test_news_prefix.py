@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.mining import mining_settings
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.urls import identity
@@ -22,12 +22,14 @@ from linkscore_scoring.site.browse.news_threshold import NewsThreshold
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.testing.crawl import crawl_model
+from linkscore_scoring.testing.subject import packed, unpacked
 
 URLS = [
     "https://a.test/news/7.html",
     "http://a.test/newsletter/7.html",
     "http://a.test/~me/view.php?b=2&a=1",
-    "http://a.test/lists",
+    "https://a.test/lists",
     "http://a.test/deep/er/and/deeper/x.html",
 ]
 PREFIXES = [
@@ -137,13 +139,23 @@ def test_a_url_that_cannot_be_read_is_elsewhere(policy: NewsByPrefix) -> None:
     assert policy.score(batch, site_with(model(PREFIXES))).scores.tolist() == [0.1]
 
 
-def test_the_first_news_prefix_of_a_crawl_decides_how_logs_are_mined() -> None:
-    asked = PolicyChoice("news_prefix", {"theta": 0.7, "signal": "literal", "weighed": False})
-    config = CrawlConfig("c", PolicyChoice("harvest"), (asked, PolicyChoice("news_prefix")))
-    settings = mining_settings(config, news_labels={"http://a.test/": True}, news_threshold=2.0)
-    assert settings.news == NewsSettings(theta=0.7, signal="literal", weighed=False)
-    assert (dict(settings.news_labels), settings.news_threshold) == ({"http://a.test/": True}, 2.0)
-    assert mining_settings(CrawlConfig("c")).news == NewsSettings()
+def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
+    choice = PolicyChoice("news_prefix", {"fallback": "breadth_first"})
+    crawl, again = crawl_model(choice), crawl_model(choice)
+    for seq, prefixes in enumerate(([PREFIXES[0]], [PREFIXES[1]]), start=1):
+        mined = MinedSite(seq, 60, 1_000, model(prefixes)).to_state()
+        crawl.apply(seq, LogsMined("a.test", "", mined))
+    again.load_state(unpacked(packed(crawl.to_state())))
+    for each in (crawl, again):
+        shard = each.shard("a.test")
+        assert shard.served.score(links_to(URLS), shard.model).verdicts == [FOLLOW, SKIP, SKIP, FOLLOW, SKIP]
+        assert [seed.url for seed in each.seeds("a.test", 1)] == [HUBS[0].url]
+        assert [rule.pattern for rule in each.rules("a.test")] == [r"^https?://a\.test/news/"]
+
+
+def test_parameters_say_how_logs_are_mined() -> None:
+    params = make_params(NewsByPrefix, {"theta": 0.7, "signal": "literal", "weighed": False})
+    assert NewsByPrefix(params).mining() == {"news": NewsSettings(theta=0.7, signal="literal", weighed=False)}
 
 
 def test_defaults_of_the_policy_are_those_of_mining() -> None:

@@ -1,4 +1,4 @@
-"""Orders of a site's pages: those of the policies, asked as a crawler asks, and what they are held against."""
+"""Orders of a site's pages: those of the policies, asked as crawlers ask, and what they are held against."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from linkscore_scoring.site.browse.news import NewsModel
 from linkscore_scoring.site.browse.news_mining import mine_news
 from linkscore_scoring.site.browse.news_settings import NewsSettings
 
-_PAPER = NewsSettings(weighed=False, min_pages=1, signal="consistent")
+_PAPER = NewsSettings(weighed=False, min_pages=1, signal="consistent", min_coverage=0.0)
 METHODS = {
     "paper, literal": replace(_PAPER, signal="literal"),
     "paper, consistent": _PAPER,

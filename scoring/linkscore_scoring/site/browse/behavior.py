@@ -154,17 +154,20 @@ class BehaviorModel:
         return [self.place(url, key) for url, key in zip(urls, keys, strict=True)]
 
     def demand(self, place: Place) -> float:
-        """Return the visits a day to expect of a URL.
+        """Return the visits a day to expect of a URL, in as many days as the log has.
 
-        Of a page of the log its own, recent days first; of one with a number beyond the log's those of pages
-        born within the log, the less the farther ahead; of others those of newcomers of their pattern.
+        Of a page of the log its own, recent days first. Of one with a number beyond the log's those of pages
+        born within the log, divided by (1 + a / n)^2 for a page to be born a days later, n the days of the
+        log. Of others those of newcomers of their pattern.
         """
+        ahead = max(place.ahead or 0.0, 0.0) / max(self.n_days, 1)
+        return self.demand_once_born(place, place.newborn / (1.0 + ahead) ** 2)
+
+    def demand_once_born(self, place: Place, newborn: float | None = None) -> float:
+        """Return the visits a day to expect of a URL whose page is there: new ones count in full."""
         if place.page != UNKNOWN_PAGE and self.pages.demand[place.page] > 0.0:
             return float(self.pages.demand[place.page])
-        expected = float(self.stats.newcomer[place.node])
-        if place.ahead is None:
-            return expected
-        return max(expected, place.newborn / (1.0 + place.ahead / max(self.n_days, 1)))
+        return max(float(self.stats.newcomer[place.node]), place.newborn if newborn is None else newborn)
 
     def gain(self, place: Place) -> float:
         """Return the visits a day that visiting a URL discovers, a page of the log or another one."""

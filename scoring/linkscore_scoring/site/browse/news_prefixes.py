@@ -66,7 +66,9 @@ def learn_prefixes(pages: NewsPages, settings: NewsSettings) -> list[NewsPrefix]
         misfits=misfits,
         max_misfits=_MAX_MISFITS,
     )
-    return [NewsPrefix(p.text, p.rate.share, p.rate.at_least, p.pages, pages.urls[p.example]) for p in found]
+    fullest = sorted(found, key=lambda prefix: (-prefix.rate.share * prefix.pages, prefix.text))
+    kept = sorted(fullest[: settings.max_prefixes], key=lambda prefix: prefix.text)
+    return [NewsPrefix(p.text, p.rate.share, p.rate.at_least, p.pages, pages.urls[p.example]) for p in kept]
 
 
 def _rated(pages: NewsPages, settings: NewsSettings) -> tuple[Rate, Mask | None]:

@@ -36,8 +36,8 @@ class NewsSettings:
     min_coverage
         Share of the news that must lie below prefixes learned from other pages; if less does, the model
         abstains, [0, 1].
-    max_hubs
-        Hubs that are kept.
+    max_hubs, max_prefixes
+        Hubs that are kept, and prefixes: those that hold most news.
     """
 
     signal: str = DECAY
@@ -50,3 +50,4 @@ class NewsSettings:
     min_pages: int = 3
     min_coverage: float = 0.2
     max_hubs: int = 100
+    max_prefixes: int = 10_000

@@ -14,7 +14,7 @@ from linkscore_scoring.site.browse.mining import MiningSettings, mine_site
 from linkscore_scoring.site.browse.news import NewsModel
 from linkscore_scoring.site.browse.news_mining import mine_news
 from linkscore_scoring.site.browse.news_settings import NewsSettings
-from linkscore_scoring.site.browse.news_threshold import PAPER_THRESHOLD
+from linkscore_scoring.site.browse.news_threshold import PAPER_THRESHOLD, NewsThreshold
 
 HOST = "http://a.test"
 DYING = {10: 20, 11: 8, 12: 3, 13: 1}
@@ -92,10 +92,17 @@ def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
     assert other.threshold.n == 0
 
 
-def test_a_threshold_that_is_given_is_taken() -> None:
+def test_a_threshold_that_is_given_stays_in_force() -> None:
     mined = mine_site(log(NEWS, WIKI), MiningSettings(news_threshold=0.5))
-    assert mined.news is not None
-    assert mined.news.threshold.value == 0.5
+    later = mine_site(log(NEWS, WIKI), before=MinedSite.from_state(mined.to_state()))
+    for found in (mined.news, later.news):
+        assert found is not None
+        assert found.threshold == NewsThreshold(0.5, given=True)
+        assert "(decay > 0.5, given)" in found.summary()
+    changed = MiningSettings(news=NewsSettings(threshold=0.7))
+    news = mine_site(log(NEWS, WIKI), changed, before=mined).news
+    assert news is not None
+    assert news.threshold == NewsThreshold(0.7)
 
 
 def test_pages_too_young_for_concentration_are_counted_apart() -> None:
@@ -105,10 +112,16 @@ def test_pages_too_young_for_concentration_are_counted_apart() -> None:
     assert mine_news(young, NewsSettings()).undecided == 0
 
 
+def test_of_too_many_prefixes_those_with_most_news_are_kept() -> None:
+    news = [f"{folder}/{i}" for folder, n in (("a", 3), ("b", 9), ("c", 5)) for i in range(n)]
+    found = mine_news(log(news, WIKI), NewsSettings(max_prefixes=2, min_coverage=0.0))
+    assert [prefix.text for prefix in found.prefixes] == ["a.test/b/", "a.test/c/"]
+
+
 def test_mined_sites_survive_their_state() -> None:
     mined = mine_site(log(NEWS, WIKI, hub="start"))
     again = MinedSite.from_state(mined.to_state())
-    assert again == mined
+    assert again.news == mined.news
     assert again.records == sum(DYING.values()) * 20 + 60 * 20
 
 

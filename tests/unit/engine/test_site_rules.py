@@ -1,0 +1,84 @@
+"""What a site hands out: rules of the policy, seeds, tag paths of a learned site."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from crawls import config, model, page, recorded
+
+from linkscore_scoring.engine import site_rules as module
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.policies import registry
+from ruled_policy import RULES, Ruled
+
+SITE = "site.example"
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_external", {"toy_ruled": Ruled})
+
+
+@pytest.fixture(scope="module")
+def learned() -> CrawlModel:
+    return recorded(60)[0]
+
+
+def ruled() -> CrawlModel:
+    crawl = model(policy=PolicyChoice("toy_ruled"))
+    crawl.apply(1, page("https://h/a", "https://h/b"))
+    return crawl
+
+
+def test_rules_come_from_the_policy_with_where_they_are_from() -> None:
+    found = ruled().site_rules("h")
+    assert (found.crawl, found.host, found.policy) == ("c", "h", "toy_ruled")
+    assert found.rules == tuple(RULES)
+    assert found.seeds == ("http://forum.test/board/0",)
+    assert (found.state, found.revision, found.event_seq) == ("goes by 2 expressions", 0, 1)
+    assert not found.subdomains
+    assert [rule.kind for rule in ruled().site_rules("h", min_confidence=0.7).rules] == ["index"]
+
+
+def test_without_seeds_of_the_policy_there_is_the_root_by_the_scheme_that_was_seen() -> None:
+    assert ruled().site_rules("h", PolicyChoice("breadth_first")).seeds == ("https://h/",)
+
+
+def test_more_rules_than_there_is_room_for_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_URL_RULES", 1)
+    found = ruled().site_rules("h")
+    assert found.rules == (RULES[0],)
+    assert found.state == "goes by 2 expressions; the first 1 of 2 URL rules"
+
+
+def test_before_learning_there_are_no_tag_paths() -> None:
+    assert ruled().site_rules("h", PolicyChoice("breadth_first")).tag_paths == ()
+
+
+def test_tag_paths_are_those_of_at_least_average_worth_best_first(learned: CrawlModel) -> None:
+    """Of every row of the navigation table that was followed, by the policy's own scores."""
+    choice = PolicyChoice("source_ucc")
+    site, found = learned.shard(SITE).model, learned.site_rules(SITE, choice).tag_paths
+    rows = [row for row in site.navigation.entries() if row.followed > 0.0]
+    policy = learned.shard(SITE).policy(choice)
+    values = policy.score(module._links(site, rows), site).scores
+    mean = np.average(values, weights=[max(1, row.links) for row in rows])
+    assert len(found) == int((values >= mean - 1e-12).sum()) > 0
+    assert [rule.value for rule in found] == sorted(values[values >= mean - 1e-12], reverse=True)
+    for rule in found:
+        assert rule.tag_path
+        assert rule.source.startswith(("c", "outlier"))
+        assert 0.0 < rule.destination_prob <= 1.0
+
+
+def test_asking_changes_nothing(learned: CrawlModel) -> None:
+    before = learned.to_state()
+    assert learned.site_rules(SITE) == learned.site_rules(SITE)
+    assert learned.to_state() == before
+
+
+def test_of_a_crawl_by_domain_all_hosts_are_meant() -> None:
+    crawl = CrawlModel(config(scope="domain"), ticket_key=b"k", domain_of=lambda host: host[-5:])
+    crawl.apply(1, page("http://www.a.org/x", site="a.org"))
+    assert crawl.site_rules("a.org").subdomains

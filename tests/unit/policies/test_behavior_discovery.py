@@ -1,0 +1,97 @@
+"""Links ordered by what visiting them discovers."""
+
+from __future__ import annotations
+
+import pytest
+from behavior_boards import logged
+from boards import ROOT, Board
+
+from linkscore_scoring.errors import CorruptState, InvalidInput
+from linkscore_scoring.site.browse.discovered import Discovered
+
+LINK = "html/body/a"
+
+
+def test_lists_come_before_threads_and_threads_before_profiles() -> None:
+    lists, threads, profiles = logged("behavior_discovery").scores("/list?f=1", "/show?t=110", "/who?u=3")
+    assert lists > threads > profiles
+
+
+@pytest.mark.parametrize("ranking", ["hub", "referrals", "average_referrals"])
+def test_simple_rankings_order_by_pattern_alone(ranking: str) -> None:
+    """All referrals to profiles come from threads, but few to threads from elsewhere: the graph's hub is
+    whoever leads to what is led to by nobody else.
+    """
+    board = logged("behavior_discovery", ranking=ranking)
+    lists, other, threads, profiles = board.scores("/list?f=1", "/list?f=9", "/show?t=110", "/who?u=3")
+    assert lists == other
+    assert (threads if ranking == "hub" else lists) == 1.0
+    assert min(lists, threads) > profiles
+
+
+def test_pages_that_show_nothing_new_lower_their_pattern() -> None:
+    board = logged("behavior_discovery")
+    before = board.scores("/list?f=2", "/show?t=110")
+    board.page("/list?f=1", [])
+    after = board.scores("/list?f=2", "/show?t=110")
+    assert after[0] < before[0]
+    assert after[1] == before[1]
+
+
+def test_pages_that_show_new_threads_raise_their_pattern() -> None:
+    quiet, lively = (logged("behavior_discovery") for _ in range(2))
+    quiet.page("/list?f=1", [(f"/show?t={n}", LINK) for n in range(20)])
+    lively.page("/list?f=1", [(f"/show?t={n}", LINK) for n in range(131, 151)])
+    assert lively.scores("/list?f=2")[0] > quiet.scores("/list?f=2")[0]
+
+
+def test_buckets_move_with_their_pattern() -> None:
+    board = logged("behavior_discovery")
+    names = board.page("/", [("/list?f=1", LINK), ("/list?f=2", LINK)]).links.bucket_names
+    before = board.model.rank_buckets(names)[1]
+    board.page("/list?f=1", [])
+    assert (board.model.rank_buckets(names)[1] < before).all()
+
+
+def test_failed_and_repeated_fetches_teach_nothing() -> None:
+    board = logged("behavior_discovery")
+    board.page("/list?f=1", [])
+    before = board.scores("/list?f=2")
+    board.page("/list?f=1", [])
+    board.fail("/list?f=3")
+    assert board.scores("/list?f=2") == before
+
+
+def test_seeds_are_the_pages_people_go_on_from() -> None:
+    board = logged("behavior_discovery")
+    first, *_ = board.model.seeds("h", 2)
+    assert first.url.startswith(f"{ROOT}/list?f=")
+    assert first.reason.startswith("people go on from h")
+    unlogged = Board("behavior_discovery")
+    unlogged.page("/")
+    assert unlogged.model.seeds("h", 2) == []
+
+
+def test_the_factor_is_found_over_expected_with_one_page_more_of_each() -> None:
+    found = Discovered()
+    assert found.factor("p") == 1.0
+    found.add("p", expected=10.0, found=40.0)
+    assert found.factor("p") == pytest.approx((40 + 10) / (10 + 10))
+    found.add("p", expected=30.0, found=0.0)
+    assert found.factor("p") == pytest.approx((40 + 20) / (40 + 20))
+
+
+def test_patterns_that_are_no_more_are_forgotten() -> None:
+    found = Discovered()
+    found.add("p", expected=1.0, found=0.0)
+    found.add("q", expected=1.0, found=0.0)
+    found.keep({"q"})
+    assert (found.factor("p"), found.factor("q")) == (1.0, 0.5)
+    assert Discovered.from_state(found.to_state()).factor("q") == 0.5
+    with pytest.raises(CorruptState, match="discovered"):
+        Discovered.from_state({"sums": [["p", "x", 0, 0]]})
+
+
+def test_rankings_for_fetching_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="ranking: must be one of gain, hub"):
+        Board("behavior_discovery", ranking="demand")

@@ -1,0 +1,116 @@
+"""Links ordered by the visits to expect of them, on a site with a browse log and on one without."""
+
+from __future__ import annotations
+
+import msgpack
+import pytest
+import re2
+from behavior_boards import logged
+from boards import ROOT, Board
+
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.policies.behavior_order import squash
+from linkscore_scoring.policies.registry import policy_class
+
+
+def test_new_threads_come_before_old_ones_and_both_before_profiles() -> None:
+    board = logged("behavior_fetch")
+    new, recent, old, profile = board.scores("/show?t=131", "/show?t=129", "/show?t=60", "/who?u=77")
+    assert min(new, recent) > old
+    assert min(new, recent) > profile
+
+
+def test_a_page_of_the_log_scores_by_its_visits_a_day() -> None:
+    """Twenty visits a day: 1 / (1 + log2(1 + 1 / 20)), up to half an octave."""
+    (score,) = logged("behavior_fetch").scores("/list?f=1")
+    assert squash(20 / 2**0.25) <= score <= squash(20 * 2**0.25)
+
+
+def test_one_visit_a_day_scores_a_half() -> None:
+    assert squash(1.0) == 0.5
+    assert squash(0.0) == 0.0
+
+
+@pytest.mark.parametrize("ranking", ["graph", "volume", "visits", "average_visits"])
+def test_simple_rankings_order_by_pattern_alone(ranking: str) -> None:
+    board = logged("behavior_fetch", ranking=ranking)
+    one, other, unseen = board.scores("/show?t=129", "/show?t=101", "/show?t=500")
+    assert one == other == unseen
+    lists, threads, profiles = board.scores("/list?f=1", "/show?t=101", "/who?u=1")
+    first = {"graph": threads, "volume": threads, "visits": lists, "average_visits": lists}[ranking]
+    assert first == 1.0
+    assert min(lists, threads, profiles) == pytest.approx(1 / 3)
+
+
+def test_without_a_log_the_fallback_scores_and_says_why() -> None:
+    board = Board("behavior_fetch", fallback="breadth_first")
+    plain = Board("breadth_first")
+    for each in (board, plain):
+        each.page("/", [("/a", "html/body/a")])
+    assert board.scores("/a", "/b") == plain.scores("/a", "/b")
+    assert board.explain("/a")[0].explanation.summary.startswith("no browse log of this site was mined; ")
+
+
+def test_links_found_before_the_log_are_worth_what_it_says_once_it_came() -> None:
+    board = Board("behavior_fetch", fallback="breadth_first")
+    found = board.page("/", [("/list?f=1", "html/body/a")]).links
+    board = logged("behavior_fetch", board=board)
+    before = board.model.rank_buckets(found.bucket_names)[1]
+    again = board.model.score_links([f"{ROOT}/list?f=1"], [f"{ROOT}/list?f=1"], [b""], [""])
+    assert before[0] < again.scores[0], "its place was not known then: the value of the whole site"
+    assert 0.0 < before[0] < 1.0
+
+
+def test_reasons_name_the_pattern_and_where_the_expectation_comes_from() -> None:
+    board = logged("behavior_fetch")
+    texts = [e.explanation.summary for e in board.explain("/list?f=1", "/show?t=140", "/show?t=61", "/x/y")]
+    assert "visits a day of the page itself" in texts[0]
+    assert "expected of a new page" in texts[1]
+    assert "that the log does not have" in texts[2]
+    assert texts[3].startswith("fits no pattern, nearest to h")
+
+
+def test_rules_fit_the_pages_they_were_learned_from() -> None:
+    board = logged("behavior_fetch")
+    rules = board.shard.served.rules(board.shard.model)
+    threads = next(rule for rule in rules if re2.search(rule.pattern, f"{ROOT}/show?t=1"))
+    assert (threads.kind, threads.matches, threads.total) == ("behavior", 60, 92)
+    assert re2.search(threads.pattern, threads.example)
+    assert [rule.confidence for rule in rules] == sorted((rule.confidence for rule in rules), reverse=True)
+    unlogged = Board("behavior_fetch")
+    unlogged.page("/")
+    assert unlogged.model.rules("h") == []
+
+
+def test_the_state_says_what_it_goes_by() -> None:
+    board = logged("behavior_fetch")
+    assert (
+        board.shard.served.state_of(board.shard.model)
+        == "3 URL patterns of 92 pages, by 30 days of browse log"
+    )
+
+
+def test_a_crawl_restored_from_bytes_scores_alike() -> None:
+    board, other = logged("behavior_fetch"), Board("behavior_fetch")
+    other.model.load_state(msgpack.unpackb(msgpack.packb(board.model.to_state()), strict_map_key=False))
+    paths = ["/list?f=1", "/show?t=131", "/show?t=60", "/x"]
+    assert other.scores(*paths) == board.scores(*paths)
+
+
+def test_bad_rankings_and_cuts_are_named() -> None:
+    with pytest.raises(InvalidInput, match="ranking: must be one of demand, graph"):
+        Board("behavior_fetch", ranking="hub")
+    with pytest.raises(InvalidInput, match="cut: must be one of syntax, visit, transit"):
+        Board("behavior_fetch", cut="none")
+
+
+def test_parameters_say_how_patterns_are_mined() -> None:
+    board = Board("behavior_fetch", cut="visit", threshold=0.5)
+    settings = board.model.stranger("h").served.mining()["behavior"]
+    assert (settings.cut, settings.threshold) == ("visit", 0.5)
+
+
+def test_it_wants_logs() -> None:
+    assert policy_class("behavior_fetch").reads_logs
+    assert PolicyChoice("behavior_fetch", {}).checked().ranking == "demand"
