@@ -1,4 +1,4 @@
-"""Counts of a log file without a server: the busiest site and its whole log, unless something else is said."""
+"""Counts of a log file without a server: the busiest site and its whole log, unless told otherwise."""
 
 from __future__ import annotations
 
