@@ -7,7 +7,6 @@ import pytest
 import re2
 from behavior_boards import logged
 from boards import ROOT, Board
-from linkscore_scoring.engine.mining import mining_settings
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import InvalidInput
