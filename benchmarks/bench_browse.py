@@ -17,7 +17,7 @@ from benchmarks.table import Row
 
 SIZES = (1_000_000, 10_000_000)
 MEMORY_MB = 512
-_DAYS, _PAGES, _CLIENTS = 60, 50_000, 400_000
+_DAYS, _PAGES, _HUBS, _CLIENTS = 60, 20_000, 100, 400_000
 _BARE = """
 SELECT count(*), sum(n) FROM (
     SELECT url, CAST(floor(epoch(TRY_CAST(time AS TIMESTAMPTZ)) / 86400) AS INTEGER) AS day,
@@ -50,19 +50,24 @@ def run(corpus: Corpus) -> list[Row]:
 
 
 def generate(path: Path, n: int) -> None:
-    """Write a log in the order of time, pages and clients with a long tail, half of the records referred."""
+    """Write a log in the order of time: pages and clients with a long tail, half of the records from a hub.
+
+    Whatever `n` is, there are the same pages and about the same pairs of referrer and page.
+    """
     from linkscore_server.browse.connection import in_memory
 
     step = _DAYS * 86_400e6 / n
-    page = f"'https://news.example/' || CAST(floor(pow(random(), 3) * {_PAGES}) AS BIGINT) || '/story?page=1'"
     with in_memory(memory_mb=1_024) as con:
         con.execute("SELECT setseed(0.5)")
         con.execute(f"""
             COPY (SELECT strftime(make_timestamp(1728000000000000 + CAST(i * {step} AS BIGINT)),
                     '%Y-%m-%dT%H:%M:%SZ') AS time,
                 '10.' || CAST(floor(pow(random(), 2) * {_CLIENTS}) AS BIGINT) AS client,
-                {page} AS url, CASE WHEN random() < .5 THEN {page} ELSE '-' END AS referrer
-            FROM range({n}) AS r(i)) TO '{path}' (FORMAT csv, DELIMITER '\t', HEADER false, QUOTE '')""")
+                'https://news.example/' || page || '/story?page=1' AS url,
+                CASE WHEN random() < .5 THEN 'https://news.example/hub/' || page % {_HUBS} ELSE '-' END
+            FROM (SELECT i, CAST(floor(pow(random(), 3) * {_PAGES}) AS BIGINT) AS page
+                FROM range({n}) AS r(i)))
+            TO '{path}' (FORMAT csv, DELIMITER '\t', HEADER false, QUOTE '')""")
 
 
 def measure(kind: str, path: Path) -> None:

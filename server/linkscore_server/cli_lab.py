@@ -73,6 +73,8 @@ _REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "br
 @click.option("--clusterer", default=None, help="How templates are found.")
 @click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
 @click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")
+@click.option("--obey-verdicts", is_flag=True, help="Leave links that are to skip when their turn comes.")
+@click.option("--obey-requests", is_flag=True, help="Fetch what the model asks for before anything else.")
 @click.option("--leave-site-out", is_flag=True, help="Page types by the model trained without the site.")
 @click.option(
     "--browse-log", "browse_logs", multiple=True, type=_FILE, help="Browse log of a site; repeatable."

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from linkscore_lab.replay.frontier import BucketFrontier, Frontier, ScoreFrontier, Waiting
+from linkscore_lab.replay.obedience import ObedientFrontier
 from linkscore_lab.replay.results import Explanation
 from linkscore_lab.replay.scorer import Answer, Scorer, Visit
 from linkscore_lab.replay.stored import StoredSite
@@ -51,6 +52,11 @@ class CrawlPlan:
         Charge nothing before the site is learned (the protocol of Xu 2018).
     every
         Fetches between two questions for the order of the buckets.
+    obey_verdicts
+        Ask about each link again before it is fetched, and leave it while the policy says to skip it; else a
+        link is dropped for good if it is to skip when it is found, and fetched if it was not.
+    obey_requests
+        Fetch what the model would like fetched before anything else.
     """
 
     starts: Sequence[str]
@@ -59,6 +65,8 @@ class CrawlPlan:
     feedback: FeedbackPlan | None = None
     every: int = 1
     free_sampling: bool = False
+    obey_verdicts: bool = False
+    obey_requests: bool = False
 
 
 @dataclass(slots=True)
@@ -98,9 +106,10 @@ class _Crawl:
 
     def __init__(self, site: StoredSite, plan: CrawlPlan, scorer: Scorer) -> None:
         self.site, self.plan, self.scorer = site, plan, scorer
-        self.frontier: Frontier = (
-            ScoreFrontier() if scorer.per_url else BucketFrontier(scorer.values, every=plan.every)
-        )
+        inner = ScoreFrontier() if scorer.per_url else BucketFrontier(scorer.values, every=plan.every)
+        obeys = plan.obey_verdicts or plan.obey_requests
+        self.frontier: Frontier = ObedientFrontier(inner, scorer, ask=plan.obey_verdicts) if obeys else inner
+        self._requests: list[Waiting] = []
         self.trace = Trace()
         self._outside: set[str] = set()
         self._done: set[int] = set()
@@ -113,7 +122,7 @@ class _Crawl:
         """Crawl to the end."""
         waiting = deque(self._starts())
         while len(self.trace.order) < self.plan.budget:
-            link = waiting.popleft() if waiting else self.frontier.pop()
+            link = waiting.popleft() if waiting else self._next()
             if link is None:
                 break
             self._explain(link)
@@ -121,6 +130,14 @@ class _Crawl:
             fetched(len(self.trace.order))
         self.trace.outside = len(self._outside)
         return self.trace
+
+    def _next(self) -> Waiting | None:
+        """Return what the model asked for, if the crawl obeys, else the best link."""
+        if isinstance(self.frontier, ObedientFrontier):
+            for asked in self._requests:
+                if asked.number not in self._done:
+                    return self.frontier.request(asked)
+        return self.frontier.pop()
 
     def _starts(self) -> list[Waiting]:
         starts = []
@@ -150,12 +167,15 @@ class _Crawl:
             if number < 0:
                 if key:
                     self._outside.add(key)
-            elif skip and skip[row]:
+            elif skip and skip[row] and not self.plan.obey_verdicts:
                 self.trace.skipped += 1
             elif number not in done:
                 ticket = answer.ticket_values[answer.tickets[row]]
                 bucket = answer.bucket_names[answer.buckets[row]]
                 self.frontier.offer(Waiting(number, key, ticket), bucket, answer.scores[row])
+        if self.plan.obey_requests:
+            wanted = [(ends.get(key, -1), key) for key in answer.wanted]
+            self._requests = [Waiting(number, key, b"") for number, key in wanted if number >= 0]
         for key, score in zip(answer.rescored_keys, answer.rescored_scores, strict=True):
             self.frontier.rescore(self.site.number(key), score)
 

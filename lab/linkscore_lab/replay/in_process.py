@@ -83,6 +83,7 @@ class InProcessScorer:
             [verdict == SKIP for verdict in links.verdicts or ()],
             *_rescored(outcome),
             self.model.shard(site_name).model.templates is not None,
+            [identity_or_none(wanted.url) or "" for wanted in outcome.suggestions],
         )
 
     def feedback(self, key: str, url: str, reward: float) -> None:
@@ -94,6 +95,12 @@ class InProcessScorer:
         """See `Scorer.values`."""
         values: list[float] = self.model.rank_buckets(buckets)[1].tolist()
         return values
+
+    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        """See `Scorer.skips`."""
+        keys = [key for key, _ in links]
+        found = self.model.score_links(keys, keys, [ticket for _, ticket in links], [""] * len(links))
+        return [verdict == SKIP for verdict in found.verdicts or [0] * len(links)]
 
     def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
         """See `Scorer.explain`."""

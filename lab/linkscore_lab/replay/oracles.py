@@ -46,6 +46,10 @@ class LabelOracle:
         """See `Scorer.values`."""
         return [float(bucket == "wanted") for bucket in buckets]
 
+    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        """See `Scorer.skips`: it never does."""
+        return [False] * len(links)
+
     def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
         """See `Scorer.explain`."""
         return None
@@ -104,6 +108,10 @@ class GreedyOracle:
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
         """See `Scorer.values`: all its links are scored one by one."""
         return [0.0] * len(buckets)
+
+    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        """See `Scorer.skips`: it never does."""
+        return [False] * len(links)
 
     def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
         """See `Scorer.explain`."""

@@ -102,6 +102,13 @@ class RemoteScorer:
             values[row] = value
         return values
 
+    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        """See `Scorer.skips`."""
+        asked = [link_scoring_service_pb2.CandidateLink(url=key, ticket=ticket) for key, ticket in links]
+        request = link_scoring_service_pb2.ScoreLinksRequest(crawl=self._name, links=asked)
+        verdicts = self._links.ScoreLinks(request).links.verdicts
+        return [verdict == common_pb2.VERDICT_SKIP for verdict in verdicts or [0] * len(links)]
+
     def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
         """See `Scorer.explain`."""
         link = link_scoring_service_pb2.CandidateLink(url=url, ticket=ticket)
@@ -164,4 +171,5 @@ def _answer(result: link_scoring_service_pb2.PageResult) -> Answer:
         [identity_or_none(url) or "" for url in more.urls],
         more.scores,
         result.learning or result.stage == common_pb2.SITE_STAGE_READY,
+        [identity_or_none(wanted.url) or "" for wanted in result.suggestions],
     )

@@ -47,6 +47,8 @@ class Protocol:
     leave_site_out
         Policies with a parameter `page_types` use the model that was trained without the site, unless their
         own parameters say otherwise.
+    obey_verdicts, obey_requests
+        See `CrawlPlan`.
     """
 
     budget: str = "25%"
@@ -58,6 +60,8 @@ class Protocol:
     paper: bool = False
     free_sampling: bool = False
     leave_site_out: bool = False
+    obey_verdicts: bool = False
+    obey_requests: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,16 @@ class Bench:
             feedback = FeedbackPlan(case.task.rewards.get, p.delay, p.share, case.seed)
         starts = [case.start] if case.start else self.site.entries
         free_sampling = p.free_sampling and _needs_learning(case.policy)
-        return CrawlPlan(starts, budget, frozenset(free), feedback, p.every, free_sampling)
+        return CrawlPlan(
+            starts,
+            budget,
+            frozenset(free),
+            feedback,
+            p.every,
+            free_sampling,
+            p.obey_verdicts,
+            p.obey_requests,
+        )
 
     def _result(
         self, case: Case, budget: int, wanted: Mapping[str, str], trace: Trace, spent: tuple[float, float]

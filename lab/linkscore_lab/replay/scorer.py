@@ -52,6 +52,8 @@ class Answer:
         Other links whose score changed (policies that are `per_url`).
     learned
         The page's site is learned.
+    wanted
+        Identities of pages the model would like fetched, most urgent first.
     """
 
     keys: Sequence[str]
@@ -64,6 +66,7 @@ class Answer:
     rescored_keys: Sequence[str] = ()
     rescored_scores: Sequence[float] = ()
     learned: bool = False
+    wanted: Sequence[str] = ()
 
 
 class Scorer(Protocol):
@@ -87,6 +90,10 @@ class Scorer(Protocol):
 
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
         """Return the value of each bucket."""
+        ...
+
+    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        """Say of each link, by identity and ticket, whether the policy says today not to follow it."""
         ...
 
     def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:

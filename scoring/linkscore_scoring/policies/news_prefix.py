@@ -93,9 +93,9 @@ class _Known:
     trie: PrefixTrie
     hubs: dict[str, Hub]
 
-    def hub_value(self, url: str) -> float:
-        """Return the worth of a page as a hub in [0, 1]: the share of the news it links to."""
-        hub = self.hubs.get(url)
+    def hub_value(self, bare: str) -> float:
+        """Return the worth of a page, URL without scheme, as a hub in [0, 1]: its share of the news."""
+        hub = self.hubs.get(bare)
         return 0.0 if hub is None else hub.news / self.news.news
 
 
@@ -106,8 +106,8 @@ class NewsByPrefix(WithFallback):
     which visitors went to news (`site.browse`); both are mined anew as the window of the log slides. A link
     below a prefix scores 0.5 + 0.5 x the share of news below it that is sure with 90 % confidence; one to a
     hub 0.5 + 0.5 x its share of all news; both are to FOLLOW. Others are to SKIP, 0.1. Own place: prefix,
-    ``+`` and URL of a hub, or the first three steps of the URL. On sites without log, or whose URLs carry no
-    news prefix, the policy abstains: the fallback scores, without verdicts.
+    ``+`` and URL of a hub without its scheme, or the first three steps of the URL. On sites without log, or
+    whose URLs carry no news prefix, the policy abstains: the fallback scores, without verdicts.
 
     Shapes: n links in, (n,) float64 out. Cost: O(characters) a link, whatever the number of prefixes.
     References: Wang, Liu, Zhang and Ma 2008, News page discovery policy for instant crawlers, AIRS.
@@ -188,7 +188,7 @@ class NewsByPrefix(WithFallback):
         if news is None:
             raise LookupError(f"{self.name}: asked for prefixes of a site without browse log")
         if self._cached is None or self._cached.news is not news:
-            self._cached = _Known(news, news.trie(), {hub.url: hub for hub in news.hubs})
+            self._cached = _Known(news, news.trie(), {_bare(hub.url): hub for hub in news.hubs})
         return self._cached
 
     @staticmethod
@@ -197,7 +197,8 @@ class NewsByPrefix(WithFallback):
         row = known.trie.find(key)
         if row >= 0:
             return _marked(known.news.prefixes[row].text)
-        return _marked(f"{_HUB}{key}") if key in known.hubs else _shortened(key)
+        bare = _bare(key)
+        return _marked(f"{_HUB}{bare}") if bare in known.hubs else _shortened(key)
 
 
 def _identity(url: str) -> str:
@@ -206,6 +207,11 @@ def _identity(url: str) -> str:
         return identity(url)
     except ValueError:
         return url
+
+
+def _bare(key: str) -> str:
+    """Return a URL without its scheme: a page is the same hub by http and by https."""
+    return key.partition("://")[2]
 
 
 def _shortened(key: str) -> str:
@@ -234,7 +240,7 @@ def _reason(key: str, known: _Known) -> Explanation:
     row = known.trie.find(key)
     if row >= 0:
         return _prefix_reason(known.news.prefixes[row])
-    value = known.hub_value(key)
+    value = known.hub_value(_bare(key))
     if value:
         term = Term("news_share", value, "share of the site's news that visitors went to from it")
         return Explanation("a hub: visitors go from it to news", [term])

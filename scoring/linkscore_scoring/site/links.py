@@ -85,8 +85,8 @@ class PageObservation:
         Sequence number of the event.
     key, url
         Identity hash and final URL of the page.
-    requested
-        Identity hash of the URL asked for; equal to `key` without redirect.
+    requested, requested_url
+        Identity hash of the URL asked for, equal to `key` without redirect; and that identity.
     depth
         Clicks from a seed, as far as known.
     pattern
@@ -109,8 +109,8 @@ class PageObservation:
         For each row of `links`: long text blocks of the page before the anchor.
     paths
         Tag paths of the page.
-    is_copy
-        The page names another URL as its canonical form.
+    is_copy, canonical
+        The page names another URL as its canonical form; and the identity hash of that, else its own.
     fresh, first_here, displaced
         For each row of `links`, and for the page: see `memory.Sighting`.
     reported
@@ -148,6 +148,8 @@ class PageObservation:
     rels: list[str] = field(default_factory=list)
     flips: list[int] = field(default_factory=list)
     layout: PageLayout | None = None
+    requested_url: str = ""
+    canonical: int = 0
 
 
 @dataclass(slots=True)

@@ -216,6 +216,8 @@ class SiteModel:
             failed=failed,
             refetch=refetch,
             cluster=cluster,
+            requested_url=fetch.requested_key,
+            canonical=fetch.canonical or fetch.key,
         )
 
     def _fold(self, apath: int) -> int:

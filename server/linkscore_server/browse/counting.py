@@ -47,9 +47,8 @@ def counts_of(
         SELECT page, day - {first_day} AS day, client, first & {(1 << ORIGIN_BITS) - 1} AS origin
         FROM firsts SEMI JOIN (SELECT id FROM names WHERE site = {text(site)}) AS own ON page = own.id
         WHERE day BETWEEN {first_day} AND {first_day + n_days - 1}""")
-    con.execute(f"""
-        DELETE FROM windowed WHERE (client, day) IN (
-            SELECT (client, day) FROM windowed GROUP BY client, day HAVING count(*) > {max_pages_a_day})""")
+    busy = f"SELECT (client, day) FROM windowed GROUP BY client, day HAVING count(*) > {max_pages_a_day}"
+    deleted = con.execute(f"DELETE FROM windowed WHERE (client, day) IN ({busy})").fetchone()
     con.execute("""
         CREATE OR REPLACE TEMP TABLE used AS
         SELECT id, row_number() OVER (ORDER BY id) - 1 AS row FROM (
@@ -63,9 +62,18 @@ def counts_of(
         FROM windowed JOIN used AS target ON windowed.page = target.id
         LEFT JOIN used AS source ON windowed.origin = source.id
         GROUP BY ALL ORDER BY ALL""").fetchnumpy()
-    columns = [clicks[name] for name in ("row", "day", "n")]
-    columns += [transits[name] for name in ("origin", "page", "n")]
-    return BrowseCounts(first_day, n_days, [url for (url,) in urls], *map(_integers, columns))
+    return BrowseCounts(
+        first_day,
+        n_days,
+        [url for (url,) in urls],
+        click_urls=_integers(clicks["row"]),
+        click_days=_integers(clicks["day"]),
+        clicks=_integers(clicks["n"]),
+        from_urls=_integers(transits["origin"]),
+        to_urls=_integers(transits["page"]),
+        transits=_integers(transits["n"]),
+        left_out=deleted[0] if deleted else 0,
+    )
 
 
 def spans_of(con: duckdb.DuckDBPyConnection) -> dict[str, SiteSpan]:

@@ -37,6 +37,7 @@ class MiningResult:
     event: LogsMined
     visits: int
     pages: int
+    left_out: int
 
 
 class MiningPool:
@@ -86,7 +87,8 @@ def mine(job: MiningJob) -> MiningResult:
     mined = mine_site(counts, job.settings, before)
     state = mined.to_state()
     digest = hashlib.sha256(msgpack.packb(state)).hexdigest()
-    return MiningResult(LogsMined(job.question.site, digest, state), mined.records, len(counts.urls))
+    event = LogsMined(job.question.site, digest, state)
+    return MiningResult(event, mined.records, len(counts.urls), counts.left_out)
 
 
 def _follow_parent() -> None:

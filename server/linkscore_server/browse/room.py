@@ -61,6 +61,7 @@ class BrowseRoom:
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._mining: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
+        self._taking: set[asyncio.Task[BrowseBatchImported | None]] = set()
         self._tidying: asyncio.Task[None] | None = None
 
     @property
@@ -73,7 +74,8 @@ class BrowseRoom:
         self._tidying = asyncio.create_task(self._tidy_for_ever())
 
     async def close(self) -> None:
-        """Stop; minings under way come to nothing and are due again after the next start."""
+        """Finish batches, and stop; minings under way come to nothing and are due after the next start."""
+        await asyncio.gather(*self._taking, return_exceptions=True)
         tasks = [task for task in (self._tidying, *self._mining.values()) if task is not None]
         for task in tasks:
             task.cancel()
@@ -86,6 +88,8 @@ class BrowseRoom:
     ) -> BrowseBatchImported | None:
         """Take in a batch; returns what became of it once it is durable, None if it was there already.
 
+        It goes on to its end when the caller gives up.
+
         Raises
         ------
         OSError
@@ -93,19 +97,10 @@ class BrowseRoom:
         Closed
             If the crawl takes nothing more.
         """
-        name, batch_id = actor.model.config.name, message.batch_id
-        store = self._registry.visits(name)
-        async with self._turn(name):
-            if batch_id in actor.model.ledger.batches:
-                await self._off_loop(store.publish, batch_id)
-                return None
-            event: BrowseBatchImported = await self._off_loop(
-                staged, message, hosts, store, actor.model.site_of, self._limits
-            )
-            await actor.submit(event)
-            await self._off_loop(store.publish, batch_id)
-        self._metrics.took_records(event.counts)
-        return event
+        task = asyncio.create_task(self._take(actor, message, hosts))
+        self._taking.add(task)
+        task.add_done_callback(self._taking.discard)
+        return await asyncio.shield(task)
 
     async def mine(
         self, actor: CrawlActor, site: str, settings: MiningSettings, window_days: int = 0
@@ -164,6 +159,23 @@ class BrowseRoom:
             if expired:
                 self._metrics.browse_days_deleted.inc(len(expired))
             self.mine_later(actor)
+
+    async def _take(
+        self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest, hosts: Sequence[str]
+    ) -> BrowseBatchImported | None:
+        name, batch_id = actor.model.config.name, message.batch_id
+        store = self._registry.visits(name)
+        async with self._turn(name):
+            if batch_id in actor.model.ledger.batches:
+                await self._off_loop(store.publish, batch_id)
+                return None
+            event: BrowseBatchImported = await self._off_loop(
+                staged, message, hosts, store, actor.model.site_of, self._limits
+            )
+            await actor.submit(event)
+            await self._off_loop(store.publish, batch_id)
+        self._metrics.took_records(event.counts)
+        return event
 
     async def _mine(
         self, actor: CrawlActor, site: str, span: SiteSpan, settings: MiningSettings, window_days: int = 0

@@ -46,6 +46,8 @@ def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
     whose = "the policy's estimate" if advice.policy_estimate else "by what like links brought lately"
     mean = advice.expected_reward / advice.expected_fetches if advice.expected_fetches else 0.0
     table = Table(title=f"{site.host}, {site.page_count:,} pages", title_justify="left", show_header=False)
+    if site.policy_state:
+        table.add_row("policy", Text(site.policy_state))
     table.add_row("reward", _REWARDS.get(advice.reward_source, ""))
     table.add_row("last fetches", f"{advice.recent_reward:.2f} each, mean of {advice.recent_fetches:,}")
     table.add_row(

@@ -107,6 +107,8 @@ def _mined(site: str, answer: pb.MineSiteResponse) -> Table:
     table = Table(title=site, title_justify="left", show_header=False)
     table.add_row("window", f"{answer.window_days} days from {_date(answer.window_start)}")
     table.add_row("visits", f"{answer.visit_count:,} of {answer.page_count:,} pages")
+    if answer.left_out_count:
+        table.add_row("left out", f"{answer.left_out_count:,} visits of clients that are no people")
     for mined in answer.policies:
         table.add_row(mined.policy, Text(mined.summary))
     return table

@@ -78,6 +78,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
             window_days=n_days,
             visit_count=result.visits,
             page_count=result.pages,
+            left_out_count=result.left_out,
             policies=_policies(actor, site),
             duration=_duration(time.perf_counter() - started),
         )

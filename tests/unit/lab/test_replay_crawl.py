@@ -55,6 +55,9 @@ class Scribe:
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
         return [0.5] * len(buckets)
 
+    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
+        return [False] * len(links)
+
     def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
         return Explanation(url, 0.5, "all", "all alike")
 

@@ -9,7 +9,6 @@ from behavior_boards import logged
 from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.mining import mining_settings
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.behavior_order import squash
 from linkscore_scoring.policies.registry import policy_class
@@ -106,11 +105,10 @@ def test_bad_rankings_and_cuts_are_named() -> None:
         Board("behavior_fetch", cut="none")
 
 
-def test_the_first_behaviour_policy_decides_how_logs_are_mined() -> None:
-    config = Board("behavior_fetch", cut="visit", threshold=0.5).model.config
-    assert mining_settings(config).behavior.cut == "visit"
-    assert mining_settings(config).behavior.threshold == 0.5
-    assert mining_settings(Board("harvest").model.config).behavior.cut == "transit"
+def test_parameters_say_how_patterns_are_mined() -> None:
+    board = Board("behavior_fetch", cut="visit", threshold=0.5)
+    settings = board.model.stranger("h").served.mining()["behavior"]
+    assert (settings.cut, settings.threshold) == ("visit", 0.5)
 
 
 def test_it_wants_logs() -> None:

@@ -29,7 +29,7 @@ URLS = [
     "https://a.test/news/7.html",
     "http://a.test/newsletter/7.html",
     "http://a.test/~me/view.php?b=2&a=1",
-    "http://a.test/lists",
+    "https://a.test/lists",
     "http://a.test/deep/er/and/deeper/x.html",
 ]
 PREFIXES = [

@@ -124,20 +124,22 @@ class MinedPolicy(_message.Message):
     def __init__(self, policy: _Optional[str] = ..., summary: _Optional[str] = ...) -> None: ...
 
 class MineSiteResponse(_message.Message):
-    __slots__ = ("window_start", "window_days", "visit_count", "page_count", "policies", "duration")
+    __slots__ = ("window_start", "window_days", "visit_count", "page_count", "policies", "duration", "left_out_count")
     WINDOW_START_FIELD_NUMBER: _ClassVar[int]
     WINDOW_DAYS_FIELD_NUMBER: _ClassVar[int]
     VISIT_COUNT_FIELD_NUMBER: _ClassVar[int]
     PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     POLICIES_FIELD_NUMBER: _ClassVar[int]
     DURATION_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     window_start: _timestamp_pb2.Timestamp
     window_days: int
     visit_count: int
     page_count: int
     policies: _containers.RepeatedCompositeFieldContainer[MinedPolicy]
     duration: _duration_pb2.Duration
-    def __init__(self, window_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., window_days: _Optional[int] = ..., visit_count: _Optional[int] = ..., page_count: _Optional[int] = ..., policies: _Optional[_Iterable[_Union[MinedPolicy, _Mapping]]] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    left_out_count: int
+    def __init__(self, window_start: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., window_days: _Optional[int] = ..., visit_count: _Optional[int] = ..., page_count: _Optional[int] = ..., policies: _Optional[_Iterable[_Union[MinedPolicy, _Mapping]]] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., left_out_count: _Optional[int] = ...) -> None: ...
 
 class GetBrowseStatsRequest(_message.Message):
     __slots__ = ("crawl", "batch_ids")

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "anthelion", "tag_path_bandit", "auto", "news_prefix", "behavior_fetch", "behavior_discovery", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "anthelion", "tag_path_bandit", "auto", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
@@ -24,6 +24,7 @@ class PolicySpec(_message.Message):
     ANTHELION_FIELD_NUMBER: _ClassVar[int]
     TAG_PATH_BANDIT_FIELD_NUMBER: _ClassVar[int]
     AUTO_FIELD_NUMBER: _ClassVar[int]
+    FOCUS_FIELD_NUMBER: _ClassVar[int]
     NEWS_PREFIX_FIELD_NUMBER: _ClassVar[int]
     BEHAVIOR_FETCH_FIELD_NUMBER: _ClassVar[int]
     BEHAVIOR_DISCOVERY_FIELD_NUMBER: _ClassVar[int]
@@ -44,11 +45,12 @@ class PolicySpec(_message.Message):
     anthelion: AnthelionParams
     tag_path_bandit: TagPathBanditParams
     auto: AutoParams
+    focus: FocusParams
     news_prefix: NewsPrefixParams
     behavior_fetch: BehaviorFetchParams
     behavior_discovery: BehaviorDiscoveryParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., tag_path_bandit: _Optional[_Union[TagPathBanditParams, _Mapping]] = ..., auto: _Optional[_Union[AutoParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., tag_path_bandit: _Optional[_Union[TagPathBanditParams, _Mapping]] = ..., auto: _Optional[_Union[AutoParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -185,6 +187,14 @@ class TagPathBanditParams(_message.Message):
     stop_yield: float
     stop_window: int
     def __init__(self, exploration: _Optional[float] = ..., similarity: _Optional[float] = ..., classifier: _Optional[str] = ..., stop_yield: _Optional[float] = ..., stop_window: _Optional[int] = ...) -> None: ...
+
+class FocusParams(_message.Message):
+    __slots__ = ("fallback", "page_types")
+    FALLBACK_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    fallback: str
+    page_types: str
+    def __init__(self, fallback: _Optional[str] = ..., page_types: _Optional[str] = ...) -> None: ...
 
 class AutoParams(_message.Message):
     __slots__ = ("policies", "margin")

@@ -61,7 +61,7 @@ def pattern_figures(counts: BrowseCounts, later: BrowseCounts, mirror: Mirror) -
     figures = []
     for settings in (BehaviorSettings(), BehaviorSettings(by_drop=True)):
         for cut in CUTS:
-            name = f"{cut}, paper's split" if settings.by_drop else cut
+            name = f"{cut} (paper)" if settings.by_drop else cut
             figures.append(_figures(name, replace(settings, cut=cut), counts, later, mirror))
     return figures
 

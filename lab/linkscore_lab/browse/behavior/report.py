@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,18 @@ from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.browse.mining import MiningSettings, mine_site
 
 ORACLE = "oracle"
-_PATTERN_COLUMNS = (
-    *("patterns after", "leaves", "height", "mirror", "layout", "any two", "JS"),
-    *("later URLs", "visits", "known URLs", "visits"),
-)
+_QUALITIES = {
+    "leaves": "patterns",
+    "height": "height",
+    "mirror_coverage": "site's pages that fit",
+    "layout": "layouts alike",
+    "layout_random": "those of any two",
+    "divergence": "JS divergence",
+    "later_urls": "later pages that fit",
+    "later_visits": "their visits",
+    "known_urls": "later pages in the log",
+    "known_visits": "their visits",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +113,15 @@ def behavior_report(
 
 
 def print_behavior(console: Console, report: BehaviorReport) -> None:
-    """Print the figures as tables."""
+    """Print tables: pages to fetch for 80 % of the later visits, and pages to visit to discover them."""
     console.print(
         f"{report.site}: {report.pages:,} pages; mined on {report.mined_days} days, judged on "
         f"{report.judged_visits:,} visits of the next {report.judged_days}, "
         f"{report.of_mirror:.1%} of them to its pages",
         soft_wrap=True,
     )
-    for title, rows in (("to fetch", report.fetch), ("to visit to discover", report.discovery)):
-        table = Table("order", f"pages {title} 80 % of visits", "x oracle", box=SIMPLE_HEAD)
+    for title, rows in (("to fetch", report.fetch), ("to visit", report.discovery)):
+        table = Table("order", f"pages {title}", "x oracle", box=SIMPLE_HEAD)
         for row in rows:
             table.add_row(row.order, f"{row.share:.2%}", f"{row.times:.1f}")
         console.print(table)
@@ -132,7 +140,7 @@ def _fetch_orders(
         order = PolicyOrder("behavior_fetch", ours, ranking=ranking)
         yield _name("behavior_fetch", ranking, "demand"), fetch_share(order.fetches(mirror), visits)
     order = PolicyOrder("behavior_fetch", paper, ranking="graph")
-    yield "behavior_fetch graph, paper's split", fetch_share(order.fetches(mirror), visits)
+    yield "behavior_fetch graph, paper", fetch_share(order.fetches(mirror), visits)
     yield "breadth_first", fetch_share(breadth_first(mirror), visits)
     yield "pagerank of all links", fetch_share(by_pagerank(mirror), visits)
     yield ORACLE, fetch_share(by_worth(visits), visits)
@@ -148,9 +156,9 @@ def _discovery_orders(
         order = PolicyOrder("behavior_discovery", ours, ranking=ranking)
         yield _name("behavior_discovery", ranking, "gain"), share(order.visits(mirror))
     order = PolicyOrder("behavior_discovery", paper, ranking="hub")
-    yield "behavior_discovery hub, paper's split", share(order.visits(mirror))
+    yield "behavior_discovery hub, paper", share(order.visits(mirror))
     known = PolicyOrder("behavior_fetch", ours).expected(mirror)
-    yield "expected visits and all links known", share(greedy_order(mirror.links, known))
+    yield "same demand, all links known", share(greedy_order(mirror.links, known))
     yield "breadth_first", share(breadth_first(mirror))
     yield "pagerank of all links", share(by_pagerank(mirror))
     yield ORACLE, share(greedy_order(mirror.links, visits))
@@ -165,9 +173,9 @@ def _beside_oracle(rows: Iterable[tuple[str, float]]) -> list[OrderFigure]:
     return [OrderFigure(name, share, share / shares[ORACLE]) for name, share in shares.items()]
 
 
-def _pattern_table(rows: Iterable[PatternFigures]) -> Table:
-    table = Table(*_PATTERN_COLUMNS, box=SIMPLE_HEAD)
-    for row in rows:
-        values = list(asdict(row).values())
-        table.add_row(*map(str, values[:3]), *(f"{value:.3f}" for value in values[3:]))
+def _pattern_table(figures: Sequence[PatternFigures]) -> Table:
+    table = Table("patterns", *(figure.tree for figure in figures), box=SIMPLE_HEAD)
+    for name, words in _QUALITIES.items():
+        values = [getattr(figure, name) for figure in figures]
+        table.add_row(words, *(f"{v:.3f}" if isinstance(v, float) else str(v) for v in values))
     return table

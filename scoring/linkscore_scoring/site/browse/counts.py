@@ -34,6 +34,8 @@ class BrowseCounts:
         Columns of equal length, one row per pair of referrer and target: index into `urls` of each
         (`from_urls` may be `OUTSIDE`), records >= 1. For every page the sum of its `transits` as a target is
         the sum of its `clicks`.
+    left_out
+        Visits of the window that are not counted, their clients being taken for programs.
     """
 
     first_day: int = 0
@@ -45,6 +47,7 @@ class BrowseCounts:
     from_urls: Counts = field(default_factory=_none)
     to_urls: Counts = field(default_factory=_none)
     transits: Counts = field(default_factory=_none)
+    left_out: int = 0
 
     def visits(self) -> Counts:
         """Return the records of each page, (n_urls,): F_in of Liu 2011."""

@@ -51,13 +51,14 @@ def mine_site(
     before
         What the last run gave, None for the first one: what users told it stays in force.
     """
-    news = settings.news
+    news = replace(settings.news, threshold=settings.news_threshold or settings.news.threshold)
+    model = mine_news(counts, news, settings.news_labels, before.news if before else None)
     if settings.news_threshold:
-        news = replace(news, threshold=settings.news_threshold)
+        model.threshold = replace(model.threshold, given=True)
     return MinedSite(
         counts.first_day,
         counts.n_days,
         int(counts.clicks.sum()),
-        news=mine_news(counts, news, settings.news_labels, before.news if before else None),
+        news=model,
         behavior=mine_behavior(counts, settings.behavior),
     )

@@ -77,8 +77,7 @@ class NewsModel:
 
     def summary(self) -> str:
         """Say in one sentence what was learned, or why nothing was."""
-        fitted = f"fitted on {self.threshold.n} labelled pages" if self.threshold.n else "not fitted"
-        rule = f"{self.signal} > {self.threshold.value:.3g}, {fitted}"
+        rule = f"{self.signal} > {self.threshold.value:.3g}, {self.threshold.origin()}"
         seen = f"{self.news} of {self.pages} pages are news ({rule})"
         if self.reason:
             return f"abstains: {self.reason}; {seen}"
@@ -107,10 +106,9 @@ class NewsModel:
         """
         with reading_state("news model"):
             pages, news, undecided, covered = state["counts"]
-            value, *counts = state["threshold"]
             return cls(
                 signal=str(state["signal"]),
-                threshold=NewsThreshold(float(value), *map(int, counts)),
+                threshold=_threshold(*state["threshold"]),
                 evidence=_evidence(*state["evidence"]),
                 pages=int(pages),
                 news=int(news),
@@ -120,6 +118,10 @@ class NewsModel:
                 hubs=[_hub(*row) for row in state["hubs"]],
                 reason=str(state["reason"]),
             )
+
+
+def _threshold(value: float, hits: int, misses: int, false_alarms: int, n: int, given: bool) -> NewsThreshold:
+    return NewsThreshold(float(value), int(hits), int(misses), int(false_alarms), int(n), bool(given))
 
 
 def _evidence(slope: float, offset: float) -> NewsEvidence:

@@ -120,12 +120,13 @@ def calibrate(
     enough = len(is_news) >= _FEWEST_LABELS
     fitted = fit_threshold(judged.signals[known], is_news) if enough else None
     usual = NewsThreshold(settings.threshold or (0.0 if by_decay else PAPER_THRESHOLD))
-    if fitted is None and before is not None and before.threshold.n and before.signal == settings.signal:
-        return usual if settings.threshold else before.threshold, before.evidence
-    if fitted is None:
-        return usual, _DECAY_EVIDENCE if by_decay else _CTC_EVIDENCE
-    evidence = fit_evidence(_scaled(judged.signals[known], settings), is_news)
-    return usual if settings.threshold else fitted, evidence
+    if fitted is not None:
+        evidence = fit_evidence(_scaled(judged.signals[known], settings), is_news)
+        return usual if settings.threshold else fitted, evidence
+    if before is not None and before.signal == settings.signal:
+        told = (before.threshold.n or before.threshold.given) and not settings.threshold
+        return before.threshold if told else usual, before.evidence
+    return usual, _DECAY_EVIDENCE if by_decay else _CTC_EVIDENCE
 
 
 def _scaled(signals: Values, settings: NewsSettings) -> Values:

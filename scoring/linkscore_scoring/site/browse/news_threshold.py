@@ -21,7 +21,9 @@ class NewsThreshold:
         The threshold.
     hits, misses, false_alarms, n
         Pages classified rightly, news below it, other pages above it, of how many labelled ones; 0 if it was
-        given and not fitted.
+        not fitted.
+    given
+        Somebody gave it for this mining and those to come.
     """
 
     value: float
@@ -29,6 +31,13 @@ class NewsThreshold:
     misses: int = 0
     false_alarms: int = 0
     n: int = 0
+    given: bool = False
+
+    def origin(self) -> str:
+        """Say where the threshold comes from."""
+        if self.given:
+            return "given"
+        return f"fitted on {self.n} labelled pages" if self.n else "not fitted"
 
 
 def fit_threshold(values: NDArray[np.float64], is_news: NDArray[np.bool_]) -> NewsThreshold | None:

@@ -92,7 +92,8 @@ def test_a_window_leaves_out_other_days(tmp_path: Path) -> None:
 def test_a_client_with_absurd_rates_does_not_count_on_that_day_only(tmp_path: Path) -> None:
     rows = [row(n, "scraper", f"/{n}") for n in range(6)] + [row(86_400, "scraper", "/0"), row(0, "c", "/0")]
     assert counted(rows, tmp_path / "a.jsonl", most=6).clicks.sum() == 8
-    assert counted(rows, tmp_path / "a.jsonl", most=5).clicks.sum() == 2
+    strict = counted(rows, tmp_path / "a.jsonl", most=5)
+    assert (strict.clicks.sum(), strict.left_out) == (2, 6)
 
 
 def test_a_site_without_visits_has_empty_counts(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from linkscore_scoring.site.browse.mining import MiningSettings, mine_site
 from linkscore_scoring.site.browse.news import NewsModel
 from linkscore_scoring.site.browse.news_mining import mine_news
 from linkscore_scoring.site.browse.news_settings import NewsSettings
-from linkscore_scoring.site.browse.news_threshold import PAPER_THRESHOLD
+from linkscore_scoring.site.browse.news_threshold import PAPER_THRESHOLD, NewsThreshold
 
 HOST = "http://a.test"
 DYING = {10: 20, 11: 8, 12: 3, 13: 1}
@@ -92,10 +92,17 @@ def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
     assert other.threshold.n == 0
 
 
-def test_a_threshold_that_is_given_is_taken() -> None:
+def test_a_threshold_that_is_given_stays_in_force() -> None:
     mined = mine_site(log(NEWS, WIKI), MiningSettings(news_threshold=0.5))
-    assert mined.news is not None
-    assert mined.news.threshold.value == 0.5
+    later = mine_site(log(NEWS, WIKI), before=MinedSite.from_state(mined.to_state()))
+    for found in (mined.news, later.news):
+        assert found is not None
+        assert found.threshold == NewsThreshold(0.5, given=True)
+        assert "(decay > 0.5, given)" in found.summary()
+    changed = MiningSettings(news=NewsSettings(threshold=0.7))
+    news = mine_site(log(NEWS, WIKI), changed, before=mined).news
+    assert news is not None
+    assert news.threshold == NewsThreshold(0.7)
 
 
 def test_pages_too_young_for_concentration_are_counted_apart() -> None:

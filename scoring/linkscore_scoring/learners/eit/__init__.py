@@ -1,0 +1,1 @@
+"""Which URLs of a forum-like site lead from its entry over indexes to threads, learned online."""
