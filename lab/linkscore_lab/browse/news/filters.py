@@ -21,14 +21,14 @@ _PAPER = NewsSettings(weighed=False, min_pages=1, signal="consistent", min_cover
 METHODS = {
     "paper, literal": replace(_PAPER, signal="literal"),
     "paper, consistent": _PAPER,
-    "concentration, weighed": NewsSettings(signal="consistent"),
+    "consistent, weighed": NewsSettings(signal="consistent"),
     "decay, counted": replace(_PAPER, signal="decay"),
-    "decay, weighed (default)": NewsSettings(),
+    "default, calibrated": NewsSettings(),
 }
-EVERYTHING = "site list = everything"
-NO_LABELS = "default, no labels at all"
-LABELS = "default, labels stand for pages"
-TRUE_LABELS = "paper, true labels (oracle)"
+EVERYTHING = "site list: everything"
+NO_LABELS = "default, no labels"
+LABELS = "default, labels known"
+TRUE_LABELS = "paper, true labels"
 
 Rows = NDArray[np.intp]
 
@@ -41,7 +41,7 @@ class FilterFigures:
     ----------
     method, split
         What was measured, and how pages to learn from and pages judged were parted: ``halves`` (all labels),
-        ``halves, unseen`` (labels of the judge), ``time``.
+        ``unseen`` (the same halves, labels of the judge alone), ``time``.
     judged, news
         Pages judged, and of them news; means over the draws.
     precision, recall
@@ -85,7 +85,7 @@ def half_figures(counts: BrowseCounts, truth: NewsTruth, *, draws: int = 20) -> 
     halves = [np.random.default_rng(seed).random(len(pages)) < 0.5 for seed in range(draws)]
     parts = [(pages[half], pages[~half]) for half in halves]
     learned = {method: [learn(a) for a, _ in parts] for method, learn in _learners(counts, truth).items()}
-    for split, judge in (("halves", {**truth.fit, **truth.judge}), ("halves, unseen", truth.judge)):
+    for split, judge in (("halves", {**truth.fit, **truth.judge}), ("unseen", truth.judge)):
         for method, models in learned.items():
             outcomes = (_draw(model, counts, b, judge) for model, (_, b) in zip(models, parts, strict=True))
             yield _summed(method, split, list(outcomes))

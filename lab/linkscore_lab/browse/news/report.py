@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,26 @@ from linkscore_scoring.site.browse.news_mining import mine_news
 from linkscore_scoring.site.browse.news_settings import NewsSettings
 
 EARLY_DAYS = 40
+
+_WHOLE = 20.0
+_HEADINGS = {
+    "population": "over",
+    "judged": "n",
+    "mean_news": "news:\nmean",
+    "mean_other": "other:\nmean",
+    "threshold": "fitted",
+    "accuracy": "acc.",
+    "usual": "usual",
+    "best_threshold": "with",
+    "precision": "prec.",
+    "precision_sd": "sd",
+    "recall_sd": "sd",
+    "abstained": "ab-\nstains",
+    "menu_first": "menu,\nfirst",
+    "menu_drawn": "menu,\ndrawn",
+    "by_count": "hubs,\nby count",
+    "all_news": "news\nlinked",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +107,20 @@ def as_plain(report: NewsReport) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[Any]) -> Table:
-    table = Table(box=SIMPLE_HEAD)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for field in fields(rows[0]):
         is_text = isinstance(getattr(rows[0], field.name), str)
-        table.add_column(field.name.replace("_", " "), justify="left" if is_text else "right")
+        heading = _HEADINGS.get(field.name, field.name)
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=True)
     for row in rows:
-        table.add_row(*_cells(asdict(row).values()))
+        table.add_row(*(_cell(value) for value in asdict(row).values()))
     return table
 
 
-def _cells(values: Iterable[Any]) -> list[str]:
-    return [f"{value:.3f}" if isinstance(value, float) else str(value) for value in values]
+def _cell(value: Any) -> str:
+    """Return a number in few characters: counts whole, shares with three digits."""
+    if not isinstance(value, float):
+        return str(value)
+    if abs(value) >= _WHOLE:
+        return f"{value:.0f}"
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"

@@ -19,9 +19,8 @@ from linkscore_scoring.site.flips.words import (
 MAX_CHARS = 48
 """Longer anchors are titles."""
 
-MAX_NUMBER = 999_999
-
-_NUMBER = re.compile(r"[\s\[(|<{-]*([0-9]{1,6}|[0-9]{1,3}(?:[,.'\u00a0 ][0-9]{3}))[\s\])|>}.,-]*")
+_NUMBER = re.compile(r"[\s\[(|<{.…-]*([0-9]{1,6}|[0-9]{1,3}(?:[,.'\u00a0 ][0-9]{3}))[\s\])|>}.,-]*")
+_RANGE = re.compile(r"\s*([0-9]{1,6})\s*[-\u2013]\s*([0-9]{1,6})\s*")
 _ARROWS = {
     "»": NEXT, "›": NEXT, ">": NEXT, "→": NEXT, "▶": NEXT, "►": NEXT, "⇒": NEXT, "⟩": NEXT, "⟶": NEXT,
     "❯": NEXT, "≫": NEXT, "》": NEXT, "〉": NEXT, "➡": NEXT, "➔": NEXT, "▸": NEXT,
@@ -58,7 +57,16 @@ def read_anchor(anchor: str) -> Mark:
     number = _NUMBER.fullmatch(anchor)
     if number is not None:
         return Mark(PAGE, int(re.sub(r"[^0-9]", "", number[1])))
+    items = _RANGE.fullmatch(anchor)
+    if items is not None:
+        return _read_range(int(items[1]), int(items[2]))
     return _read_words(anchor.replace("'", ""))
+
+
+def _read_range(first: int, last: int) -> Mark:
+    """Read ``21-40``: the second page of twenty items."""
+    size = last - first + 1
+    return Mark(PAGE, first // size + 1) if size > 1 and first % size == 1 else _NOTHING
 
 
 def _read_words(anchor: str) -> Mark:

@@ -21,6 +21,10 @@ _GAP = 3
 _BEFORE = 6
 """Rows before a lone number among which the first page of its list may stand."""
 
+_LEAST_SLOTS = 2
+_MANY = 10_000
+"""A page number on a page whose own is larger than this is an id of something."""
+
 _YEARS = range(1900, 2101)
 
 
@@ -190,6 +194,8 @@ def _is_lone_flip(group: FlipGroup, page_url: str, urls: Sequence[str]) -> bool:
     Its URL must name page `n`, and the page itself, or a link just before, must be another page of the list.
     """
     row, number = group.rows[-1], group.numbers[-1]
+    if _turns_own(slots_of(page_url), group.slots, number):
+        return True
     target = paged(urls[row])
     if not _says(group, number) and not (target.explicit and number == 1):
         return False
@@ -197,6 +203,22 @@ def _is_lone_flip(group: FlipGroup, page_url: str, urls: Sequence[str]) -> bool:
     return any(
         _adds_page(target, paged(url)) for url in [page_url, *reversed(near)] if url and url != urls[row]
     )
+
+
+def _turns_own(own: Slots, target: Slots, number: int) -> bool:
+    """Say whether a URL is the page's own but for the page number, which is one of several numbers in it."""
+    if own.skeleton != target.skeleton or len(own.values) < _LEAST_SLOTS or number < 1:
+        return False
+    slots = [
+        slot
+        for slot, values in enumerate(zip(own.values, target.values, strict=True))
+        if len(set(values)) > 1
+    ]
+    if len(slots) != 1 or target.names_other(slots[0]):
+        return False
+    mine, other = own.values[slots[0]], target.values[slots[0]]
+    is_first = mine in (0, 1) and number > 1 and other > 1 and (other - mine) % (number - 1) == 0
+    return is_first or (other in (number, number - 1) and mine < _MANY)
 
 
 def _adds_page(target: PagedUrl, other: PagedUrl) -> bool:

@@ -14,6 +14,11 @@ _WORD = re.compile(r"([^\W\d_]+)[-_/.,+]?$")
 
 _NAME_CHARS = 40
 _MAX_PAIRS = 50
+_PAIR_ENDS = re.compile(r"[&;]|,(?=[a-z_]+=)")
+_SIZE_KEYS = "count limit perpage per_page pagesize page_size max-results items_per_page"
+_SIZES = frozenset(_SIZE_KEYS.split())
+"""Keys that do not tell lists apart: links to other pages count on, or name the size."""
+
 
 _PAGE_KEYS = """
 after b_start b_start:int batch_start before begin by_page comment-page comments_page cp cpage curpage
@@ -184,12 +189,12 @@ def _counts(name: str) -> bool:
 def _pairs(query: str) -> tuple[list[str], list[str], frozenset[tuple[str, str]]]:
     """Return keys and values of page-like keys, and the pairs of other keys."""
     names, pages, rest = list[str](), list[str](), set[tuple[str, str]]()
-    for pair in query.replace(";", "&").split("&")[:_MAX_PAIRS]:
+    for pair in _PAIR_ENDS.split(query)[:_MAX_PAIRS]:
         key, _, value = pair.partition("=")
         if key.lower() in PAGE_KEYS:
             names.append(key)
             pages.append(value)
-        elif pair:
+        elif pair and key.lower() not in _SIZES:
             rest.add((key, value))
     return names, pages, frozenset(rest)
 

@@ -17,7 +17,7 @@ MAX_ORDERS = 6
 
 def literal(text: str) -> str:
     """Return an RE2 expression of one text."""
-    return re.sub(r"[^A-Za-z0-9_/&=:;,%~@!<>\"'`#-]", lambda found: "\\" + found[0], text)
+    return re.sub(r"[\\.^$|?*+()\[\]{}]", lambda found: "\\" + found[0], text)
 
 
 def paper_regex(pieces: Iterable[Piece]) -> str:

@@ -105,6 +105,11 @@ def test_words_and_arrows_of_many_languages_are_read(anchor: str, kind: int):
         ("/list", "Continue reading →", "/list/item"),
         ("/list", "« Feb", "/?m=201602"),
         ("/topic?p=12", "Re: a reply", "/topic?p=13"),
+        ("/album/5/photo/12", "Next", "/album/5/photo/13"),
+        ("/index.php?topic=5.0", "next »", "/index.php?topic=5.0;prev_next=next"),
+        ("/archive/2015", "2016 »", "/archive/2016"),
+        ("/docs/intro.html", "Next", "/docs/install.html"),
+        ("/t/7", "Next unread topic", "/t/7?view=getnewpost"),
     ],
 )
 def test_the_next_article_topic_or_month_is_no_flip(page: str, anchor: str, url: str):
@@ -115,6 +120,30 @@ def test_a_link_without_text_speaks_by_rel_or_class_if_its_url_agrees():
     assert kinds("/list", ("", "/list?page=2"), rels=["nofollow next"]) == [NEXT]
     assert kinds("/list?page=3", ("", "/list?page=2"), place="body/nav/a[btn btn-prev]") == [PREV]
     assert kinds("/list", ("", "/article"), rels=["next"]) == [NO_FLIP]
+
+
+ENGINES = {
+    "Discuz": ("/thread-12-1-1.html", [("2", "/thread-12-2-1.html"), ("下一页", "/thread-12-2-1.html")]),
+    "Drupal": ("/node/5", [("2", "/node/5?page=0,1"), ("last »", "/node/5?page=0,7")]),
+    "SMF": ("/index.php?topic=5.0", [("2", "/index.php?topic=5.15"), ("»", "/index.php?topic=5.15")]),
+    "YaBB": ("/YaBB.pl?num=12/0", [("2", "/YaBB.pl?num=12/15"), ("3", "/YaBB.pl?num=12/30")]),
+    "Phorum": ("/read.php?1,77", [("2", "/read.php?1,77,page=2"), ("Next", "/read.php?1,77,page=2")]),
+    "Vanilla": ("/discussion/5/title", [("2", "/discussion/5/title/p2"), ("»", "/discussion/5/title/p2")]),
+    "MyBB": ("/Thread-x", [("2", "/Thread-x?page=2"), ("Next »", "/Thread-x?page=2")]),
+    "vBulletin": ("/t.php?t=9", [("2", "/t.php?t=9&page=2"), ("... 40", "/t.php?t=9&page=40")]),
+    "FluxBB": ("/viewtopic.php?id=9", [("2", "/viewtopic.php?id=9&p=2"), ("3", "/viewtopic.php?id=9&p=3")]),
+    "reddit": ("/r?count=25&after=a", [("‹ prev", "/r?count=26&before=b"), ("next", "/r?count=50&after=c")]),
+    "Hacker News": ("/news?p=2", [("More", "/news?p=3")]),
+    "Discourse": ("/c/x", [("next page →", "/c/x?page=1")]),
+    "shop": ("/s/r?k=b", [("2", "/s/r_pg_2?k=b&page=2"), ("3", "/s/r_pg_3?k=b&page=3")]),
+    "ranges": ("/list", [("1 - 20", "/list?start=0"), ("21 - 40", "/list?start=20")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_flips_of_well_known_engines_are_found(engine: str):
+    page, links = ENGINES[engine]
+    assert NO_FLIP not in kinds(page, *links)
 
 
 def test_the_url_alone_tells_the_page_before_and_after():

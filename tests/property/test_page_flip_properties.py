@@ -1,0 +1,82 @@
+"""Whatever a page links to, page flips, their lists and learned expressions are told without a failure."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkscore_scoring.features.urls import identity
+from linkscore_scoring.site.flips.kinds import LAST, NO_FLIP
+from linkscore_scoring.site.flips.lists import flip_lists
+from linkscore_scoring.site.flips.page import page_flips
+from linkscore_scoring.site.itf.learn import learn_patterns
+from linkscore_scoring.site.regex_set import RegexSet
+from linkscore_scoring.site.session_ids import SessionIds
+
+PARTS = st.sampled_from(
+    [
+        "/t",
+        "/7",
+        "-2",
+        "/page",
+        "/2",
+        "?id=7",
+        "&page=",
+        "&start=",
+        "15",
+        "30",
+        ";s=",
+        "%C3%A9",
+        "é",
+        "[",
+        ".html",
+        "#",
+        ",",
+    ]
+)
+URLS = st.lists(PARTS, max_size=8).map(lambda parts: "http://f.org/" + "".join(parts))
+ANCHORS = st.one_of(
+    st.sampled_from(["1", "2", "3", "Next", "«", ">|", "", "Last 12", "21-40", "次のページ", "#3"]),
+    st.text(max_size=12),
+)
+LINKS = st.lists(st.tuples(URLS, ANCHORS), max_size=25)
+
+
+@given(URLS, LINKS)
+def test_every_link_has_a_kind_and_every_flip_is_of_one_list(page: str, links: list[tuple[str, str]]):
+    urls, anchors = [url for url, _ in links], [anchor for _, anchor in links]
+    kinds = page_flips(page, urls, anchors, [], [])
+    assert len(kinds) == len(links)
+    assert all(NO_FLIP <= kind <= LAST for kind in kinds)
+    listed = [row for one in flip_lists(page, urls, anchors, kinds) for row, _ in one.targets]
+    assert {row for row, kind in enumerate(kinds) if kind} <= set(listed)
+
+
+@given(URLS, LINKS)
+def test_other_texts_before_and_after_change_nothing(page: str, links: list[tuple[str, str]]):
+    urls, anchors = [url for url, _ in links], [anchor for _, anchor in links]
+    far = ["http://f.org/about/us"] * 9
+    padded = page_flips(page, [*far, *urls, *far], ["About us"] * 9 + anchors + ["About us"] * 9, [], [])
+    assert padded[9:-9] == page_flips(page, urls, anchors, [], [])
+
+
+@given(st.lists(URLS, min_size=1, max_size=30), st.booleans())
+def test_learned_expressions_are_re2_and_fit_what_they_count(urls: list[str], paper: bool):
+    for pattern in learn_patterns(urls, paper=paper):
+        fits = RegexSet([pattern.regex], [1])
+        assert pattern.regex.startswith("^")
+        assert pattern.regex.endswith("$")
+        assert 1 <= pattern.matches <= pattern.total
+        if not paper:
+            keys = {identity(url) for url in urls}
+            assert sum(bool(fits.rows(key)) for key in keys) == pattern.matches
+            assert re.search(pattern.regex, identity(pattern.example))
+
+
+@given(URLS, st.lists(URLS, max_size=20), URLS)
+def test_taking_session_ids_out_twice_changes_nothing_more(page: str, links: list[str], url: str):
+    ids = SessionIds()
+    ids.see(page, links)
+    assert ids.strip(ids.strip(url)) == ids.strip(url)
