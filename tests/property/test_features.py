@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from urllib.parse import urljoin
 
 from hypothesis import given
@@ -11,6 +12,7 @@ from w3lib.url import canonicalize_url, safe_url_string
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, extract
+from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.features.resolve import UrlCache, UrlResolver
 from linkscore_scoring.features.urls import identity
 
@@ -124,3 +126,17 @@ def test_pages_before_change_nothing(pages: list[str]) -> None:
 @given(urls | st.text(alphabet=URL_CHARS + "htp", max_size=30))
 def test_no_page_url_makes_extraction_fail(url: str) -> None:
     assert problem_field(b"<base href=q/><a href=x>y</a><a href=?z>w</a>", url, "") in {"", "url"}
+
+
+@given(markups)
+def test_layout_keeps_step_with_links_on_any_page(markup: str) -> None:
+    page = extract(markup.encode(), url=URL, content_type="text/html; charset=utf-8", layout=True)
+    if page.layout is not None:
+        assert len(page.layout.groups) == len(page.layout.records) == len(page.links)
+        assert len(page.layout.signals) == len(SIGNALS)
+        assert all(map(isfinite, page.layout.signals))
+        for group, apath in zip(page.layout.groups, page.links.apaths, strict=True):
+            place = page.layout.group_table[group].replace("||", "/a|").partition("|")[2]
+            names = [step.partition(".")[0] for step in place.partition("|")[0].split("/")]
+            path = page.links.apath_table[apath].partition("[")[0].split("/")
+            assert path[-len(names) :] == names or place[:1].isdigit()

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from linkscore_lab.page_types.examples import Example, find_sites, read_examples
+from linkscore_lab.page_types.generated.pages import ENGINES, generated_examples
 from linkscore_lab.page_types.report import classified, print_means, print_site, scores
 from linkscore_lab.page_types.train import Rows, train_all
 from linkscore_lab.replay.parallel import cores
@@ -26,6 +27,7 @@ def run_training(
     out: Path | None = None,
     report: bool = False,
     per_type: int = PER_TYPE,
+    engines: int = ENGINES,
     workers: int = 0,
     console: Console | None = None,
 ) -> dict[str, Any]:
@@ -41,6 +43,8 @@ def run_training(
         Whether to classify every page of each site by the model without it.
     per_type
         Pages of each type to train on.
+    engines
+        Made-up engines whose pages are trained on as well.
 
     Raises
     ------
@@ -55,7 +59,9 @@ def run_training(
     for site in sites:
         found[site.name] = read_examples(site, per_type=per_type, workers=workers or cores())
         console.print(f"{site.name}: {len(found[site.name]):,} pages to train on")
-    plain = train_all(Rows.of([e for examples in found.values() for e in examples]), list(found))
+    made = generated_examples(engines)
+    console.print(f"generated: {len(made):,} pages to train on")
+    plain = train_all(Rows.of([*made, *(e for examples in found.values() for e in examples)]), list(found))
     if out is not None:
         out.write_text(as_json(plain), encoding="utf-8")
         console.print(f"weights: {out}", soft_wrap=True)

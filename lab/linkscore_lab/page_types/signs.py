@@ -83,7 +83,6 @@ SIGNS: dict[str, tuple[int, int]] = {
     "column_to_long": (1, -1),
     "inner_links": (-1, 1),
     "inner_records": (-1, 1),
-    "pagers": (1, 1),
     # people and words
     "people_records": (0, 1),
     "people_distinct": (1, 0),

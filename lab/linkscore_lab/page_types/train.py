@@ -16,8 +16,10 @@ from linkscore_lab.page_types.svm import Array, fit_platt, fit_svm
 from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.learners.page_types import MAX_DEVIATIONS, PageTypeModel, model_from
 
-COST = 0.003
+COST = 0.01
+GENERATED_WEIGHT = 3.0
 KINDS = ("INDEX", "THREAD")
+GENERATED = "generated"
 _FULL_PAGES = 50
 _DIGITS = 6
 
@@ -39,7 +41,8 @@ class Rows:
             np.array([example.site for example in used]),
             np.array([example.kind for example in used]),
             np.array([example.signals for example in used], dtype=np.float64).reshape(len(used), -1),
-            page_weights(used),
+            page_weights(used)
+            * np.where([example.site == GENERATED for example in used], GENERATED_WEIGHT, 1.0),
         )
 
     def some(self, which: NDArray[np.bool_]) -> Rows:
@@ -70,16 +73,18 @@ def page_weights(examples: Sequence[Example]) -> Array:
 
 
 def train(rows: Rows, *, cost: float = COST) -> dict[str, Any]:
-    """Return the plain values of a model; calibrated on margins of each site by a model without it."""
+    """Return the plain values of a model; calibrated on margins of each stored site by a model without it."""
     plain = _fit(rows, cost)
-    names = sorted(set(rows.sites))
+    stored = rows.some(rows.sites != GENERATED)
+    names = sorted(set(stored.sites))
     if len(names) > 1:
-        margins = np.zeros((len(rows.sites), 2))
+        margins = np.zeros((len(stored.sites), 2))
         for name in names:
-            here = rows.sites == name
-            margins[here] = margins_of(model_from(_fit(rows.some(~here), cost)), rows.signals[here])
+            here = stored.sites == name
+            model = model_from(_fit(rows.some(rows.sites != name), cost))
+            margins[here] = margins_of(model, stored.signals[here])
         for column, kind in enumerate(KINDS):
-            slope, offset = fit_platt(margins[:, column], rows.kinds == kind, rows.weights)
+            slope, offset = fit_platt(margins[:, column], stored.kinds == kind, stored.weights)
             plain[kind.lower()] |= {"slope": _round(slope), "offset": _round(offset)}
     return plain
 

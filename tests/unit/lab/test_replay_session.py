@@ -18,7 +18,7 @@ from linkscore_lab.replay.session import Session
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import Task, draw_examples, draw_starts
-from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.errors import InvalidInput, NotFound
 
 
 class Silence:
@@ -147,6 +147,13 @@ def test_a_bad_parameter_is_refused_before_anything_is_read(tmp_path: Path) -> N
     site = SuiteSite(Source([tmp_path / "nix.warc.gz"]), ByType(["item"]))
     with pytest.raises(InvalidInput, match="harvest has no such parameter"):
         run(of(site, "harvest:speed=3"))
+
+
+def test_a_site_no_model_was_trained_without_cannot_be_left_out(tmp_path: Path) -> None:
+    suite = of(shop_site(tmp_path), "breadth_first")
+    left_out = replace(suite, protocol=replace(suite.protocol, leave_site_out=True))
+    with pytest.raises(NotFound, match=r"forum_phpbb.*got 'shop\.test'"):
+        run(left_out)
 
 
 def test_examples_are_drawn_by_seed_from_pages_that_copy_none(tmp_path: Path) -> None:

@@ -132,6 +132,12 @@ def test_a_page_becomes_an_event_with_features(front: Front) -> None:
     assert len(event.features.links) == 13
 
 
+def test_a_page_has_its_layout_if_that_is_asked_for(front: Front) -> None:
+    plain, read = (front.event(page(0), lambda _: HOST, layout=layout).features for layout in (False, True))
+    assert plain.layout is None
+    assert len(read.layout.groups) == len(read.links) == 13
+
+
 @pytest.mark.parametrize(
     "failed",
     [

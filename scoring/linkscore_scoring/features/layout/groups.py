@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.layout.regions import Regions
-from linkscore_scoring.features.layout.tree import PageTree
+from linkscore_scoring.features.layout.tree import PageTree, class_names
 
 MAX_GROUPS = 500
 _MAX_ORDINAL = 3
@@ -54,7 +53,7 @@ def _path(tree: PageTree, node: int, top: int) -> str:
     steps: list[str] = []
     while node != top and len(steps) < _MAX_STEPS:
         step = tree.steps[node]
-        classes = ".".join(("", *normal_tokens(step.classes))) if len(steps) < 2 else ""
+        classes = ".".join(("", *class_names(step.classes))) if len(steps) < 2 else ""
         steps.append(step.name + classes)
         node = tree.parents[node]
     return "/".join(reversed(steps))

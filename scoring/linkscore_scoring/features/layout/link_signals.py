@@ -18,7 +18,7 @@ _ACTION_CHARS, _MORE_CHARS, _COUNT_CHARS = 30, 120, 60
 _SENTENCE_WORDS = 3
 _PAGER = re.compile(r"^\W*\d{1,4}\W*$")
 _ACTION = re.compile(
-    r"^\W*(?:reply|quote|report|edit|like|share|permalink|upvote|flag|answer|comment|link|up|down"
+    r"^\W*(?:reply|quote|report|like|share|permalink|upvote|flag|answer"
     r"|antworten|zitieren|melden|teilen|kommentieren|répondre|citer|signaler|responder|citar|denunciar"
     r"|comentar|rispondi|cita|ответить|цитата|цитировать|жалоба|поделиться|beantwoorden|odpowiedz|cytuj)\b",
     re.IGNORECASE,
@@ -35,7 +35,9 @@ _COUNT = re.compile(
     r"|risposte|visite|messaggi|commenti)\b|ответ|просмотр|сообщени|комментари|\bтем[аы]\b",
     re.IGNORECASE,
 )
-_PERSON_PAGE = re.compile(r"/(?:user|member|profile|people)s?\b|viewprofile|memberlist|[?&]u=")
+_PERSON_PAGE = re.compile(
+    r"/(?:user|member|profile|people|u)s?/[^/]|profile\.|member(?:list)?\.|viewprofile|showuser|[?&](?:u|uid|user)="
+)
 
 
 def link_signals(view: PageView, titles: Titles) -> dict[str, float]:

@@ -10,7 +10,8 @@ from linkscore_scoring.features.layout.tree import PageTree
 _MAX_CHARS = 120
 _DAY, _MONTH, _YEAR = 1_440, 44_640, 535_680
 _NOW = 3_000 * _YEAR
-_DIGIT = re.compile(r"[0-9]")
+_DIGIT = re.compile(r"\d")
+_CLOCK_CHARS = 40
 _ISO = re.compile(r"\b((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _NUMBERS = re.compile(r"\b(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)?\d\d)\b")
 _DAY_FIRST = re.compile(
@@ -61,8 +62,8 @@ def find_moments(tree: PageTree) -> list[tuple[int, float]]:
     """Return the points in time of a page: (number of texts before it, minutes), in document order.
 
     Dates are read from ``datetime`` of ``time``, else from short texts: ISO, numbers, names of months in
-    some languages, "N minutes ago", "yesterday"; a time of day counts only with a day. Later is larger;
-    times that are relative to now are later than all dates.
+    some languages, "N minutes ago", "yesterday". Later is larger; times that are relative to now are later
+    than all dates; a time of day without a day that can be read is 0.
     """
     known = {at: minutes for at, value in tree.moments if (minutes := minutes_of(value)) is not None}
     for at, text in enumerate(tree.texts):
@@ -75,7 +76,7 @@ def find_moments(tree: PageTree) -> list[tuple[int, float]]:
 
 def minutes_of(text: str) -> float | None:
     """Return the first point in time a text names, None if it names none."""
-    if not _DIGIT.search(text) and not _DAY_WORD.search(text):
+    if not _DIGIT.search(text) and " ago" not in text and not _DAY_WORD.search(text):
         return None
     day = _date(text)
     if day is None:
@@ -133,4 +134,4 @@ def _relative(text: str) -> float | None:
         return _NOW - size * (int(number[:6]) if number.isdecimal() else 1) if size else None
     if found := _DAY_WORD.search(text):
         return _NOW - _DAY * (1 + _DAYS_AGO[found[1].lower()]) + _time_of_day(text)
-    return None
+    return 0.0 if len(text) <= _CLOCK_CHARS and _CLOCK.search(text) else None

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from linkscore_scoring.features.bags import normal_tokens
-from linkscore_scoring.features.layout.tree import PageTree
+from linkscore_scoring.features.layout.tree import PageTree, class_names
 
 MAX_COMPARED = 200
 _MAX_CHILDREN = 30
 _MIN_TEXT_CHARS = 20
 _MIN_SIMILARITY = 0.3
 _RICH_SHAPE = 6
-_AROUND = 0.1
+_MIN_MAIN_SHARE = 0.1
 
 
 @dataclass(slots=True)
@@ -33,12 +32,18 @@ class Region:
         Mean likeness of neighbouring records, [0, 1].
     score
         How far it looks like what the page is about.
+    chars
+        Characters of its texts.
+    siblings
+        Most records below one parent.
     """
 
     name: str
     records: list[int]
     similarity: float = 0.0
     score: float = 0.0
+    chars: int = 0
+    siblings: int = 0
 
 
 @dataclass(slots=True)
@@ -60,11 +65,12 @@ class Regions:
 
 
 def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
-    """Return the regions of a page; those in boilerplate, by `around`, are rarely the main one.
+    """Return the regions of a page; those in boilerplate, by `around`, are never the main one.
 
     Children of an element belong together if they share tag and that class token (digits as ``#``) which most
-    of their siblings of the tag have; groups below parents of one path are one region. The main region is the
-    one with the most text, weighted by likeness of its records, by how much structure they have, and by
+    of their siblings of the tag have; groups below parents of one path are one region, if one of them has
+    two records or more. The main region is the one of the content, with a tenth of its text at least, that
+    has the most text, weighted by likeness of its records, by how much structure they have, and by
     1 - 1 / records: sections of a page are few, paragraphs of a text have no structure.
 
     Notes
@@ -72,20 +78,24 @@ def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
     Cost O(elements + links + texts), but for the depth of paths that are named. In place of partial tree
     alignment (Jiang 2013 after Song 2010): records need no pivot, likeness compares two levels of tags.
     """
-    candidates = [region for region in _candidates(tree) if len(region.records) >= 2]
+    candidates = [region for region in _candidates(tree) if region.siblings >= 2]
     chars = [0, *accumulate(map(len, tree.texts))]
     for region in candidates:
         _rate(tree, region, chars)
-        if around[region.records[0]]:
-            region.score *= _AROUND
+    shown = sum(len(text) for text, node in zip(tree.texts, tree.text_nodes, strict=True) if not around[node])
+    least = _MIN_MAIN_SHARE * shown
     candidates = [region for region in candidates if region.similarity >= _MIN_SIMILARITY]
-    main = max(candidates, key=lambda region: region.score, default=None)
+    main = max(
+        (region for region in candidates if not around[region.records[0]] and region.chars >= least),
+        key=lambda region: region.score,
+        default=None,
+    )
     regions = Regions([], [-1] * len(tree), [-1] * len(tree), main is not None)
     if main is not None:
         _take(tree, regions, main)
-        for region in candidates:
-            if region is not main and len(region.records) >= 3 and _is_free(tree, regions, region, main):
-                _take(tree, regions, region)
+    for region in candidates:
+        if region is not main and len(region.records) >= 3 and _is_free(tree, regions, region, main):
+            _take(tree, regions, region)
     return regions
 
 
@@ -97,17 +107,17 @@ def _candidates(tree: PageTree) -> Iterable[Region]:
     paths = _paths(tree)
     merged: dict[tuple[int, str], Region] = {}
     for parent, below in enumerate(children):
-        if len(below) < 2:
+        if not below:
             continue
         for key, records in _alike(tree, below).items():
             usable = [node for node in records if _has_content(tree, node)]
             if not usable:
                 continue
-            known = merged.get((paths[parent], key))
-            if known is None:
-                merged[paths[parent], key] = Region(f"{_path_name(tree, parent)}/{key}", usable)
-            elif usable[0] >= tree.ends[known.records[-1]]:
-                known.records += usable
+            region = merged.get((paths[parent], key))
+            if region is None:
+                region = merged[paths[parent], key] = Region(key, [])
+            region.records += usable
+            region.siblings = max(region.siblings, len(usable))
     return merged.values()
 
 
@@ -116,9 +126,7 @@ def _paths(tree: PageTree) -> list[int]:
     known: dict[tuple[int, str, tuple[str, ...]], int] = {}
     paths = [0]
     for parent, step in zip(tree.parents[1:], tree.steps[1:], strict=True):
-        paths.append(
-            known.setdefault((paths[parent], step.name, normal_tokens(step.classes)), len(known) + 1)
-        )
+        paths.append(known.setdefault((paths[parent], step.name, class_names(step.classes)), len(known) + 1))
     return paths
 
 
@@ -132,17 +140,28 @@ def _path_name(tree: PageTree, node: int) -> str:
 
 def _alike(tree: PageTree, siblings: Sequence[int]) -> dict[str, list[int]]:
     """Group siblings by tag and the class token that most siblings of the tag share."""
+    if len(siblings) == 1:
+        step = tree.steps[siblings[0]]
+        return {_key(step.name, min(class_names(step.classes), key=_unnumbered, default="")): list(siblings)}
     counts: Counter[tuple[str, str]] = Counter()
     for node in siblings:
         step = tree.steps[node]
-        counts.update((step.name, token) for token in normal_tokens(step.classes))
+        counts.update((step.name, token) for token in class_names(step.classes))
     groups: dict[str, list[int]] = {}
     for node in siblings:
         step = tree.steps[node]
-        tokens = normal_tokens(step.classes)
+        tokens = class_names(step.classes)
         token = max(tokens, key=lambda token: (counts[step.name, token], "#" not in token), default="")
-        groups.setdefault(f"{step.name}.{token}" if token else step.name, []).append(node)
+        groups.setdefault(_key(step.name, token), []).append(node)
     return groups
+
+
+def _key(tag: str, token: str) -> str:
+    return f"{tag}.{token}" if token else tag
+
+
+def _unnumbered(token: str) -> bool:
+    return "#" in token
 
 
 def _has_content(tree: PageTree, node: int) -> bool:
@@ -157,7 +176,9 @@ def _rate(tree: PageTree, region: Region, chars: Sequence[int]) -> None:
     likeness = [len(a & b) / (len(a | b) or 1) if a or b else 1.0 for a, b in pairwise(shapes)]
     region.similarity = sum(likeness) / len(likeness) if likeness else 0.0
     richness = min(1.0, sum(map(len, shapes)) / len(shapes) / _RICH_SHAPE)
-    held = sum(chars[tree.last_texts[node]] - chars[tree.first_texts[node]] for node in region.records)
+    held = region.chars = sum(
+        chars[tree.last_texts[node]] - chars[tree.first_texts[node]] for node in region.records
+    )
     region.score = held * region.similarity * (0.2 + 0.8 * richness) * (1 - 1 / len(region.records))
 
 
@@ -174,7 +195,7 @@ def _shape(tree: PageTree, node: int) -> frozenset[str]:
 def _describe(tree: PageTree, node: int, prefix: str, found: set[str]) -> None:
     step = tree.steps[node]
     found.add(prefix + step.name)
-    found.update(f"{prefix}{step.name}.{token}" for token in normal_tokens(step.classes))
+    found.update(f"{prefix}{step.name}.{token}" for token in class_names(step.classes))
 
 
 def _children(tree: PageTree, node: int) -> Iterable[int]:
@@ -184,17 +205,18 @@ def _children(tree: PageTree, node: int) -> Iterable[int]:
         child, n = tree.ends[child], n + 1
 
 
-def _is_free(tree: PageTree, regions: Regions, region: Region, main: Region) -> bool:
+def _is_free(tree: PageTree, regions: Regions, region: Region, main: Region | None) -> bool:
     """Say whether no record lies in a record taken before, or around one of the main region."""
     if any(regions.record_of[node] >= 0 for node in region.records):
         return False
-    starts = main.records
+    starts = main.records if main else []
     return not any(
         bisect_left(starts, node) < bisect_left(starts, tree.ends[node]) for node in region.records
     )
 
 
 def _take(tree: PageTree, regions: Regions, region: Region) -> None:
+    region.name = f"{_path_name(tree, tree.parents[region.records[0]])}/{region.name}"
     number = len(regions.found)
     regions.found.append(region)
     for ordinal, record in enumerate(region.records):

@@ -17,7 +17,7 @@ from linkscore_scoring.features.layout.blocks import LONG_CHARS
 from linkscore_scoring.features.layout.numbers import ratio
 from linkscore_scoring.features.layout.view import PageView
 
-_TITLE_CHARS = 10
+_TITLE_CHARS, _HEADING_CHARS = 10, 3
 _PLAIN_SHARE = 0.4
 _MAX_MOMENTS = 200
 _MAX_LEVELS = 8
@@ -46,8 +46,9 @@ def find_titles(view: PageView) -> Titles:
     ):
         anchors = {anchor for anchor in view.tree.text_anchors[start:end] if anchor >= 0}
         rows = {row_of[anchor] for anchor in anchors if anchor in row_of}
-        named = {row for row in rows - view.own - view.people if _is_title(view, row)}
-        if named and _is_alone(view, block) and stamps.isdisjoint(range(start, end)):
+        least = _HEADING_CHARS if in_heading[node] else _TITLE_CHARS
+        named = {row for row in rows - view.own - view.people if len(view.links.anchors[row]) >= least}
+        if named and _is_alone(view, block, least) and stamps.isdisjoint(range(start, end)):
             titles.rows |= named
         elif not in_heading[node] or (rows and rows <= view.people):
             continue
@@ -123,13 +124,9 @@ def _in_headings(view: PageView) -> list[bool]:
     return inside
 
 
-def _is_title(view: PageView, row: int) -> bool:
-    return len(view.links.anchors[row]) >= _TITLE_CHARS
-
-
-def _is_alone(view: PageView, block: int) -> bool:
+def _is_alone(view: PageView, block: int, least: int) -> bool:
     plain, anchor = view.blocks.plain[block], view.blocks.anchor[block]
-    return anchor >= _TITLE_CHARS and plain <= _PLAIN_SHARE * anchor
+    return anchor >= least and plain <= _PLAIN_SHARE * anchor
 
 
 def _texts_below(view: PageView, titles: Titles, *, heads_only: bool) -> tuple[int, int]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from html import unescape
 
+from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.markup import END, TEXT, VOID, Special, Step, TagTable, class_tokens, tag_name
+
+class_names = lru_cache(maxsize=20_000)(normal_tokens)
+"""Class tokens of a step as `normal_tokens` has them, remembered: pages of a site repeat them."""
 
 _UNSEEN = frozenset(("br", "hr", "link", "meta", "param", "source", "wbr", "col"))
 _FORM_TEXTS = frozenset(("option", "select", "textarea", "datalist"))
@@ -95,16 +100,14 @@ class PageTree:
         self._add(step)
 
     def _add(self, step: Step) -> None:
-        self.parents.append(self._open[-2] if self._open[-1] == len(self.parents) else self._open[-1])
+        number, texts, anchors = len(self.parents), len(self.texts), len(self.anchor_nodes)
+        self.parents.append(self._open[-2] if self._open[-1] == number else self._open[-1])
         self.steps.append(step)
-        self.ends.append(len(self.parents))
-        for column, n in (
-            (self.first_texts, len(self.texts)),
-            (self.last_texts, len(self.texts)),
-            (self.first_anchors, len(self.anchor_nodes)),
-            (self.last_anchors, len(self.anchor_nodes)),
-        ):
-            column.append(n)
+        self.ends.append(number + 1)
+        self.first_texts.append(texts)
+        self.last_texts.append(texts)
+        self.first_anchors.append(anchors)
+        self.last_anchors.append(anchors)
 
     def _leave(self) -> None:
         if len(self._open) > 1:
