@@ -266,6 +266,11 @@ class Policy(ABC):
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""
 
+    @property
+    def relearned(self) -> int:
+        """How often the policy forgot what it knew of a part of the site because that part had changed."""
+        return 0
+
     def trusted(self) -> list[PolicyTrust]:
         """Return the policies this one chooses from, and how far it trusts each; most choose from none."""
         return []

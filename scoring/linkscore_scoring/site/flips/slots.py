@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from linkscore_scoring.site.flips.words import PAGE_NOUNS, fold
 
-_DIGITS = re.compile(r"([0-9]+)")
+_DIGITS = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])([0-9]+)")
 _KEY = re.compile(r"(?:^|[?&;/,])([^?&;=/,#]*?)=$")
 _WORD = re.compile(r"([^\W\d_]+)[-_/.,+]?$")
 
@@ -89,6 +89,11 @@ class Slots:
     def is_query(self, slot: int) -> bool:
         """Say whether a slot stands in the query."""
         return any("?" in text for text in self.texts[: slot + 1])
+
+    def is_free(self, slot: int) -> bool:
+        """Say whether a slot stands behind the host, and is not the end of a word unless that names pages."""
+        behind_host = any("/" in text for text in self.texts[: slot + 1])
+        return behind_host and (not self.texts[slot][-1:].isalpha() or self.names_page(slot))
 
     def names_page(self, slot: int) -> bool:
         """Say whether the name of a slot is that of a page number or offset."""
@@ -191,7 +196,7 @@ def _pairs(query: str) -> tuple[list[str], list[str], frozenset[tuple[str, str]]
     names, pages, rest = list[str](), list[str](), set[tuple[str, str]]()
     for pair in _PAIR_ENDS.split(query)[:_MAX_PAIRS]:
         key, _, value = pair.partition("=")
-        if key.lower() in PAGE_KEYS:
+        if value and key.lower() in PAGE_KEYS:
             names.append(key)
             pages.append(value)
         elif pair and key.lower() not in _SIZES:
