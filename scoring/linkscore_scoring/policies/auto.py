@@ -181,6 +181,11 @@ class Auto(Policy):
         for candidate in self.candidates:
             candidate.mined(site)
 
+    def state_of(self, site: SiteModel) -> str:
+        """Say who leads, and what the policies that go by something on the site go by."""
+        told = [f"{c.name}: {told}" for c in self.candidates if (told := c.state_of(site))]
+        return "; ".join([f"{self.leader.name} leads", *told])
+
     def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Show the examples to all."""
         for candidate in self.candidates:
