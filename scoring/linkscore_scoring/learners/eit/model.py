@@ -152,6 +152,7 @@ class EitModel:
         """Compare a page with what its pattern was taken for; forget a pattern that has changed."""
         expected = self.votes.judge(pattern, ANY).kind
         if expected in (INDEX, THREAD) and self.watch.add(pattern, surprise=kind != expected):
+            self.typed = max(0, self.typed - int(self.votes.pages(pattern)))
             self.votes.drop(pattern)
             self.relearned += 1
             self._due = self.pages
