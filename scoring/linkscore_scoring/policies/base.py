@@ -225,6 +225,11 @@ class Policy(ABC):
         """Say whether browse logs should be mined for the policy with these parameters."""
         return cls.reads_logs
 
+    @classmethod
+    def wants_layout(cls, params: Any) -> bool:
+        """Say whether pages should come with their `PageLayout` for the policy with these parameters."""
+        return cls.reads_layout
+
     def mining(self) -> dict[str, Any]:
         """Return fields of `site.browse.mining.MiningSettings` as the parameters say; as it is here: none."""
         return {}

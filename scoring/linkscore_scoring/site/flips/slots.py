@@ -116,7 +116,7 @@ class Slots:
         )
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def slots_of(url: str) -> Slots:
     """Return a URL cut at its digit runs; the scheme and a leading ``www.`` do not count. O(length)."""
     parts = _DIGITS.split(_bare(url))
@@ -168,7 +168,7 @@ class PagedUrl:
         return self.path in (other.path, other.whole) or self.whole == other.path
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def paged(url: str) -> PagedUrl:
     """Return a URL without what may name its page: page-like query keys, or the number that ends the path."""
     address, _, query = _bare(url).partition("#")[0].partition("?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browse_logs import DAY, ROWS, SITE, as_json, row
+from visit_logs import DAY, ROWS, SITE, as_json, row
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput, LimitExceeded

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from browse_logs import DAY, SITE
+from visit_logs import DAY, SITE
 
 from linkscore_scoring.site.browse.counts import BrowseCounts
 from linkscore_server.browse.connection import in_memory
