@@ -33,10 +33,11 @@ def seeds(model: EitModel, n: int) -> list[SeedWanted]:
     found = []
     if model.entry is not None:
         shown = model.n_index(model.entry.ways or {})
-        found.append(SeedWanted(model.entry.url, f"entry of the forum: links to {shown} index URLs", 1.0))
+        value = 1.0 if model.certainty.ready else 0.5
+        found.append(SeedWanted(model.entry.url, f"entry: links to {shown} index URLs", value))
     named = {seed.url for seed in found}
     for place, candidate in enumerate(c for c in model.entries.candidates() if c.url not in named):
-        found.append(SeedWanted(candidate.url, _reason(candidate, model), 0.5 / (1.0 + place)))
+        found.append(SeedWanted(candidate.url, _reason(candidate, model), 0.25 / (1.0 + place)))
     return found[:n]
 
 
