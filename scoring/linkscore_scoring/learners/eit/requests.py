@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.learners.eit.entry import Candidate
-from linkscore_scoring.learners.eit.model import EitModel, known_identity
+from linkscore_scoring.learners.eit.links import known_identity
+from linkscore_scoring.learners.eit.model import EitModel
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.suggestion import Suggestion
 from linkscore_scoring.site.url_rules import SeedWanted
