@@ -16,7 +16,7 @@ from benchmarks.pages import Corpus
 from benchmarks.table import Row
 
 SIZES = (1_000_000, 10_000_000)
-MEMORY_MB = 512
+MEMORY_MB = 256
 _DAYS, _PAGES, _HUBS, _CLIENTS = 60, 20_000, 100, 400_000
 _BARE = """
 SELECT count(*), sum(n) FROM (

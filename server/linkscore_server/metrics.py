@@ -53,6 +53,12 @@ class Metrics:
         self.examples_suggested = Counter(
             "linkscore_examples_suggested", "Pages suggested as examples", ["policy"], registry=r
         )
+        self.policy_relearned = Counter(
+            "linkscore_policy_relearned",
+            "Parts of a site that a policy learned anew because the site had changed",
+            ["policy"],
+            registry=r,
+        )
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
         self._add_browse_metrics(r)

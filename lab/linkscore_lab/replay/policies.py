@@ -9,6 +9,7 @@ from typing import Any
 
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import all_policies, policy_class
 
 
@@ -47,7 +48,10 @@ def read_policy(text: str) -> PolicyText:
 
 def reads_layout(policy: PolicyText) -> bool:
     """Say whether a policy needs pages with their layout."""
-    return policy.name not in ORACLES and policy_class(policy.name).reads_layout
+    if policy.name in ORACLES:
+        return False
+    kind = policy_class(policy.name)
+    return kind.wants_layout(make_params(kind, dict(policy.params)))
 
 
 def _value(text: str) -> Any:

@@ -80,7 +80,8 @@ class CrawlConfig:
     @property
     def reads_layout(self) -> bool:
         """Whether a policy of the crawl, served or extra, reads the layout of pages."""
-        return any(policy_class(choice.name).reads_layout for choice in (self.policy, *self.extra_policies))
+        choices = (self.policy, *self.extra_policies)
+        return any(policy_class(choice.name).wants_layout(choice.checked()) for choice in choices)
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
         """Return the configuration with more examples; one whose URL is there already takes its place."""

@@ -106,6 +106,7 @@ class CrawlModel(CrawlQuestions):
         if not self._is_new(event.event_id):
             return self._outcome(seq, event, shard, self.score_page(event), None)
         self.pages += 1
+        relearned = shard.served.relearned
         observation = shard.observe(fetch)
         job = shard.model.due_job(seq)
         if job is not None:
@@ -113,6 +114,7 @@ class CrawlModel(CrawlQuestions):
         links = self._score_page(shard, shard.served, event, fetch, observation.depth, observation.cluster)
         shard.handed_out(dict.fromkeys(links.scores.tolist()))
         outcome = self._outcome(seq, event, shard, links, observation)
+        outcome.relearned = shard.served.relearned - relearned
         self._add_rescored(outcome, shard)
         return outcome
 

@@ -28,8 +28,8 @@ from linkscore_scoring.policies.base import (
     outside,
 )
 from linkscore_scoring.policies.joined_buckets import joined, part_of, scored_by, values_by
+from linkscore_scoring.policies.led import LedPolicies
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 
@@ -89,7 +89,7 @@ class AutoKnowledge:
                 known.load_state(state["candidates"][name])
 
 
-class Auto(Policy):
+class Auto(LedPolicies):
     """The policy that earns most here, among several that all learn; the first is followed until then.
 
     Every policy scores each link before the page is known; the reward is feedback, else the text of the
@@ -162,29 +162,15 @@ class Auto(Policy):
         if len(self.links) and self.links.judged % _REFRESH == 0:
             self._qualities = self.links.qualities()
 
-    def activated(self, site: SiteModel) -> None:
-        """Tell every policy of the new model."""
-        for candidate in self.candidates:
-            candidate.activated(site)
-
     @classmethod
     def wants_logs(cls, params: Any) -> bool:
         """Say whether one of the policies reads browse logs."""
         return any(policy_class(name).reads_logs for name in params.names)
 
-    def mining(self) -> dict[str, Any]:
-        """Return what the policies want logs mined with, the first one's where they differ."""
-        return {name: value for c in reversed(self.candidates) for name, value in c.mining().items()}
-
-    def mined(self, site: SiteModel) -> None:
-        """Tell every policy of new browse logs."""
-        for candidate in self.candidates:
-            candidate.mined(site)
-
-    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
-        """Show the examples to all."""
-        for candidate in self.candidates:
-            candidate.exemplify(examples, site)
+    @classmethod
+    def wants_layout(cls, params: Any) -> bool:
+        """Say whether one of the policies reads layouts."""
+        return any(policy_class(name).reads_layout for name in params.names)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own, and every policy learn from it."""
@@ -209,16 +195,6 @@ class Auto(Policy):
             values = moved(values, self._move)
         known = dict(zip(distinct, values.tolist(), strict=True))
         return np.array([known[part] for part in parts], dtype=np.float64)
-
-    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
-        """Return the estimate of the leader, or else of the first policy that has one."""
-        asked = (policy.expected_rewards(groups, site) for policy in (self.leader, *self.candidates))
-        return next((rewards for rewards in asked if rewards is not None), None)
-
-    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
-        """Return what the leader asks, or else the first policy that asks anything."""
-        asked = (policy.suggest_examples(n, site) for policy in (self.leader, *self.candidates))
-        return next((wanted for wanted in asked if wanted), [])
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the leader, the trust in each policy, and the leader's own reason."""

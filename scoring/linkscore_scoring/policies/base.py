@@ -225,6 +225,11 @@ class Policy(ABC):
         """Say whether browse logs should be mined for the policy with these parameters."""
         return cls.reads_logs
 
+    @classmethod
+    def wants_layout(cls, params: Any) -> bool:
+        """Say whether pages should come with their `PageLayout` for the policy with these parameters."""
+        return cls.reads_layout
+
     def mining(self) -> dict[str, Any]:
         """Return fields of `site.browse.mining.MiningSettings` as the parameters say; as it is here: none."""
         return {}
@@ -265,6 +270,11 @@ class Policy(ABC):
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:  # noqa: B027
         """Learn from what extraction found."""
+
+    @property
+    def relearned(self) -> int:
+        """How often the policy forgot what it knew of a part of the site because that part had changed."""
+        return 0
 
     def trusted(self) -> list[PolicyTrust]:
         """Return the policies this one chooses from, and how far it trusts each; most choose from none."""

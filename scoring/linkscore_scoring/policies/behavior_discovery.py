@@ -30,7 +30,7 @@ class BehaviorDiscoveryParams(BehaviorParams):
         ordered by ``hub``, as in the paper, or by its simple strategies ``referrals`` and
         ``average_referrals``.
     cut, threshold, by_drop
-        How logs are mined: see `BehaviorParams`. The first behaviour policy of the crawl decides.
+        How logs are mined: see `BehaviorParams`. The policy served decides before others of the crawl.
     """
 
     ranking: str = "gain"

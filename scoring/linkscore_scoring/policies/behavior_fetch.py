@@ -22,7 +22,7 @@ class BehaviorFetchParams(BehaviorParams):
         ``demand`` orders by the visits expected of each URL. Patterns alone are ordered by ``graph``, as in
         the paper, or by its simple strategies ``volume``, ``visits`` and ``average_visits``.
     cut, threshold, by_drop
-        How logs are mined: see `BehaviorParams`. The first behaviour policy of the crawl decides.
+        How logs are mined: see `BehaviorParams`. The policy served decides before others of the crawl.
     """
 
     ranking: str = "demand"

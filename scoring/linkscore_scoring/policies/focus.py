@@ -87,7 +87,7 @@ class Focus(WithFallback):
         self.model.take_bounds(site.bounds)
         if page.failed:
             self.model.fail(page, site)
-        elif not page.refetch:
+        else:
             self.model.observe(page, SeenPage(self.shares(page), page.flips), site)
 
     def shares(self, page: PageObservation) -> Shares:
@@ -134,6 +134,11 @@ class Focus(WithFallback):
         """Name the type of the URL, its pattern, and the votes behind it."""
         rows = zip(self.places(links, site), self.model.link_rows(links, site), strict=True)
         return [self._explanation(self._type(place), row[0], row[1]) for place, row in rows]
+
+    @property
+    def relearned(self) -> int:
+        """URL patterns that were learned anew because their pages stopped to be what they were."""
+        return self.model.relearned
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the learned expressions, once the way is certain."""

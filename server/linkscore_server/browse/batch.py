@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import duckdb
+
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.engine.events import BrowseBatchImported
-from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.errors import FieldProblem, InvalidInput, LimitExceeded
 from linkscore_server.browse.cleaning import rule_sql
 from linkscore_server.browse.columns import columns_of, columns_of_table, table_problems
 from linkscore_server.browse.connection import in_memory
@@ -73,7 +75,23 @@ def staged(
     ------
     OSError
         If they could not be made durable.
+    LimitExceeded
+        If the memory of an import does not do for the batch.
     """
+    try:
+        return _staged(message, hosts, store, site_of, limits)
+    except duckdb.OutOfMemoryException as exc:
+        rule = f"browse_memory_mb: {limits.memory_mb} MiB do not do for this batch, send smaller ones"
+        raise LimitExceeded(rule) from exc
+
+
+def _staged(
+    message: pb.ImportBrowseRecordsRequest,
+    hosts: Sequence[str],
+    store: VisitStore,
+    site_of: Callable[[str], str],
+    limits: BatchLimits,
+) -> BrowseBatchImported:
     with in_memory(memory_mb=limits.memory_mb) as con:
         teach(con, site_of)
         con.register("rows", columns_of(message.records))

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
 
 DEFAULT_MEMORY_MB = 1_024
+WORK = "browse-work-"
+"""How the names of folders begin that a crash may leave behind."""
+
 _SESSION = "SET TimeZone = 'UTC'; SET enable_progress_bar = false"
 
 
 @contextmanager
-def workspace(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
+def workspace(
+    *, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 0, below: Path | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a DuckDB whose tables lie compressed in a folder that is deleted on leaving.
 
     Parameters
@@ -22,9 +28,11 @@ def workspace(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 0) -> Iterat
         Most memory of DuckDB in MiB; what does not fit goes to the folder.
     threads
         Threads of a query; 0 takes one a core.
+    below
+        Where the folder is made; None: where the system keeps what is passing.
     """
     with (
-        TemporaryDirectory(prefix="linkscore-browse-") as folder,
+        TemporaryDirectory(prefix=WORK, dir=below) as folder,
         duckdb.connect(f"{folder}/work.duckdb", config=_config(memory_mb, threads, folder)) as con,
     ):
         con.execute(_SESSION)

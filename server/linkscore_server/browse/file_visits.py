@@ -25,7 +25,7 @@ from pathlib import Path
 import duckdb
 
 from linkscore_scoring.site.browse.counts import BrowseCounts
-from linkscore_server.browse.connection import text, workspace
+from linkscore_server.browse.connection import WORK, text, workspace
 from linkscore_server.browse.counting import counts_of
 from linkscore_server.browse.store import (
     SALT_BYTES,
@@ -64,8 +64,9 @@ class FileReader(VisitReader):
     def _counts(self, question: VisitQuestion, memory_mb: int) -> BrowseCounts:
         q = question
         source = source_of(self.parts(q.first_day, q.first_day + q.n_days - 1))
+        _made(self.folder.parent)
         own = f"(SELECT * FROM {source} WHERE site = {text(q.site)})"
-        with workspace(memory_mb=memory_mb, threads=1) as con:
+        with workspace(memory_mb=memory_mb, threads=1, below=self.folder.parent) as con:
             take_apart(con, own)
             return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
 
@@ -140,6 +141,8 @@ class FileVisits(VisitStore):
             return
         for leftover in [*self._folder.glob(f"*{_PASSING}"), *self._days.glob(f"*/*{_PASSING}")]:
             leftover.unlink()
+        for leftover in self._folder.glob(f"{WORK}*"):
+            shutil.rmtree(leftover)
         staged = list(self._staged.iterdir()) if self._staged.exists() else []
         known = {token_of(batch_id) for batch_id in imported} if staged else set()
         for batch in staged:
@@ -159,7 +162,9 @@ class FileVisits(VisitStore):
     def spans(self) -> dict[str, SiteSpan]:
         """See `VisitStore.spans`; visits that came with several batches count once for each."""
         source = source_of(self.reader().parts(-(1 << 31), 1 << 31))
-        with workspace() as con:
+        if source == _NONE:
+            return {}
+        with workspace(below=self._folder) as con:
             rows = con.execute(
                 f"SELECT site, min(day), max(day), count(*) FROM {source} GROUP BY site"
             ).fetchall()
@@ -200,7 +205,7 @@ class FileVisits(VisitStore):
         arrived = max(part.stat().st_mtime for part in parts)
         merged = folder / f"merged-{secrets.token_hex(8)}.parquet"
         draft = merged.with_suffix(_PASSING)
-        with workspace(threads=1) as con:
+        with workspace(threads=1, below=self._folder) as con:
             take_apart(con, source_of(parts))
             _write(con, "visits", draft)
         os.utime(draft, (arrived, arrived))

@@ -21,13 +21,18 @@ def teach(con: duckdb.DuckDBPyConnection, site_of: SiteOf = host_of) -> None:
     con
         Connection that has no such function yet.
     site_of
-        URL -> site, as the crawl cuts sites.
+        URL -> site, as the crawl cuts sites; asked once for each scheme and host.
     """
+
+    sites: dict[str, str] = {}
 
     def page_of(url: str) -> str:
         try:
             identity = validate_url(url, "url")
-            return f"{site_of(identity)}\t{identity}"
+            origin = identity[: identity.find("/", len("https://"))]
+            if origin not in sites:
+                sites[origin] = site_of(identity)
+            return f"{sites[origin]}\t{identity}"
         except (InvalidInput, ValueError):
             return ""
 

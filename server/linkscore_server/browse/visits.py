@@ -15,7 +15,6 @@ from collections import Counter
 
 import duckdb
 
-from linkscore_server.browse.connection import text
 from linkscore_server.browse.identities import make_pages, name
 
 DAY_S = 86_400
@@ -23,6 +22,7 @@ COLUMNS = "site, url, referrer, day, second, client"
 ORIGIN_BITS = 32
 _TIME = f"t BETWEEN 0 AND {DAY_S * 100_000}"
 _DAY = f"CAST(floor(t / {DAY_S}) AS INTEGER)"
+_CLIENT = "CAST('0x' || substr(sha256(getvariable('salt') || client), 1, 16) AS UBIGINT)"
 _SECOND = f"CAST(floor(t) % {DAY_S} AS BIGINT)"
 
 
@@ -44,9 +44,10 @@ def load(con: duckdb.DuckDBPyConnection, records: str, rule: str, salt: bytes) -
     -----
     Out of core: nothing that grows with the log but the distinct URLs of one chunk is held in memory.
     """
+    con.execute("SET VARIABLE salt = $1", [salt.hex()])  # not in the text of a query, which errors may show
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE cleaned AS
-        SELECT t, {client_sql(salt)} AS client, CASE WHEN rule = '' THEN url END AS url,
+        SELECT t, {_CLIENT} AS client, CASE WHEN rule = '' THEN url END AS url,
             CASE WHEN rule = '' THEN referrer END AS referrer, rule
         FROM (SELECT *, CASE WHEN NOT bad AND NOT ({_TIME}) THEN 'bad_line' ELSE {rule} END AS rule
             FROM ({records}))""")
@@ -56,11 +57,6 @@ def load(con: duckdb.DuckDBPyConnection, records: str, rule: str, salt: bytes) -
     counts["bad_url"] += counts[""] - placed
     counts["repeat"], counts[""] = placed - made, made
     return +counts
-
-
-def client_sql(salt: bytes) -> str:
-    """Return the expression of a client's pseudonym: the first 64 bits of SHA-256 of salt and id."""
-    return f"CAST('0x' || substr(sha256({text(salt.hex())} || client), 1, 16) AS UBIGINT)"
 
 
 def take_apart(con: duckdb.DuckDBPyConnection, source: str) -> None:

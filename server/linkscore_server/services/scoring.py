@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -26,6 +27,8 @@ from linkscore_server.registry import CrawlRegistry
 from linkscore_server.services.feedback import FeedbackInbox
 from linkscore_server.services.work import Work
 from linkscore_server.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _Answers = asyncio.Queue[tuple[int, str, asyncio.Task[pb.PageResult]] | None]
@@ -231,6 +234,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         kind = "duplicate" if seen is None else "failed" if seen.failed else "ok"
         self._metrics.pages.labels(kind).inc()
         self._metrics.links_scored.labels(outcome.policy).inc(len(outcome.links.scores))
+        if outcome.relearned:
+            self._metrics.policy_relearned.labels(outcome.policy).inc(outcome.relearned)
+            _log.warning(
+                "%s: %s learns a part of the site anew, it has changed", outcome.site, outcome.policy
+            )
         self._metrics.novel_chars.inc(seen.novel_chars if seen else 0)
 
     async def _feed(

@@ -16,6 +16,7 @@ from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores,
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.url_rules import SeedWanted, UrlRule
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.site import GeneratedSite
 
@@ -205,3 +206,20 @@ def test_logs_are_mined_for_it_if_one_of_its_policies_reads_them() -> None:
     }
     assert [Auto.wants_logs(p) for p in params.values()] == [False, True]
     assert [sorted(Auto(p).mining()) for p in params.values()] == [[], ["behavior"]]
+
+
+def test_what_one_of_its_policies_knows_of_urls_it_hands_out() -> None:
+    rule, seed = UrlRule("thread", "^https://h/show"), SeedWanted("https://h/", "entry", 1.0)
+    board = Board("auto", policies="harvest+breadth_first")
+    policy, site = board.model.stranger("h").served, board.model.stranger("h").model
+    assert isinstance(policy, Auto)
+    assert (policy.rules(site), policy.suggest_seeds(3, site)) == ([], [])
+    policy.candidates[1].rules = lambda _site: [rule]  # type: ignore[method-assign]
+    policy.candidates[1].suggest_seeds = lambda _n, _site: [seed]  # type: ignore[method-assign]
+    assert (policy.rules(site), policy.suggest_seeds(3, site)) == ([rule], [seed])
+
+
+def test_layouts_are_extracted_if_one_of_its_policies_reads_them() -> None:
+    names = ("harvest+opic", "harvest+focus")
+    wanted = [Auto.wants_layout(PolicyChoice("auto", {"policies": name}).checked()) for name in names]
+    assert wanted == [False, True]

@@ -85,9 +85,9 @@ def test_asking_for_a_page_uses_the_known_links_to_it(name: str) -> None:
     activate(crawl, run(job))
     page = post_page(5)
     event = PageFetched("", "h", page.url, page.url, 200, "", b"", 0.0, page)
-    found, distance, _, revision = crawl.classify(event)
-    assert (found, revision) == (cluster(crawl, "post-0"), 1)
-    assert 0.0 <= distance < 0.5
+    found = crawl.classify(event)
+    assert (found.cluster, found.revision) == (cluster(crawl, "post-0"), 1)
+    assert 0.0 <= found.distance < 0.5
 
 
 def test_links_to_a_redirected_url_are_links_to_where_it_led() -> None:

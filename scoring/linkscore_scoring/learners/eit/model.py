@@ -17,6 +17,7 @@ from linkscore_scoring.learners.eit.threads import ThreadChains
 from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, KindVotes, Shares
 from linkscore_scoring.learners.eit.watch import PredictionWatch
 from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.flips.slots import paged
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
@@ -70,12 +71,12 @@ class EitModel:
         self._judge_prediction(pattern, None)
 
     def observe(self, page: PageObservation, seen: SeenPage, site: SiteModel) -> None:
-        """Take in a page that came for the first time."""
+        """Take in a page; one that comes again shows its links, and does not vote again."""
         self._insert(page)
         pattern = self.pattern_of(page.requested_url)
         self.pages += 1
         kind = _kind_of(seen.shares)
-        if kind != UNDECIDED:
+        if kind != UNDECIDED and not page.refetch:
             self.typed += 1
             self._judge_prediction(pattern, kind)
             self.votes.cast(pattern, _folded(page, site), seen.shares, copy=_copied(page))
@@ -83,7 +84,8 @@ class EitModel:
         self.places.see(pattern, rows)
         for flipped, share in flip_shares(rows, seen.flips).items():
             self.votes.flip(flipped, kind, share)
-        self._see_entry(page, pattern, rows)
+        if not page.refetch:
+            self._see_entry(page, pattern, rows)
         if kind == THREAD or self.votes.judge(pattern, ANY).kind == THREAD:
             self.threads.join(thread_pages(page, list(seen.flips)))
         changed = self.pages >= self._reviewed + self.pages // 50 and self._has_changed(pattern)
@@ -150,6 +152,7 @@ class EitModel:
         """Compare a page with what its pattern was taken for; forget a pattern that has changed."""
         expected = self.votes.judge(pattern, ANY).kind
         if expected in (INDEX, THREAD) and self.watch.add(pattern, surprise=kind != expected):
+            self.typed = max(0, self.typed - int(self.votes.pages(pattern)))
             self.votes.drop(pattern)
             self.relearned += 1
             self._due = self.pages
@@ -195,8 +198,15 @@ class EitModel:
 
 
 def flip_shares(rows: Sequence[LinkRow], flips: Sequence[int]) -> dict[int, float]:
-    """Return the share of its distinct URLs on a page that turn pages, by URL pattern."""
-    turning = {(row[0], row[2]) for row, flip in zip(rows, flips, strict=False) if flip}
+    """Return the share of its distinct URLs on a page that turn pages, by URL pattern.
+
+    Links back to a first page, whose URL names no page, do not count: they are those of the list itself.
+    """
+    turning = {
+        (row[0], row[2])
+        for row, flip in zip(rows, flips, strict=False)
+        if flip and paged(row[3]).number is not None
+    }
     every = dict.fromkeys((row[0], row[2]) for row in rows)
     shares: dict[int, list[int]] = {}
     for link in every:

@@ -89,9 +89,9 @@ def find_paths(roots: Iterable[int], places: LinkPlaces, votes: KindVotes) -> Pa
     while waiting:
         source = waiting.pop()
         for way in places.ways(source):
-            if source in found.crossed or votes.is_flip(way[0]):
-                if _step(way, votes.judge(*way), found, votes):
-                    waiting.append(way[0])
+            counts = source in found.crossed or votes.is_flip(way[0])
+            if counts and _step(way, votes.judge(*way), found, votes):
+                waiting.append(way[0])
     return found
 
 

@@ -7,8 +7,8 @@ from math import comb
 from typing import Any
 
 WINDOW = 12
-_ALARM = 1e-4
-_NOISE, _PRIOR = 0.2, 20.0
+_ALARM = 1e-6
+_NOISE, _PRIOR = 0.3, 20.0
 _MOST_PATTERNS = 5_000
 
 
@@ -16,9 +16,9 @@ class PredictionWatch:
     """Surprises of the latest 12 pages of each URL pattern, against the rate of surprises before them.
 
     A pattern has changed when its latest pages rule out chance: the probability of as many surprises or more,
-    binomial with the rate before them (shrunk to .2: page types are noisy), is below 1e-4. Six in a row after
-    a short past are enough, five after a long good one. Half of the latest six must be surprises, so that a
-    bad day that is over does not alarm.
+    binomial with the rate before them (shrunk to .3: page types are noisy), is below 1e-6. After a short past
+    twelve in a row are needed, after a long good one four. Half of the latest six must be surprises, so that
+    a bad day that is over does not alarm.
 
     Notes
     -----

@@ -49,7 +49,7 @@ class Mark:
 _NOTHING = Mark()
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def read_anchor(anchor: str) -> Mark:
     """Return what an anchor says; a title, a date or a post number (``#12``) says nothing. O(length)."""
     if not anchor or len(anchor) > MAX_CHARS:

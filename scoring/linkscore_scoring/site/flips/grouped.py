@@ -228,17 +228,15 @@ def _adds_page(target: PagedUrl, other: PagedUrl) -> bool:
 
 def _says(group: FlipGroup, number: int) -> bool:
     """Say whether a slot has the page number, counted from 0 or 1, or under a page's name any offset."""
-    for slot, value in enumerate(group.slots.values):
-        if group.slots.names_other(slot) or value < 0:
+    slots, named = group.slots, False
+    for slot, value in enumerate(slots.values):
+        if value < 0 or not slots.is_free(slot):
             continue
-        if value in (number, number - 1) and number > 1:
-            return True
-        named = group.slots.names_page(slot)
-        if (
-            named
-            and number > 1
-            and value > 0
-            and (value % (number - 1) == 0 or (value - 1) % (number - 1) == 0)
-        ):
-            return True
-    return False
+        if slots.names_other(slot):
+            if value == number:
+                return False
+        elif number > 1 and value in (number, number - 1):
+            named = True
+        elif number > 1 and value > 0 and slots.names_page(slot):
+            named |= value % (number - 1) in (0, 1)
+    return named

@@ -66,9 +66,9 @@ def flip_lists(
             own.page = group.page_of(slots_of(page_url)) or own.page
         else:
             foreign.append(_foreign(group, urls))
-    if not own.targets:
-        _adopt(own, foreign)
     _add_singles(own, foreign, kinds, urls)
+    if not any(number for _, number in own.targets):
+        _adopt(own, foreign)
     own.page = own.page or int(_is_first(page_url, [urls[row] for row, _ in own.targets]))
     return [one for one in [own, *foreign] if one.targets]
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from linkscore_scoring.site.flips.words import PAGE_NOUNS, fold
 
-_DIGITS = re.compile(r"([0-9]+)")
+_DIGITS = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])([0-9]+)")
 _KEY = re.compile(r"(?:^|[?&;/,])([^?&;=/,#]*?)=$")
 _WORD = re.compile(r"([^\W\d_]+)[-_/.,+]?$")
 
@@ -90,6 +90,11 @@ class Slots:
         """Say whether a slot stands in the query."""
         return any("?" in text for text in self.texts[: slot + 1])
 
+    def is_free(self, slot: int) -> bool:
+        """Say whether a slot stands behind the host, and is not the end of a word unless that names pages."""
+        behind_host = any("/" in text for text in self.texts[: slot + 1])
+        return behind_host and (not self.texts[slot][-1:].isalpha() or self.names_page(slot))
+
     def names_page(self, slot: int) -> bool:
         """Say whether the name of a slot is that of a page number or offset."""
         name = self.name(slot)
@@ -111,7 +116,7 @@ class Slots:
         )
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def slots_of(url: str) -> Slots:
     """Return a URL cut at its digit runs; the scheme and a leading ``www.`` do not count. O(length)."""
     parts = _DIGITS.split(_bare(url))
@@ -163,7 +168,7 @@ class PagedUrl:
         return self.path in (other.path, other.whole) or self.whole == other.path
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def paged(url: str) -> PagedUrl:
     """Return a URL without what may name its page: page-like query keys, or the number that ends the path."""
     address, _, query = _bare(url).partition("#")[0].partition("?")
@@ -191,7 +196,7 @@ def _pairs(query: str) -> tuple[list[str], list[str], frozenset[tuple[str, str]]
     names, pages, rest = list[str](), list[str](), set[tuple[str, str]]()
     for pair in _PAIR_ENDS.split(query)[:_MAX_PAIRS]:
         key, _, value = pair.partition("=")
-        if key.lower() in PAGE_KEYS:
+        if value and key.lower() in PAGE_KEYS:
             names.append(key)
             pages.append(value)
         elif pair and key.lower() not in _SIZES:

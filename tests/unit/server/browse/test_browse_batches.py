@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browse_logs import DAY, ROWS, SITE, as_json, row
+from visit_logs import DAY, ROWS, SITE, as_json, row
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.errors import InvalidInput, LimitExceeded
 from linkscore_scoring.features.urls import host_of
 from linkscore_server.browse.batch import BatchLimits, check, staged
 from linkscore_server.browse.formats.detect import log_file
@@ -69,6 +69,19 @@ def test_a_record_without_time_is_a_bad_line() -> None:
         batch_id="1", records=[pb.BrowseRecord(client_id="c", url="http://a.org/")]
     )
     assert staged(message, [], MemoryVisits(), host_of, LIMITS).counts == {"bad_line": 1}
+
+
+def test_a_batch_that_needs_more_memory_than_there_is_is_sent_back() -> None:
+    columns = pb.BrowseColumns(
+        texts=[f"http://a.org/{n}{'x' * 2_000}" for n in range(5_000)],
+        epoch_ms=[1] * 5_000,
+        clients=range(5_000),
+        urls=range(5_000),
+        referrers=[0] * 5_000,
+    )
+    message = pb.ImportBrowseRecordsRequest(batch_id="1", columns=columns)
+    with pytest.raises(LimitExceeded, match="browse_memory_mb: 4 MiB"):
+        staged(message, [], MemoryVisits(), host_of, BatchLimits(10_000, memory_mb=4))
 
 
 def test_an_empty_batch_is_fine() -> None:

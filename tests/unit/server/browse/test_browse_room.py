@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from browse_logs import DAY, MIDNIGHT, SITE
 from prometheus_client import generate_latest
+from visit_logs import DAY, MIDNIGHT, SITE
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browse_logs import as_json, row, visits_of
+from visit_logs import as_json, row, visits_of
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse.cleaning import RULES, rule_sql

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browse_logs import (
+from visit_logs import (
     ROWS,
     SITE,
     VISITS,

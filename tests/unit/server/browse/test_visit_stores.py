@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from browse_logs import DAY, SITE
+from visit_logs import DAY, SITE
 
 from linkscore_scoring.site.browse.counts import BrowseCounts
 from linkscore_server.browse.connection import in_memory
@@ -193,6 +193,23 @@ def crash_on_rename_to(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", stopped)
+
+
+def test_work_a_crash_left_is_cleared_up_and_nothing_is_written_elsewhere(
+    files: FileVisits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container may have no folder to write to but that of the data."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "read-only"))
+    add(files, "1", A)
+    assert clicks(files) == {(A[0], 0): 1}
+    assert list(files.spans()) == [SITE]
+    (tmp_path / "browse" / "browse-work-x").mkdir()
+    files.settle(["1"])
+    assert sorted(path.name for path in (tmp_path / "browse").iterdir()) == ["days", "staged"]
+
+
+def test_a_store_without_a_batch_has_empty_counts(store: VisitStore) -> None:
+    assert clicks(store) == {}
 
 
 def test_days_have_their_date_as_name() -> None:

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import numpy as np
-from browse_logs import DAY, ROWS, SALT, SITE, X, as_json, row
+from visit_logs import DAY, ROWS, SALT, SITE, X, as_json, row
 
 from linkscore_scoring.site.browse.counts import OUTSIDE, BrowseCounts
 from linkscore_server.browse.cleaning import rule_sql

@@ -55,6 +55,9 @@ def test_page_numbers_and_offsets_count_from_zero_or_one(two: str, nine: str):
         [("1", "/log?days=1"), ("3", "/log?days=3"), ("7", "/log?days=7")],
         [("1", "/log?x=1"), ("7", "/log?x=7"), ("30", "/log?x=30")],
         [("50", "/log?limit=50"), ("100", "/log?limit=100"), ("250", "/log?limit=250")],
+        [("1", "/log?from=&days=1"), ("3", "/log?from=&days=3")],
+        [("500", "/log?user=Rex500&limit=500")],
+        [("3", "/log?title=A%3AB&x=7"), ("20", "/log?title=A%20B&x=7")],
         [("+1", "/vote?up=1"), ("-1", "/vote?up=0")],
     ],
 )

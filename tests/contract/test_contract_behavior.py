@@ -1,0 +1,85 @@
+"""Behaviour mined from a browse log over the wire orders links, says why, hands out patterns and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import grpc
+import pytest
+
+from linkscore.v1 import browse_log_service_pb2 as browse
+from linkscore.v1 import link_scoring_service_pb2 as links
+from linkscore.v1 import policy_pb2
+from linkscore.v1 import site_model_service_pb2 as sites
+from server_process import Stubs
+
+HOST = "log.test"
+START = 20_000 * 86_400
+FETCH = policy_pb2.PolicySpec(behavior_fetch=policy_pb2.BehaviorFetchParams())
+DISCOVERY = policy_pb2.PolicySpec(behavior_discovery=policy_pb2.BehaviorDiscoveryParams(ranking="hub"))
+AUTO = policy_pb2.PolicySpec(auto=policy_pb2.AutoParams(policies="harvest+behavior_fetch"))
+
+
+def url(path: str) -> str:
+    return f"http://{HOST}{path}"
+
+
+def visits(days: int = 30) -> list[browse.BrowseRecord]:
+    """Return a log: a thread a day that three people read, coming from the list."""
+    rows = []
+    for day in range(days):
+        for person in range(3):
+            for n, (path, referrer) in enumerate([("/list", ""), (f"/show?t={100 + day}", url("/list"))]):
+                row = browse.BrowseRecord(client_id=f"{day}.{person}", url=url(path), referrer=referrer)
+                row.time.seconds = START + 86_400 * day + 60 * person + n
+                rows.append(row)
+    return rows
+
+
+def mined(server: Stubs, crawl: str) -> browse.MineSiteResponse:
+    batch = browse.ImportBrowseRecordsRequest(crawl=crawl, batch_id="1", records=visits())
+    server.browse.ImportBrowseRecords(iter([batch]))
+    return server.browse.MineSite(browse.MineSiteRequest(name=f"{crawl}/sites/{HOST}"))
+
+
+def explained(server: Stubs, crawl: str, *paths: str) -> list[tuple[float, str]]:
+    asked = links.ExplainLinksRequest(
+        crawl=crawl, links=[links.CandidateLink(url=url(path)) for path in paths]
+    )
+    return [(e.score, e.summary) for e in server.links.ExplainLinks(asked).explanations]
+
+
+def test_new_pages_come_before_old_ones_once_the_log_is_mined(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    crawl = new_crawl(policy=FETCH)
+    got = mined(server, crawl)
+    assert [policy.policy for policy in got.policies] == ["behavior_fetch"]
+    assert "URL patterns of 31 pages" in got.policies[0].summary
+    (new, why), (old, _) = explained(server, crawl, "/show?t=131", "/show?t=101")
+    assert new > old
+    assert "a new page" in why
+
+
+def test_patterns_and_hubs_are_handed_out(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    crawl = new_crawl(policy=DISCOVERY)
+    mined(server, crawl)
+    rules = server.sites.ExportRules(sites.ExportRulesRequest(name=f"{crawl}/sites/{HOST}")).url_rules
+    assert [(rule.match_count, rule.total_count) for rule in rules] == [(30, 31)]
+    seeds = server.sites.SuggestSeeds(sites.SuggestSeedsRequest(crawl=crawl, site=HOST)).seeds
+    assert seeds[0].url == url("/list")
+
+
+def test_auto_reads_logs_for_its_policies(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    (policy,) = mined(server, new_crawl(policy=AUTO)).policies
+    assert policy.policy == "auto"
+    assert "behavior_fetch: " in policy.summary
+
+
+@pytest.mark.parametrize("ranking", ["hub", "gain"])
+def test_rankings_of_the_other_scenario_are_refused(
+    server: Stubs, new_crawl: Callable[..., str], ranking: str
+) -> None:
+    spec = policy_pb2.PolicySpec(behavior_fetch=policy_pb2.BehaviorFetchParams(ranking=ranking))
+    with pytest.raises(grpc.RpcError, match="ranking: must be one of demand"):
+        new_crawl(policy=spec)

@@ -1,0 +1,165 @@
+"""A forum made of columns, with page types written into its layouts, and a crawler that obeys."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.features.types import PageFeatures, PageLayout
+from linkscore_scoring.learners.page_types import PageType
+from linkscore_scoring.policies.base import SKIP
+from linkscore_scoring.testing.crawl import visit
+from linkscore_scoring.testing.pages import page_of
+
+ROOT = "http://h"
+INDEX_PAGE, THREAD_PAGE, OTHER_PAGE = [1.0], [2.0], [3.0]
+Link = tuple[str, str, str]
+"""Path, Apath, anchor."""
+
+
+class TypesAsWritten:
+    """Reads the type of a page off its one signal."""
+
+    class Side:
+        """Calibrated already."""
+
+        def probability(self, margin: float) -> float:
+            """Return the margin."""
+            return margin
+
+    index = thread = Side()
+
+    def classify(self, signals: list[float]) -> tuple[PageType, tuple[float, float]]:
+        """Return the type, and near certainty of it as margins."""
+        kind = PageType(int(signals[0]))
+        return kind, (0.95 if kind == PageType.INDEX else 0.05, 0.95 if kind == PageType.THREAD else 0.05)
+
+
+@dataclass
+class Forum:
+    """Boards of `pages` pages with ten threads each, of two pages; every thread links to its author.
+
+    `thread` is the path of threads: another one, and the forum was redesigned.
+    """
+
+    boards: int = 3
+    pages: int = 4
+    thread: str = "/topic?t="
+    board_type: list[float] = field(default_factory=lambda: INDEX_PAGE)
+    thread_type: list[float] = field(default_factory=lambda: THREAD_PAGE)
+
+    def page(self, path: str) -> PageFeatures | None:
+        """Return a page, None if there is none."""
+        links, signals = [*self.menu(path)], OTHER_PAGE
+        if path == "/":
+            signals = self.board_type
+            links += [(f"/board?b={b}", "html/body/main/h2/a[]", f"board {b}") for b in range(self.boards)]
+        elif path.startswith("/board?b="):
+            signals, links = self.board_type, [*links, *self.board(path)]
+        elif path.startswith(self.thread):
+            signals, links = self.thread_type, [*links, *self.topic(path)]
+        elif path.startswith(("/topic", "/subject")):
+            return None
+        return features(path, links, signals)
+
+    def menu(self, path: str) -> list[Link]:
+        """Return the links of every page."""
+        return [
+            (target, "html/body/nav/a[]", name)
+            for target, name in (("/", "home"), ("/faq", "questions"), ("/search", "find"))
+        ]
+
+    def board(self, path: str) -> list[Link]:
+        """Return the links of a page of a board."""
+        board, _, number = path.removeprefix("/board?b=").partition("&page=")
+        n, first = int(number or 1), (int(board) * self.pages + int(number or 1) - 1) * 10
+        found = [
+            (f"{self.thread}{t}", "html/body/main/ul/li/a[]", f"about {t}") for t in range(first, first + 10)
+        ]
+        found += [
+            (f"/user?u={t % 7}", "html/body/main/ul/li/small/a[]", f"user {t % 7}")
+            for t in range(first, first + 10)
+        ]
+        return found + [
+            (f"/board?b={board}" + (f"&page={k}" if k > 1 else ""), "html/body/main/p/a[]", str(k))
+            for k in range(1, self.pages + 1)
+            if k != n
+        ]
+
+    def topic(self, path: str) -> list[Link]:
+        """Return the links of a page of a thread."""
+        number, _, page = path.removeprefix(self.thread).partition("&page=")
+        other = f"{self.thread}{number}" + ("" if page else "&page=2")
+        return [
+            (other, "html/body/main/p/a[]", "1" if page else "2"),
+            (f"/user?u={int(number) % 7}", "html/body/main/b/a[]", "author"),
+        ]
+
+    def threads(self) -> set[str]:
+        """Return the paths of all pages of threads."""
+        ids = range(self.boards * self.pages * 10)
+        return {f"{self.thread}{t}{page}" for t in ids for page in ("", "&page=2")}
+
+
+def features(path: str, links: list[Link], signals: list[float]) -> PageFeatures:
+    """Return a page with a layout that says what it is."""
+    page = page_of(
+        ROOT + path, ["html/body/main/text()"], links=[(ROOT + target, apath) for target, apath, _ in links],
+        texts=[(path, 300)],
+    )  # fmt: skip
+    page.links.anchors = [anchor for _, _, anchor in links]
+    page.layout = PageLayout(
+        list(signals), list(page.links.apaths), page.links.apath_table, [-1] * len(links)
+    )
+    return page
+
+
+class Crawler:
+    """Fetches what is asked for, else first in, first out what is not to skip; keeps the rest aside."""
+
+    def __init__(self, forum: Forum, start: str = "/", **params: object) -> None:
+        config = CrawlConfig("c", PolicyChoice("focus", params))
+        self.model = CrawlModel(config, ticket_key=b"key")
+        self.forum, self.fetched = forum, list[str]()
+        self._wanted, self._waiting, self._known = deque([start]), deque[tuple[str, bytes]](), {start}
+
+    @property
+    def policy(self) -> object:
+        """The policy of the site."""
+        return self.model.sites["h"].served
+
+    def run(self, most: int = 1_000) -> Crawler:
+        """Fetch up to so many pages more."""
+        for _ in range(most):
+            link = self._next()
+            if link is None:
+                break
+            self._fetch(*link)
+        return self
+
+    def _next(self) -> tuple[str, bytes] | None:
+        while self._wanted:
+            path = self._wanted.popleft()
+            if path not in self.fetched:
+                return path, b""
+        for _ in range(len(self._waiting)):
+            path, ticket = self._waiting.popleft()
+            if path in self.fetched:
+                continue
+            url = ROOT + path
+            if (self.model.score_links([url], [url], [ticket], [""]).verdicts or [0]) != [SKIP]:
+                return path, ticket
+            self._waiting.append((path, ticket))
+        return None
+
+    def _fetch(self, path: str, ticket: bytes) -> None:
+        self.fetched.append(path)
+        page = self.forum.page(path)
+        outcome = visit(self.model, ROOT + path, page, ticket)
+        self.last = outcome
+        self._wanted = deque(wanted.url.removeprefix(ROOT) for wanted in outcome.suggestions)
+        links = outcome.links
+        for row, url in enumerate(page.links.urls if page else []):
+            self._waiting.append((url.removeprefix(ROOT), links.ticket_values[links.tickets[row]]))

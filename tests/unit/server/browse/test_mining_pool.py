@@ -1,0 +1,58 @@
+"""Sites are mined in processes of their own, which come with the first job and go with the last."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from linkscore_scoring.site.browse.counts import BrowseCounts
+from linkscore_scoring.site.browse.mining import MiningSettings
+from linkscore_server.browse.mining_pool import MiningJob, MiningPool, mine
+from linkscore_server.browse.store import VisitQuestion, VisitReader
+
+
+@dataclass(frozen=True, slots=True)
+class Reader(VisitReader):
+    """Counts one visit of a page named by the process that counts; fails if `error` says so."""
+
+    error: str = ""
+
+    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+        if self.error:
+            raise ValueError(self.error)
+        one, none = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        page = f"http://{question.site}/{os.getpid()}"
+        return BrowseCounts(question.first_day, question.n_days, [page], none, none, one, none - 1, none, one)
+
+
+def job(site: str, error: str = "") -> MiningJob:
+    return MiningJob(Reader(error), VisitQuestion(site, 20_000, 60, 500), MiningSettings(), None, 256)
+
+
+async def test_sites_are_mined_elsewhere_and_a_failure_is_that_of_its_site() -> None:
+    pool = MiningPool(2)
+    jobs = (pool.run(job("a.org")), pool.run(job("b.org", "torn")), pool.run(job("c.org")))
+    a, b, c = await asyncio.gather(*jobs, return_exceptions=True)
+    assert isinstance(b, ValueError)
+    for site, found in (("a.org", a), ("c.org", c)):
+        assert not isinstance(found, BaseException)
+        here = mine(job(site))
+        assert (found.event.site, found.visits, found.pages) == (site, 1, 1)
+        assert found.event.mined["window"] == here.event.mined["window"]
+        assert found.event.digest != here.event.digest  # another process, another page
+    assert pool._pool is None
+
+
+def test_mining_is_deterministic() -> None:
+    assert mine(job("a.org")).event == mine(job("a.org")).event
+
+
+async def test_a_closed_pool_is_made_anew() -> None:
+    pool = MiningPool(1)
+    pool.close()
+    with pytest.raises(ValueError, match="torn"):
+        await pool.run(job("a.org", "torn"))
