@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from linkscore_scoring.learners.eit.model import EitModel
 
 _THREADS, _INDEXES = 3, 2
+_UNPAGED_THREADS = 20
 _THREAD_SHARE, _ON_WAY_SHARE = 0.1, 0.3
 
 
@@ -27,8 +28,9 @@ def certainty(model: EitModel) -> Certainty:
     """Return how certain the way is; cost O(patterns on the way).
 
     Certain: 3 thread pages and 2 index pages of patterns decided by vote, at least a tenth of all pages seen
-    are such threads, and three tenths threads or indexes. What was certain stays so down to half the shares.
-    Fixed by hand; `wiki_x3` is the site that must not pass.
+    are such threads, three tenths threads or indexes, and some of them have page flips; without flips 20
+    threads must outnumber the indexes. What was certain stays so down to half the shares. Fixed by hand;
+    `wiki_x3` is the site that must not pass.
     """
     slack = 0.5 if model.certainty.ready else 1.0
     threads, index = sum(model.paths.thread.values()), sum(model.paths.index.values())
@@ -50,6 +52,10 @@ def certainty(model: EitModel) -> Certainty:
             (
                 f"the way is {_percent(threads + index, model)} of the pages seen, {on_way:.0%} are needed",
                 threads + index < on_way * model.typed,
+            ),
+            (
+                f"no page flips on these, and not {_UNPAGED_THREADS} threads that outnumber the indexes",
+                not model.votes.turning() and (threads < _UNPAGED_THREADS or threads < index),
             ),
         )
         if lacks

@@ -147,6 +147,11 @@ class KindVotes:
             known = self._memo[pattern, apath] = self._judge(pattern, apath)
         return known
 
+    def turning(self) -> int:
+        """Return how many patterns turned pages of indexes or threads, be it on one page."""
+        rows = self._flips.values()
+        return sum(index + thread >= max(0.9, _FLIP_SHARE * pages) for index, thread, pages in rows)
+
     def _judge(self, pattern: int, apath: int) -> Judged:
         if self.is_copied(pattern):
             return Judged(OTHER, 1.0, self.pages(pattern), OTHER)
