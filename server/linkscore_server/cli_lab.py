@@ -183,7 +183,8 @@ def train() -> None:
 @train.command("page-types")
 @click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=_ARCHIVE)
 @click.option("--out", type=_OUT, help="Write the weights here.")
-@click.option("--report", is_flag=True, help="Classify all pages of each site by the model without it.")
+@click.option("--report", is_flag=True, help="Classify pages of each site by the model without it.")
+@click.option("--report-pages", default=0, show_default=True, help="Pages of each type for that; 0: all.")
 @click.option("--per-type", default=60, show_default=True, help="Pages of each type to train on; 0: all.")
 @click.option("--workers", default=0, help="Processes; 0 means one a core.")
 def page_types(corpora: tuple[Path, ...], **options: Any) -> None:

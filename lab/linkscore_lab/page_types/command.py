@@ -26,6 +26,7 @@ def run_training(
     *,
     out: Path | None = None,
     report: bool = False,
+    report_pages: int = 0,
     per_type: int = PER_TYPE,
     engines: int = ENGINES,
     workers: int = 0,
@@ -40,7 +41,9 @@ def run_training(
     out
         Where to write the weights; the same input writes the same bytes.
     report
-        Whether to classify every page of each site by the model without it.
+        Whether to classify pages of each site by the model without it.
+    report_pages
+        Pages of each type for that, each standing for its share of the type; 0: all.
     per_type
         Pages of each type to train on.
     engines
@@ -67,7 +70,8 @@ def run_training(
         console.print(f"weights: {out}", soft_wrap=True)
     if report:
         everything = {
-            site.name: read_examples(site, per_type=0, workers=workers or cores()) for site in sites
+            site.name: read_examples(site, per_type=report_pages, workers=workers or cores())
+            for site in sites
         }
         show(console, plain, everything)
     return plain

@@ -155,7 +155,7 @@ def extract(
     limits
         Bounds of the extraction; `Limits` defaults.
     layout
-        Whether to find records and link groups too, which costs about as much again.
+        Whether to find records and link groups too, which costs two to three times as much again.
 
     Raises
     ------

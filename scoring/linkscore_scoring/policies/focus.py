@@ -14,7 +14,16 @@ from linkscore_scoring.learners.eit.model import EitModel, SeenPage, known_ident
 from linkscore_scoring.learners.eit.requests import seeds, wanted
 from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, Shares
 from linkscore_scoring.learners.page_types import PageType, load_page_types
-from linkscore_scoring.policies.base import FOLLOW, NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import (
+    FOLLOW,
+    NO_VERDICT,
+    SKIP,
+    Explanation,
+    Scored,
+    Scores,
+    Term,
+    outside,
+)
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
@@ -40,13 +49,18 @@ class FocusParams(FallbackParams):
     ----------
     page_types
         Site whose pages the page-type classifier must not have been trained on; empty: trained on all.
+    dry_pages
+        Index pages of one URL pattern in a row without a thread nobody knew, after which the rest of the
+        pattern is skipped (page flips never are); [0, 1e6], 0: never, as in the paper.
     """
 
     page_types: str = ""
+    dry_pages: int = 0
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that names nothing there is."""
         yield from super(FocusParams, self).problems()
+        yield from outside("dry_pages", self.dry_pages, 0, 1_000_000)
         try:
             load_page_types(self.page_types)
         except NotFound as exc:
@@ -114,10 +128,11 @@ class Focus(WithFallback):
     def judge(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by type of URL."""
         places = self.places(links, site)
-        types = {place: self._type(place) for place in dict.fromkeys(places)}
-        kinds = [types[place] for place in places]
-        scores = np.array([_VALUES[kind] for kind in kinds], dtype=np.float64)
-        return Scored(scores, places, [_VERDICTS.get(kind, FOLLOW) for kind in kinds], kinds)
+        known = {place: (self._type(place), self._is_dry(place)) for place in dict.fromkeys(places)}
+        rows = [known[place] for place in places]
+        scores = np.array([_value(*row) for row in rows], dtype=np.float64)
+        verdicts = [SKIP if dry else _VERDICTS.get(kind, FOLLOW) for kind, dry in rows]
+        return Scored(scores, places, verdicts, [kind for kind, _ in rows])
 
     def places(self, links: LinkBatch, site: SiteModel) -> list[str]:
         """Return URL pattern, folded Apath and type by expression of each link."""
@@ -127,8 +142,8 @@ class Focus(WithFallback):
 
     def place_values(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return what the types of places are worth by today's votes."""
-        types = {place: self._type(place) for place in dict.fromkeys(places)}
-        return np.array([_VALUES[types[place]] for place in places], dtype=np.float64)
+        values = {place: _value(self._type(place), self._is_dry(place)) for place in dict.fromkeys(places)}
+        return np.array([values[place] for place in places], dtype=np.float64)
 
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the type of the URL, its pattern, and the votes behind it."""
@@ -173,6 +188,12 @@ class Focus(WithFallback):
         pattern, apath, fits = _parts(place)
         return self.model.type_of(pattern, apath, fits)
 
+    def _is_dry(self, place: str) -> bool:
+        """Say whether a place leads to indexes that show nothing new any more."""
+        pattern, apath, fits = _parts(place)
+        dry = self.model.is_exhausted(pattern, self.params.dry_pages)
+        return dry and self.model.type_of(pattern, apath, fits) == INDEX
+
     def _explanation(self, kind: int, pattern: int, apath: int) -> Explanation:
         judged = self.model.votes.judge(pattern, apath)
         name = self.model.patterns.text(pattern) or "any URL"
@@ -193,6 +214,10 @@ class Focus(WithFallback):
         with reading_state(self.name):
             self.model.load_state(state["model"])
         super().load_state(state)
+
+
+def _value(kind: int, dry: bool) -> float:
+    return _VALUES[OTHER if dry else kind]
 
 
 def _parts(place: str) -> tuple[int, int, int]:

@@ -15,12 +15,15 @@ from rich.text import Text
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
-from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.errors import InvalidInput, InvalidPage
+from linkscore_scoring.features.body import decompress
 from linkscore_server.browse.cleaning import RULES
 from linkscore_server.convert.names import site_name
 
 _TIMEOUT_S = 60.0
 _MINING_TIMEOUT_S = 3_600.0
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_MAX_LABEL_BYTES = 1 << 30
 _YES, _NO = ("1", "true", "yes", "news"), ("0", "false", "no", "")
 
 
@@ -75,18 +78,28 @@ def show_stats(*, crawl: str, target: str, console: Console | None = None) -> in
 def read_labels(path: Path) -> dict[str, bool]:
     """Return whether pages are news, from a table with the columns url and is_news, tabs or commas between.
 
+    The table may be compressed by gzip or zstd.
+
     Raises
     ------
     InvalidInput
-        If a column is missing, or a row says neither yes nor no; names the line.
+        If it is no text, a column is missing, or a row says neither yes nor no; names the line.
     """
-    with path.open(encoding="utf-8", newline="") as file:
-        first = file.readline()
-        file.seek(0)
-        table = csv.DictReader(file, delimiter="\t" if "\t" in first else ",")
-        if not {"url", "is_news"} <= set(table.fieldnames or ()):
-            raise InvalidInput(f"{path.name} must have the columns url and is_news", field="labels")
-        return {row["url"]: _is_news(row["is_news"], path, table.line_num) for row in table}
+    lines = _text(path).splitlines()
+    table = csv.DictReader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",")
+    if not {"url", "is_news"} <= set(table.fieldnames or ()):
+        raise InvalidInput(f"{path.name} must have the columns url and is_news", field="labels")
+    return {row["url"]: _is_news(row["is_news"], path, table.line_num) for row in table}
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file, plain or compressed."""
+    raw = path.read_bytes()
+    coding = next((name for magic, name in _MAGIC.items() if raw.startswith(magic)), "")
+    try:
+        return decompress(raw, coding, max_bytes=_MAX_LABEL_BYTES).decode("utf-8")
+    except (InvalidPage, UnicodeDecodeError) as exc:
+        raise InvalidInput(f"{path.name} must be a table in UTF-8, got {exc}", field="labels") from exc
 
 
 def _is_news(value: str, path: Path, line: int) -> bool:

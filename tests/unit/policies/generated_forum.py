@@ -41,12 +41,14 @@ class TypesAsWritten:
 class Forum:
     """Boards of `pages` pages with ten threads each, of two pages; every thread links to its author.
 
-    `thread` is the path of threads: another one, and the forum was redesigned.
+    `thread` is the path of threads: another one, and the forum was redesigned. `tags` lists show threads that
+    boards show too.
     """
 
     boards: int = 3
     pages: int = 4
     thread: str = "/topic?t="
+    tags: int = 0
     board_type: list[float] = field(default_factory=lambda: INDEX_PAGE)
     thread_type: list[float] = field(default_factory=lambda: THREAD_PAGE)
 
@@ -56,6 +58,8 @@ class Forum:
         if path == "/":
             signals = self.board_type
             links += [(f"/board?b={b}", "html/body/main/h2/a[]", f"board {b}") for b in range(self.boards)]
+        elif path.startswith("/tag?n="):
+            signals, links = self.board_type, [*links, *self.tag(path)]
         elif path.startswith("/board?b="):
             signals, links = self.board_type, [*links, *self.board(path)]
         elif path.startswith(self.thread):
@@ -71,6 +75,15 @@ class Forum:
             for target, name in (("/", "home"), ("/faq", "questions"), ("/search", "find"))
         ]
 
+    def tag(self, path: str) -> list[Link]:
+        """Return the links of a list of threads that boards list as well."""
+        first = 3 * int(path.removeprefix("/tag?n="))
+        threads = self.boards * self.pages * 10
+        return [
+            (f"{self.thread}{t % threads}", "html/body/main/ol/li/a[]", f"about {t}")
+            for t in range(first, first + 3)
+        ]
+
     def board(self, path: str) -> list[Link]:
         """Return the links of a page of a board."""
         board, _, number = path.removeprefix("/board?b=").partition("&page=")
@@ -82,11 +95,15 @@ class Forum:
             (f"/user?u={t % 7}", "html/body/main/ul/li/small/a[]", f"user {t % 7}")
             for t in range(first, first + 10)
         ]
-        return found + [
-            (f"/board?b={board}" + (f"&page={k}" if k > 1 else ""), "html/body/main/p/a[]", str(k))
-            for k in range(1, self.pages + 1)
-            if k != n
-        ]
+        return (
+            found
+            + [
+                (f"/board?b={board}" + (f"&page={k}" if k > 1 else ""), "html/body/main/p/a[]", str(k))
+                for k in range(1, self.pages + 1)
+                if k != n
+            ]
+            + [(f"/tag?n={k}", "html/body/aside/a[]", f"tag {k}") for k in range(self.tags)]
+        )
 
     def topic(self, path: str) -> list[Link]:
         """Return the links of a page of a thread."""

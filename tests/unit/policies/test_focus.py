@@ -123,6 +123,19 @@ def test_a_redesign_in_mid_crawl_is_noticed_and_learned_anew() -> None:
     assert crawler.model.score_links(urls, urls, [b""] * 2, [""] * 2).verdicts == [FOLLOW, SKIP]
 
 
+def test_indexes_that_show_nothing_new_are_skipped_if_asked_for() -> None:
+    crawler = Crawler(Forum(tags=30), dry_pages=5).run()
+    tags = [path for path in crawler.fetched if path.startswith("/tag")]
+    assert Forum().threads() <= set(crawler.fetched)
+    assert 5 <= len(tags) <= 12
+    urls = [f"{ROOT}/tag?n=29", f"{ROOT}/board?b=2"]
+    found = crawler.model.score_links(urls, urls, [b""] * 2, [""] * 2)
+    assert found.url_types == [INDEX, INDEX]
+    assert found.verdicts is not None
+    assert found.verdicts[0] == SKIP
+    assert len([path for path in Crawler(Forum(tags=30)).run().fetched if path.startswith("/tag")]) == 30
+
+
 def test_requests_name_unfetched_pages_and_a_reason() -> None:
     crawler = Crawler(Forum(), "/topic?t=77").run(3)
     wanted = policy_of(crawler).fetches_wanted(5, site_of(crawler))

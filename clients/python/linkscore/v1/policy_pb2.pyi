@@ -189,12 +189,14 @@ class TagPathBanditParams(_message.Message):
     def __init__(self, exploration: _Optional[float] = ..., similarity: _Optional[float] = ..., classifier: _Optional[str] = ..., stop_yield: _Optional[float] = ..., stop_window: _Optional[int] = ...) -> None: ...
 
 class FocusParams(_message.Message):
-    __slots__ = ("fallback", "page_types")
+    __slots__ = ("fallback", "page_types", "dry_pages")
     FALLBACK_FIELD_NUMBER: _ClassVar[int]
     PAGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    DRY_PAGES_FIELD_NUMBER: _ClassVar[int]
     fallback: str
     page_types: str
-    def __init__(self, fallback: _Optional[str] = ..., page_types: _Optional[str] = ...) -> None: ...
+    dry_pages: int
+    def __init__(self, fallback: _Optional[str] = ..., page_types: _Optional[str] = ..., dry_pages: _Optional[int] = ...) -> None: ...
 
 class AutoParams(_message.Message):
     __slots__ = ("policies", "margin")

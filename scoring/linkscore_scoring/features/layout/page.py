@@ -30,8 +30,8 @@ def page_layout(
 
     Notes
     -----
-    Cost O(elements + texts + links), with at most 200 records of a region compared; about as much as all
-    other features together.
+    Cost O(elements + texts + links), with at most 200 records of a region compared; two to three
+    times as much as all other features together.
     """
     tree = PageTree(tags)
     tree.read(cut_tags(markup, limits)[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -11,12 +10,14 @@ from linkscore_scoring.learners.eit.links import LinkPlaces
 from linkscore_scoring.learners.eit.paths import Paths
 from linkscore_scoring.learners.eit.votes import ANY, KindVotes
 from linkscore_scoring.site.itf.learn import LearnedPattern, learn_from_groups
+from linkscore_scoring.site.regex_set import RegexSet
 from linkscore_scoring.site.url_rules import INDEX, OTHER, PAGE_FLIP, THREAD, UrlRule
 
 RULE_KINDS = ("index", "thread", "index_flip", "thread_flip")
 _MOST_PATTERNS, _MOST_EXPRESSIONS, _MOST_STRANGERS = 400, 24, 300
 _STRAY_SHARE = 0.1
 _MOST_KNOWN = 20_000
+_MOST_CHARS = 1_000
 
 Group = tuple[str, int, int]
 """Kind of rule, coarsest pattern above, number of patterns above: what is learned from together."""
@@ -45,13 +46,13 @@ class Expressions:
     Learned anew whenever the patterns on the way change, each from the URLs of patterns that share their
     first folder or program, so that a small board list keeps its expression beside a thousand threads. An
     expression that also fits URLs voted off the way is dropped if they are more than a tenth of its own.
-    Cost O(sample URLs) to learn; matching O(expressions).
+    Cost O(sample URLs) to learn; matching is linear in the URL (RE2).
     """
 
     def __init__(self) -> None:
         self.found: list[Expression] = []
         self._basis: list[list[int]] = []
-        self._compiled: list[tuple[re.Pattern[str], int]] = []
+        self._set = RegexSet([], [])
         self._known: dict[str, int] = {}
 
     def learn(self, paths: Paths, places: LinkPlaces, votes: KindVotes) -> None:
@@ -75,7 +76,8 @@ class Expressions:
         """Return the type of a URL, 0 if nothing fits; remembered until expressions are learned anew."""
         known = self._known.get(url)
         if known is None:
-            known = next((kind for compiled, kind in self._compiled if compiled.match(url)), 0)
+            rows = self._set.rows(url)
+            known = self._set.types[rows[0]] if rows else 0
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[url] = known
@@ -87,7 +89,7 @@ class Expressions:
 
     def _compile(self) -> None:
         self._known.clear()
-        self._compiled = [(re.compile(e.regex), e.url_type) for e in self.found]
+        self._set = RegexSet([e.regex for e in self.found], [e.url_type for e in self.found])
 
     def to_state(self) -> dict[str, Any]:
         """Return the expressions as plain values."""
@@ -125,8 +127,10 @@ def _strangers(places: LinkPlaces, votes: KindVotes) -> list[str]:
 
 
 def _strays(pattern: LearnedPattern, strangers: Sequence[str]) -> bool:
-    compiled = re.compile(pattern.regex)
-    return sum(compiled.match(url) is not None for url in strangers) > _STRAY_SHARE * pattern.matches
+    if len(pattern.regex) > _MOST_CHARS:
+        return True
+    one = RegexSet([pattern.regex], [0])
+    return sum(bool(one.rows(url)) for url in strangers) > _STRAY_SHARE * pattern.matches
 
 
 def _sureness(kind: str, paths: Paths, votes: KindVotes) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from linkscore_scoring.features.urls import identity
@@ -53,6 +54,7 @@ class EitModel:
         self.paths = Paths()
         self.expressions = Expressions()
         self.threads = ThreadChains()
+        self.dry: dict[int, int] = {}
         self.entry: Candidate | None = None
         self.certainty = UNCERTAIN
         self.pages = self.typed = self.relearned = self._reviewed = 0
@@ -86,6 +88,7 @@ class EitModel:
             self.votes.flip(flipped, kind, share)
         if not page.refetch:
             self._see_entry(page, pattern, rows)
+            self._count_dry(page, pattern, rows)
         if kind == THREAD or self.votes.judge(pattern, ANY).kind == THREAD:
             self.threads.join(thread_pages(page, list(seen.flips)))
         changed = self.pages >= self._reviewed + self.pages // 50 and self._has_changed(pattern)
@@ -105,6 +108,7 @@ class EitModel:
                 self.paths = find_paths([root], self.places, self.votes)
             self.expressions.learn(self.paths, self.places, self.votes)
             self.certainty = certainty(self)
+        self.dry = {p: self.dry[p] for p in self.paths.index if p in self.dry}
         self._reviewed = self.pages
         self._due = self.pages + (1 if self.pages < _EARLY else int(_GROWTH * self.pages))
 
@@ -128,6 +132,10 @@ class EitModel:
         """Return the type of URLs of a way; see `Paths.type_of`."""
         return self.paths.type_of(self.patterns.resolve(pattern), apath, fits)
 
+    def is_exhausted(self, pattern: int, pages: int) -> bool:
+        """Say whether the last so many index pages of a pattern showed no thread that was not known."""
+        return pages > 0 and self.dry.get(self.patterns.resolve(pattern), 0) >= pages
+
     def thread_of(self, page: PageObservation) -> str:
         """Return the URL of the first page of a thread page's thread; empty for other pages."""
         judged = self.votes.judge(self.pattern_of(page.requested_url), ANY)
@@ -147,6 +155,14 @@ class EitModel:
         before = self.paths.type_of(pattern, ANY, 0)
         kind = self.votes.judge(pattern, ANY).kind
         return kind not in (UNDECIDED, before) and before != PAGE_FLIP
+
+    def _count_dry(self, page: PageObservation, pattern: int, rows: Sequence[LinkRow]) -> None:
+        """Count pages of an index pattern in a row that show no thread for the first time."""
+        if pattern not in self.paths.index or pattern in self.paths.flips:
+            return
+        match, fresh = self.expressions.match, compress(rows, page.fresh)
+        news = any(self.type_of(p, a, match(known_identity(url))) == THREAD for p, a, _, url in fresh)
+        self.dry[pattern] = 0 if news else self.dry.get(pattern, 0) + 1
 
     def _judge_prediction(self, pattern: int, kind: int | None) -> None:
         """Compare a page with what its pattern was taken for; forget a pattern that has changed."""
@@ -181,6 +197,7 @@ class EitModel:
             **{name: getattr(self, name).to_state() for name in _PARTS},
             "counts": [self.pages, self.typed, self.relearned, self._due, self._reviewed],
             "entry": self.entry.url if self.entry is not None else "",
+            "dry": list(self.dry.items()),
             "certainty": [self.certainty.ready, self.certainty.text],
         }
 
@@ -193,6 +210,7 @@ class EitModel:
         counts = map(int, state["counts"])
         self.pages, self.typed, self.relearned, self._due, self._reviewed = counts
         self.entry = self.entries.named(str(state["entry"]))
+        self.dry = {int(pattern): int(pages) for pattern, pages in state["dry"]}
         ready, text = state["certainty"]
         self.certainty = Certainty(bool(ready), str(text))
 
