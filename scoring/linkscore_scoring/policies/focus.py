@@ -10,7 +10,8 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, NotFound, reading_state
 from linkscore_scoring.learners.eit.certainty import certainty
-from linkscore_scoring.learners.eit.model import EitModel, SeenPage, known_identity
+from linkscore_scoring.learners.eit.links import known_identity
+from linkscore_scoring.learners.eit.model import EitModel, SeenPage
 from linkscore_scoring.learners.eit.requests import seeds, wanted
 from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, Shares
 from linkscore_scoring.learners.page_types import PageType, load_page_types

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from linkscore_scoring.features.urls import identity
+
 SAMPLES = 24
 """URLs kept of each pattern, to learn expressions from and to ask for."""
 
@@ -92,3 +94,11 @@ class LinkPlaces:
         self._samples = {
             int(pattern): {int(key): str(url) for key, url in urls} for pattern, urls in state["samples"]
         }
+
+
+def known_identity(url: str) -> str:
+    """Return the identity of a URL that was validated before; the URL itself if it has none."""
+    try:
+        return identity(url)
+    except ValueError:
+        return url

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
-from linkscore_scoring.features.urls import identity
 from linkscore_scoring.learners.eit.certainty import UNCERTAIN, Certainty, certainty
 from linkscore_scoring.learners.eit.entry import Candidate, EntrySearch
 from linkscore_scoring.learners.eit.expressions import Expressions
-from linkscore_scoring.learners.eit.links import LinkPlaces, Way
+from linkscore_scoring.learners.eit.links import LinkPlaces, Way, known_identity
 from linkscore_scoring.learners.eit.paths import Paths, all_indexes, find_paths
 from linkscore_scoring.learners.eit.thread_pages import thread_pages
 from linkscore_scoring.learners.eit.threads import ThreadChains
@@ -230,14 +229,6 @@ def flip_shares(rows: Sequence[LinkRow], flips: Sequence[int]) -> dict[int, floa
     for link in every:
         shares.setdefault(link[0], []).append(link in turning)
     return {pattern: sum(turns) / len(turns) for pattern, turns in shares.items()}
-
-
-def known_identity(url: str) -> str:
-    """Return the identity of a URL that was validated before; the URL itself if it has none."""
-    try:
-        return identity(url)
-    except ValueError:
-        return url
 
 
 def _folded(page: PageObservation, site: SiteModel) -> list[int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.learners.eit.entry import Candidate
-from linkscore_scoring.learners.eit.model import EitModel, known_identity
+from linkscore_scoring.learners.eit.links import known_identity
+from linkscore_scoring.learners.eit.model import EitModel
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.suggestion import Suggestion
 from linkscore_scoring.site.url_rules import SeedWanted
@@ -33,10 +34,11 @@ def seeds(model: EitModel, n: int) -> list[SeedWanted]:
     found = []
     if model.entry is not None:
         shown = model.n_index(model.entry.ways or {})
-        found.append(SeedWanted(model.entry.url, f"entry of the forum: links to {shown} index URLs", 1.0))
+        value = 1.0 if model.certainty.ready else 0.5
+        found.append(SeedWanted(model.entry.url, f"entry: links to {shown} index URLs", value))
     named = {seed.url for seed in found}
     for place, candidate in enumerate(c for c in model.entries.candidates() if c.url not in named):
-        found.append(SeedWanted(candidate.url, _reason(candidate, model), 0.5 / (1.0 + place)))
+        found.append(SeedWanted(candidate.url, _reason(candidate, model), 0.25 / (1.0 + place)))
     return found[:n]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from linkscore_scoring.learners.eit.links import known_identity
 from linkscore_scoring.site.flips.anchors import read_anchor
 from linkscore_scoring.site.flips.kinds import FIRST, PAGE, PREV
 from linkscore_scoring.site.flips.slots import paged
@@ -10,7 +11,7 @@ from linkscore_scoring.site.links import PageObservation
 FIRST_PAGE, FAR = 0, 1_000_000
 
 Member = tuple[int, int, str]
-"""Identity hash, page number (`FIRST_PAGE` if it is the first), URL."""
+"""Identity hash, page number (`FIRST_PAGE` if it is the first), identity."""
 
 
 def thread_pages(page: PageObservation, flips: list[int]) -> list[Member]:
@@ -35,7 +36,7 @@ def thread_pages(page: PageObservation, flips: list[int]) -> list[Member]:
         members = [(page.key, FAR, page.url), *found]
         if row is not None:
             members.append((page.canonical, _named(links.urls[row]) or FIRST_PAGE, links.urls[row]))
-    return members
+    return [(key, number, known_identity(url)) for key, number, url in members]
 
 
 def _number(kind: int, url: str, anchor: str) -> int:
