@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -81,7 +82,7 @@ def _count(figures: FlipFigures, page: LabelledPage, kinds: list[int]) -> None:
 
 def _count_stored(figures: FlipFigures, found: list[tuple[LabelledPage, list[int]]]) -> None:
     """Count the links of one host that lead to another stored page."""
-    confirmation = FlipConfirmation()
+    confirmation = FlipConfirmation(enough=sys.maxsize)
     observed = [_observe(page, kinds) for page, kinds in found]
     for observation, places in observed:
         confirmation.see(observation, places)

@@ -211,6 +211,7 @@ class LinkQuestions(CrawlSites):
             depth=depth + 1,
         )
         scored = policy.score(batch, model)
+        flips = model.flips.standing(fetch.flips, links.urls, model.apaths.classless(batch.apaths))
         names, buckets = indexed(scored.buckets)
         site, revision = hash_of(event.site), model.revision
         values = [self._book.write(Ticket(site, fetch.key, id_, cluster, depth + 1, revision)) for id_ in ids]
@@ -224,5 +225,5 @@ class LinkQuestions(CrawlSites):
             scored.verdicts,
             None if inside is None else [row in inside for row in range(len(links))],
             stage=model.stage,
-            url_types=with_flips(scored.url_types, fetch.flips),
+            url_types=with_flips(scored.url_types, flips),
         )

@@ -14,6 +14,7 @@ from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.fetch import Fetch
+from linkscore_scoring.site.flips.confirm import FlipConfirmation
 from linkscore_scoring.site.flips.kinds import NO_FLIP
 from linkscore_scoring.site.identity import ClusterIdentities
 from linkscore_scoring.site.learning import (
@@ -46,6 +47,7 @@ from linkscore_scoring.site.yields import Yields
 _PATTERNS = UrlPatternParams(max_values=4)
 _PLAN_URLS = 60_000
 _FETCHES, _GROUPS = 20_000, 5_000
+_FLIP_PAGES = 200
 
 
 class Stage(IntEnum):
@@ -69,6 +71,8 @@ class SiteModel:
         Apaths by id; URLs seen and fetched; text and whose it is; shapes of URLs.
     yields
         What fetches brought over time, by URL shape and tag path.
+    flips
+        Which families of page flips hold what they promise.
     templates, navigation
         Active model; None and an empty table before the first learning.
     crawled
@@ -90,6 +94,7 @@ class SiteModel:
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
         self.yields = Yields(max_fetches=min(_FETCHES, bounds.links), max_groups=min(_GROUPS, bounds.arms))
+        self.flips = FlipConfirmation(max_pages=_FLIP_PAGES)
         self.navigation = NavigationTable(navigation_params(learning))
         self.templates: TemplateModel | None = None
         self.identities = ClusterIdentities()
@@ -260,14 +265,21 @@ class SiteModel:
         )
         page.blocks_before = [links.blocks_before[row] for row in rows]
         page.rels = [links.rels[row] for row in rows]
-        page.flips = [fetch.flips[row] for row in rows] if fetch.flips else [NO_FLIP] * len(rows)
         if features.layout is not None:
             page.layout = layout_of_rows(features.layout, rows)
         page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
+        self._see_flips(fetch, page)
         change = self.texts.see(fetch.key, fetch.canonical, features.block_hashes, features.block_chars)
         page.long_chars = sum(features.block_chars)
         page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost
         self.duplicates += bool(page.long_chars and not page.novel_chars)
+
+    def _see_flips(self, fetch: Fetch, page: PageObservation) -> None:
+        """Let destinations speak for or against page flips, and complete the observation."""
+        places = self.apaths.classless(page.links.apaths)
+        page.flips = [fetch.flips[row] for row in fetch.in_scope] if fetch.flips else [NO_FLIP] * len(places)
+        self.flips.see(page, places)
+        page.flips = self.flips.standing(page.flips, page.links.urls, places)
 
     def _learn_from(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
         distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.site.flips.kinds import PAGE
+from linkscore_scoring.site.flips.kinds import NO_FLIP, PAGE
 from linkscore_scoring.site.flips.likeness import bag_of_hashes, cosine
 from linkscore_scoring.site.flips.lists import flip_lists
 from linkscore_scoring.site.flips.slots import slots_of
@@ -61,22 +61,28 @@ class FlipConfirmation:
         Families counted; those beyond it stay unknown.
     least
         Links of a family that must hold before it is confirmed, or fail before it is denied.
+    enough
+        Links of a family after which it is settled, and no more are compared.
 
     Notes
     -----
-    `see` costs O(flips + paths of the page) and one comparison for each link between two pages kept. Memory
-    O(max_pages x paths of a page).
+    `see` costs O(flips + paths of the page) and one comparison for each link between two pages kept, and
+    O(flips) once the families are settled. Memory O(max_pages x paths of a page).
 
     Differences from the paper: cosine of the bags of tag paths, or the same template cluster, stands for the
     similarity of trees, whose threshold the paper does not state; a family is confirmed by the majority of
     what the crawl brings, not of three fetches.
     """
 
-    def __init__(self, *, max_pages: int = 500, max_families: int = 2_000, least: int = 2) -> None:
-        self.max_pages, self.max_families, self.least = max_pages, max_families, least
+    def __init__(
+        self, *, max_pages: int = 500, max_families: int = 2_000, least: int = 2, enough: int = 30
+    ) -> None:
+        self.max_pages, self.max_families = max_pages, max_families
+        self.least, self.enough = least, enough
         self._pages: OrderedDict[int, _Seen] = OrderedDict()
         self._sources: dict[int, list[int]] = {}
         self._held: dict[int, list[int]] = {}
+        self._denied: set[int] = set()
 
     def see(self, page: PageObservation, places: Sequence[int]) -> None:
         """Take in a page: judge its flips to pages that are kept, and flips of those to it.
@@ -90,13 +96,13 @@ class FlipConfirmation:
         """
         if page.failed or page.key in self._pages:
             return
-        sources = self._sources.pop(page.key, [])
-        if not sources and not any(page.flips):
+        sources = [key for key in self._sources.pop(page.key, []) if self._is_open(key, page.key)]
+        flips = _flips(page, places) if sources or self._has_open(page, places) else []
+        if not sources and all(self._is_settled(flip.family) for flip in flips):
             return
-        seen = _Seen(page.cluster, bag_of_hashes(plain_bag(page.paths)), _flips(page, places))
+        seen = _Seen(page.cluster, bag_of_hashes(plain_bag(page.paths)), flips)
         for source in sources:
-            if source in self._pages:
-                self._judge(source, self._pages[source], page.key, seen)
+            self._judge(source, self._pages[source], page.key, seen)
         self._keep(page.key, seen)
 
     def status(self, family: int) -> int:
@@ -106,16 +112,39 @@ class FlipConfirmation:
             return CONFIRMED
         return DENIED if failed > held and failed >= self.least else UNKNOWN
 
-    def statuses(self, page: PageObservation, places: Sequence[int]) -> list[int]:
-        """Return the status of each link of a page, `UNKNOWN` for those that are no flips."""
-        columns = zip(page.flips, page.links.urls, places, strict=True)
-        return [self.status(family_of(url, place)) if kind else UNKNOWN for kind, url, place in columns]
+    def standing(self, kinds: Sequence[int], urls: Sequence[str], places: Sequence[int]) -> list[int]:
+        """Return the kind of page flip of each link, `NO_FLIP` for links of families that are denied.
+
+        Parameters
+        ----------
+        kinds
+            What `page.page_flips` says, (n_links,).
+        urls, places
+            Of each link; places as for `see`.
+        """
+        if not self._denied:
+            return list(kinds)
+        rows = zip(kinds, urls, places, strict=True)
+        return [NO_FLIP if kind and self._is_denied(url, at) else kind for kind, url, at in rows]
 
     def judge_link(self, source: int, target: int) -> int:
         """Return what a link between two pages that are kept says, `UNKNOWN` if it cannot be told."""
         if source not in self._pages or target not in self._pages:
             return UNKNOWN
         return _holds(source, self._pages[source], target, self._pages[target])
+
+    def _has_open(self, page: PageObservation, places: Sequence[int]) -> bool:
+        """Say whether a page has flips of families that are not settled."""
+        rows = zip(page.flips, page.links.urls, places, strict=True)
+        return any(kind and not self._is_settled(family_of(url, place)) for kind, url, place in rows)
+
+    def _is_open(self, source: int, target: int) -> bool:
+        """Say whether a page that is kept has flips to another whose families are not settled."""
+        flips = self._pages[source].flips if source in self._pages else []
+        return any(flip.target == target and not self._is_settled(flip.family) for flip in flips)
+
+    def _is_settled(self, family: int) -> bool:
+        return family in self._held and sum(self._held[family]) >= self.enough
 
     def _keep(self, key: int, seen: _Seen) -> None:
         self._pages[key] = seen
@@ -137,6 +166,13 @@ class FlipConfirmation:
         for family in {flip.family for flip in seen.flips if flip.target == target}:
             if family in self._held or len(self._held) < self.max_families:
                 self._held.setdefault(family, [0, 0])[verdict == DENIED] += 1
+                self._note(family)
+
+    def _note(self, family: int) -> None:
+        (self._denied.add if self.status(family) == DENIED else self._denied.discard)(family)
+
+    def _is_denied(self, url: str, place: int) -> bool:
+        return family_of(url, place) in self._denied
 
     def to_state(self) -> dict[str, Any]:
         """Return what is known as plain values."""
@@ -164,6 +200,7 @@ class FlipConfirmation:
             )
             self._sources = {int(target): list(sources) for target, sources in state["sources"]}
             self._held = {int(family): [int(held), int(failed)] for family, held, failed in state["held"]}
+            self._denied = {family for family in self._held if self.status(family) == DENIED}
 
 
 def family_of(url: str, place: int) -> int:

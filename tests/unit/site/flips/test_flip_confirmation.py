@@ -34,10 +34,19 @@ def seen(*pages: PageObservation, **bounds: int) -> FlipConfirmation:
     return found
 
 
+def statuses(found: FlipConfirmation, one: PageObservation) -> list[int]:
+    links = one.links
+    return [found.status(family_of(url, place)) for url, place in zip(links.urls, links.apaths, strict=True)]
+
+
+def standing(found: FlipConfirmation, one: PageObservation) -> list[int]:
+    return found.standing(one.flips, one.links.urls, one.links.apaths)
+
+
 def test_flips_hold_if_destinations_look_alike_and_flip_at_the_same_place():
     for order in ([listing(1), listing(2), listing(3)], [listing(3), listing(1), listing(2)]):
         found = seen(*order)
-        assert set(found.statuses(order[0], order[0].links.apaths)) == {CONFIRMED}
+        assert set(statuses(found, order[0])) == {CONFIRMED}
         assert found.judge_link(order[0].key, order[1].key) == CONFIRMED
 
 
@@ -46,13 +55,16 @@ def test_they_fail_if_destinations_look_otherwise():
     shapes = [trie_of([f"html/body/{tag}/td/text()"] * 20) for tag in ("table", "dl", "form")]
     found = seen(first, *(listing(n + 2, paths=shape) for n, shape in enumerate(shapes)))
     assert found.judge_link(first.key, listing(2).key) == DENIED
-    assert found.statuses(first, first.links.apaths) == [DENIED] * 4
+    assert statuses(found, first) == [DENIED] * 4
+    assert standing(found, first) == [0] * 4
+    elsewhere = [place + 1 for place in first.links.apaths]
+    assert found.standing(first.flips, first.links.urls, elsewhere) == first.flips == [1] * 4
 
 
 def test_one_link_is_no_proof_and_flips_elsewhere_prove_nothing():
     first = listing(1)
-    assert set(seen(first, listing(2)).statuses(first, first.links.apaths)) == {CONFIRMED}  # there and back
-    assert set(seen(first, listing(2, place=8)).statuses(first, first.links.apaths)) == {UNKNOWN}
+    assert set(statuses(seen(first, listing(2)), first)) == {CONFIRMED}  # there and back
+    assert set(statuses(seen(first, listing(2, place=8)), first)) == {UNKNOWN}
     assert seen(first).status(family_of(f"{HOST}/l?page=2", 7)) == UNKNOWN
 
 
@@ -64,12 +76,12 @@ def test_the_same_cluster_is_as_good_as_like_paths():
 
 def test_a_single_flip_holds_if_its_word_leads_on_and_fails_if_it_leads_back_and_forth():
     chain = [page(f"/b?page={n}", ("Older posts", f"/b?page={n + 1}"), paths=LIST) for n in range(2, 6)]
-    assert seen(*chain).statuses(chain[0], [7]) == [CONFIRMED]
+    assert statuses(seen(*chain), chain[0]) == [CONFIRMED]
     loop = [
         page("/b?page=2", ("Next page", "/b?page=3"), paths=LIST),
         page("/b?page=3", ("Next page", "/b?page=2"), paths=LIST),
     ]
-    assert seen(*loop).statuses(loop[0], [7]) == [DENIED]
+    assert statuses(seen(*loop), loop[0]) == [DENIED]
 
 
 def test_pages_of_threads_on_a_board_are_not_judged():
@@ -79,11 +91,17 @@ def test_pages_of_threads_on_a_board_are_not_judged():
     thread = page("/t?id=7&start=15", ("1", "/t?id=7"), ("3", "/t?id=7&start=30"), paths=OTHER)
     found = seen(board, thread)
     assert found.judge_link(board.key, thread.key) == UNKNOWN
-    assert set(found.statuses(board, board.links.apaths)) == {UNKNOWN}
+    assert set(statuses(found, board)) == {UNKNOWN}
+
+
+def test_settled_families_cost_no_more_pages():
+    found = seen(*(listing(n, 9) for n in range(1, 9)), enough=4)
+    assert len(found.to_state()["pages"]) == 3  # 1 and 2, there and back; the third makes more than four
+    assert set(statuses(found, listing(8))) == {CONFIRMED}
 
 
 def test_memory_is_bounded():
-    found = seen(*(listing(n, 400) for n in range(1, 300)), max_pages=10, max_families=1)
+    found = seen(*(listing(n, 400) for n in range(1, 300)), max_pages=10, max_families=1, enough=9_999)
     state = found.to_state()
     assert len(state["pages"]) == 10
     assert len(state["held"]) == 1
@@ -95,6 +113,9 @@ def test_what_is_known_survives_as_plain_values():
     other = FlipConfirmation()
     other.load_state(msgpack.unpackb(msgpack.packb(found.to_state())))
     assert other.to_state() == found.to_state()
+    denied = seen(*(listing(n, paths=trie_of([f"html/body/{n}/text()"] * 9)) for n in (1, 2, 3)))
+    other.load_state(denied.to_state())
+    assert standing(other, listing(1)) == standing(denied, listing(1)) == [0] * 4
     with pytest.raises(CorruptState, match="flip confirmation"):
         other.load_state({"pages": [[1, 2]]})
 
