@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscore_lab.replay.oracles import ORACLES
-from linkscore_scoring.errors import InvalidInput, LinkscoreError
+from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
 from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import all_policies, policy_class
 
@@ -47,11 +47,14 @@ def read_policy(text: str) -> PolicyText:
 
 
 def reads_layout(policy: PolicyText) -> bool:
-    """Say whether a policy needs pages with their layout."""
+    """Say whether a policy needs pages with their layout; one that each task completes does not."""
     if policy.name in ORACLES:
         return False
     kind = policy_class(policy.name)
-    return kind.wants_layout(make_params(kind, dict(policy.params)))
+    try:
+        return kind.wants_layout(make_params(kind, dict(policy.params)))
+    except InvalidParams:
+        return kind.reads_layout
 
 
 def _value(text: str) -> Any:

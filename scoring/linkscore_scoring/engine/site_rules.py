@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
+from linkscore_scoring.site.url_rules import SeedWanted
 
 MAX_URL_RULES = 5_000
 MAX_TAG_PATHS = 1_000
@@ -30,7 +31,7 @@ def site_rules(
     min_confidence
         URL rules of less are left out, [0, 1].
     """
-    seeds = tuple(seed.url for seed in policy.suggest_seeds(_SEEDS, site))
+    seeds = _sure(policy.suggest_seeds(_SEEDS, site))
     rules = [rule for rule in policy.rules(site) if rule.confidence >= min_confidence]
     return SiteRules(
         crawl=config.name,
@@ -44,6 +45,12 @@ def site_rules(
         event_seq=event_seq,
         subdomains=config.scope == "domain",
     )
+
+
+def _sure(seeds: Sequence[SeedWanted]) -> tuple[str, ...]:
+    """Return the seeds that are worth at least half of the best: a file of rules cannot say "maybe"."""
+    best = max((seed.value for seed in seeds), default=0.0)
+    return tuple(seed.url for seed in seeds if seed.value >= best / 2)
 
 
 def _state(told: str, n_rules: int) -> str:

@@ -10,6 +10,7 @@ from linkscore_scoring.engine import site_rules as module
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.policies import registry
+from linkscore_scoring.site.url_rules import SeedWanted
 from ruled_policy import RULES, Ruled
 
 SITE = "site.example"
@@ -43,6 +44,13 @@ def test_rules_come_from_the_policy_with_where_they_are_from() -> None:
 
 def test_without_seeds_of_the_policy_there_is_the_root_by_the_scheme_that_was_seen() -> None:
     assert ruled().site_rules("h", PolicyChoice("breadth_first")).seeds == ("https://h/",)
+
+
+def test_seeds_that_only_may_be_one_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [SeedWanted("https://h/", "entry", 0.8), SeedWanted("https://h/l", "list", 0.4)]
+    found.append(SeedWanted("https://h/find", "may be", 0.1))
+    monkeypatch.setattr(Ruled, "suggest_seeds", lambda _self, n, _site: found[:n])
+    assert ruled().site_rules("h").seeds == ("https://h/", "https://h/l")
 
 
 def test_more_rules_than_there_is_room_for_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
