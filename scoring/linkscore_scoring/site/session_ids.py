@@ -50,12 +50,12 @@ class SessionIds:
     are looked at: at least 16 letters and digits, mixed. A name is one of session ids if
 
     - it is a usual one (``phpsessid``); or
-    - at least half of a page's links carry one value of it, and links seen again, equal in all else, came with
-      another, in most of the cases and three at least; one is enough for likely names (``s``, ``sid``);
+    - at least half of a page's links carry one value of it, and links seen again, equal in all else, came
+      with another, in most of the cases and three at least; one is enough for likely names (``s``, ``sid``);
 
     unless fetches showed several values of it as often as one: those tell pages apart. So ``s=garden+chair``
-    and ``sid=1234`` stay, and so does a key that is the hash of an article, also where the article's own links
-    to reply and to print carry it.
+    and ``sid=1234`` stay, and so does a key that is the hash of an article, also where the article's own
+    links to reply and to print carry it.
 
     Notes
     -----

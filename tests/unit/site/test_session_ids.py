@@ -78,7 +78,7 @@ def test_a_likely_name_is_learned_from_one_link_that_comes_again():
 
 def test_a_value_that_stays_the_same_is_no_session_id():
     ids = SessionIds()
-    for page in range(9):
+    for _ in range(9):
         ids.see(links(token(1)))
     assert ids.names() == []
 
