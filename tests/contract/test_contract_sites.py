@@ -73,6 +73,19 @@ def test_a_site_counts_its_pages_failures_and_links(server: Stubs, crawl: str) -
     assert site.text_chars > 0
 
 
+def test_a_site_names_the_session_ids_in_its_urls(server: Stubs, crawl: str) -> None:
+    """Every link comes with the session of the fetch; the names are learned from links seen again."""
+    pages = []
+    for n in range(4):
+        token = f"0a{n}b1c2d3e4f5a6b7c8d9e0f"
+        body = "".join(f'<a href="/thread?t={t}&amp;sid={token}">thread {t}</a>' for t in range(4))
+        pages.append(common.Page(url=f"http://{HOST}/board?f={n}", status_code=200, body=body.encode()))
+    ingest(server, crawl, *pages)
+    site = get(server, f"{crawl}/sites/{HOST}")
+    assert site.session_names == ["sid"]
+    assert site.link_count == 4 + 3 * 4  # two sessions, then none: the last page shows no new link
+
+
 def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, crawl: str) -> None:
     """A seed is not judged: it was not found by a link."""
     auto = policy_pb.PolicySpec(auto=policy_pb.AutoParams(policies="harvest+breadth_first"))

@@ -24,7 +24,8 @@ def batch_of(
     anchors: Sequence[str],
 ) -> LinkBatch:
     """Return some rows of a list of links with their context, from tickets or as the site remembers it."""
-    hashes = [hash_of(keys[row]) for row in rows]
+    own = [model.sessions.strip(keys[row]) for row in rows]
+    hashes = list(map(hash_of, own))
     known = [_context(model, key, tickets[row]) for row, key in zip(rows, hashes, strict=True)]
     return LinkBatch(
         [urls[row] for row in rows],
@@ -32,7 +33,7 @@ def batch_of(
         [apath for apath, _, _ in known],
         [source for _, source, _ in known],
         [depth for _, _, depth in known],
-        model.patterns_of(hashes, [keys[row] for row in rows]),
+        model.patterns_of(hashes, own),
         [anchors[row] for row in rows],
     )
 

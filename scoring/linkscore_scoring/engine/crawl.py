@@ -23,6 +23,7 @@ from linkscore_scoring.engine.events import (
 )
 from linkscore_scoring.engine.questions import CrawlQuestions
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
+from linkscore_scoring.engine.session_free import session_free
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.policies.base import MAX_RESCORED
@@ -102,6 +103,7 @@ class CrawlModel(CrawlQuestions):
 
     def _page(self, seq: int, event: PageFetched) -> PageOutcome:
         shard = self._shard(event.site)
+        event = session_free(event, shard.model.sessions)
         fetch = self._fetch(seq, event)
         if not self._is_new(event.event_id):
             return self._outcome(seq, event, shard, self.score_page(event), None)
@@ -159,13 +161,14 @@ class CrawlModel(CrawlQuestions):
             return False
         self.feedbacks += 1
         shard = self._shard(event.site)
-        key = hash_of(event.key) if event.key else 0
+        identity = shard.model.sessions.strip(event.key)
+        key = hash_of(identity) if identity else 0
         contexts = shard.model.memory.contexts(key)
         ticket = self._book.read(event.ticket)
         if ticket is not None and ticket.apath not in (UNKNOWN_APATH, *(apath for _, apath in contexts)):
             contexts.append((ticket.source, ticket.apath))
-        pattern, page = shard.model.pattern_of(key, event.key), shard.model.aliases.get(key, key)
-        shard.feedback(FeedbackObservation(seq, page, event.key, pattern, contexts, event.reward))
+        pattern, page = shard.model.pattern_of(key, identity), shard.model.aliases.get(key, key)
+        shard.feedback(FeedbackObservation(seq, page, identity, pattern, contexts, event.reward))
         return True
 
     def _request_learning(self, seq: int, site: str) -> int:

@@ -19,6 +19,7 @@ from linkscore_scoring.engine.results import (
     ScoredLinks,
     indexed,
 )
+from linkscore_scoring.engine.session_free import session_free
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
@@ -39,6 +40,7 @@ class LinkQuestions(CrawlSites):
         """Return what a page is taken for. Only reads."""
         shard = self.sites.get(event.site) or self.stranger(event.site)
         model, cluster, distance = shard.model, UNKNOWN_CLUSTER, 0.0
+        event = session_free(event, model.sessions)
         if model.templates is not None and event.features is not None and event.features.paths.parents:
             known = model.memory.contexts(hash_of(event.features.key))
             page = SamplePage(event.features.key, event.features.paths, in_links=known)
@@ -50,6 +52,7 @@ class LinkQuestions(CrawlSites):
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
         """Score the links of a page that was applied before, with today's model; changes nothing."""
         shard = self.shard(event.site)
+        event = session_free(event, shard.model.sessions)
         fetch = self._fetch(self.seq, event)
         depth = shard.model.memory.depth(fetch.requested) or 0
         return self._score_page(

@@ -38,6 +38,7 @@ from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sample import InLink, SamplePage
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.schedule import LearningSchedule
+from linkscore_scoring.site.session_ids import SessionIds
 from linkscore_scoring.site.templates import TemplateModel
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
@@ -71,6 +72,8 @@ class SiteModel:
         Apaths by id; URLs seen and fetched; text and whose it is; shapes of URLs.
     yields
         What fetches brought over time, by URL shape and tag path.
+    sessions
+        What is known of session ids in URLs; identities come without them.
     flips
         Which families of page flips hold what they promise.
     templates, navigation
@@ -94,6 +97,7 @@ class SiteModel:
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
         self.yields = Yields(max_fetches=min(_FETCHES, bounds.links), max_groups=min(_GROUPS, bounds.arms))
+        self.sessions = SessionIds()
         self.flips = FlipConfirmation(max_pages=_FLIP_PAGES)
         self.navigation = NavigationTable(navigation_params(learning))
         self.templates: TemplateModel | None = None
@@ -263,6 +267,7 @@ class SiteModel:
             source=page.cluster,
             depth=page.depth + 1,
         )
+        self.sessions.see(page.links.urls)
         page.blocks_before = [links.blocks_before[row] for row in rows]
         page.rels = [links.rels[row] for row in rows]
         if features.layout is not None:

@@ -32,6 +32,7 @@ def state_of(model: SiteModel) -> State:
         "patterns": model.patterns.to_state(),
         "yields": model.yields.to_state(),
         "flips": model.flips.to_state(),
+        "sessions": model.sessions.to_state(),
         "navigation": model.navigation.to_state(),
         "templates": model.templates.to_state() if model.templates else None,
         "identities": asdict(model.identities),
@@ -63,6 +64,7 @@ def load_state(model: SiteModel, state: State) -> None:
         model.patterns = UrlPatterns.from_state(state["patterns"], model.patterns.params)
         model.yields.load_state(state["yields"])
         model.flips.load_state(state["flips"])
+        model.sessions.load_state(state["sessions"])
         model.navigation = NavigationTable.from_state(state["navigation"], navigation_params(model.learning))
         model.templates = TemplateModel.from_state(state["templates"]) if state["templates"] else None
         model.identities = ClusterIdentities(**state["identities"])

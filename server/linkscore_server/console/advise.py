@@ -48,6 +48,8 @@ def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
     table = Table(title=f"{site.host}, {site.page_count:,} pages", title_justify="left", show_header=False)
     if site.policy_state:
         table.add_row("policy", Text(site.policy_state))
+    if site.session_names:
+        table.add_row("session ids", Text(", ".join(site.session_names)))
     table.add_row("reward", _REWARDS.get(advice.reward_source, ""))
     table.add_row("last fetches", f"{advice.recent_reward:.2f} each, mean of {advice.recent_fetches:,}")
     table.add_row(

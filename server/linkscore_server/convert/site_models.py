@@ -37,6 +37,7 @@ def site_message(crawl: str, shard: SiteShard) -> pb.Site:
             results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
         },
         policy_state=shard.served.state_of(site),
+        session_names=site.sessions.names(),
         policy_trust=[results.policy_trust(known) for known in shard.trusted()],
     )
 

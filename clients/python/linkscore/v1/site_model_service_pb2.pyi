@@ -58,7 +58,7 @@ RULE_FORMAT_HERITRIX: RuleFormat
 RULE_FORMAT_BROWSERTRIX: RuleFormat
 
 class Site(_message.Message):
-    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_state", "policy_trust")
+    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_state", "policy_trust", "session_names")
     class ClusterPagesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -83,6 +83,7 @@ class Site(_message.Message):
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
     POLICY_TRUST_FIELD_NUMBER: _ClassVar[int]
+    SESSION_NAMES_FIELD_NUMBER: _ClassVar[int]
     name: str
     host: str
     stage: _common_pb2.SiteStage
@@ -100,7 +101,8 @@ class Site(_message.Message):
     learning: bool
     policy_state: str
     policy_trust: _containers.RepeatedCompositeFieldContainer[PolicyTrust]
-    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., policy_trust: _Optional[_Iterable[_Union[PolicyTrust, _Mapping]]] = ...) -> None: ...
+    session_names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., policy_trust: _Optional[_Iterable[_Union[PolicyTrust, _Mapping]]] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PolicyTrust(_message.Message):
     __slots__ = ("policy", "role", "trust", "judged_count", "quality", "reward")

@@ -1,0 +1,81 @@
+"""A site that gives every link a new session id has as many pages as without."""
+
+from __future__ import annotations
+
+import hashlib
+
+from crawls import fetched, model
+
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.features.urls import identity
+from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.subject import packed, unpacked
+
+ROOT, THREADS = "http://h", 12
+
+
+def with_session(path: str, fetch: int) -> str:
+    session = hashlib.md5(str(fetch).encode()).hexdigest()
+    return f"{ROOT}{path}?sid={session}" if "?" not in path else f"{ROOT}{path}&sid={session}"
+
+
+def forum_page(path: str, fetch: int, *, sessions: bool = True) -> PageFeatures:
+    """Return a page of a board: links to each thread, to the next one and to the start."""
+    paths = ["/", "/board?f=1", *(f"/thread?t={n}" for n in range(THREADS))]
+    urls = [with_session(p, fetch) if sessions else f"{ROOT}{p}" for p in paths]
+    own = with_session(path, fetch - 1) if sessions and fetch > 1 else f"{ROOT}{path}"
+    return page_of(own, ["html/body/p/text()"], links=[(url, "html/body/a") for url in urls])
+
+
+def crawled(paths: list[str], *, sessions: bool = True) -> CrawlModel:
+    crawl = model()
+    for n, path in enumerate(paths, start=1):
+        page = forum_page(path, n, sessions=sessions)
+        crawl.apply(n, fetched(page.url, page, requested=identity(page.url)))
+    return crawl
+
+
+PATHS = ["/", "/board?f=1", *(f"/thread?t={n}" for n in range(6)), "/thread?t=0", "/thread?t=1"]
+
+
+def test_pages_with_session_ids_are_known_again():
+    site = crawled(PATHS).sites["h"].model
+    plain = crawled(PATHS, sessions=False).sites["h"].model
+    assert site.sessions.names() == ["sid"]
+    assert plain.sessions.names() == []
+    assert len(plain.memory) == THREADS + 2
+    assert len(site.memory) == THREADS + 2 + 2 * (THREADS + 2)  # what came before the name was known stays
+
+
+def test_a_thread_fetched_under_another_session_is_a_thread_fetched_again():
+    crawl = crawled(PATHS[:-2])
+    again = forum_page("/thread?t=5", 30)
+    assert crawl.apply(30, fetched(again.url, again, requested=identity(again.url))).observation.refetch
+    new = forum_page("/thread?t=11", 31)
+    assert not crawl.apply(31, fetched(new.url, new, requested=identity(new.url))).observation.refetch
+
+
+def test_urls_stay_as_they_came_and_questions_name_the_same_link():
+    crawl = crawled(PATHS)
+    page = forum_page("/thread?t=3", 40)
+    outcome = crawl.apply(40, fetched(page.url, page, requested=identity(page.url)))
+    assert list(outcome.observation.links.urls) == page.links.urls
+    urls = [with_session("/thread?t=4", n) for n in (50, 51)]
+    found = crawl.score_links(urls, [identity(url) for url in urls], [b"", b""], ["", ""])
+    assert found.scores[0] == found.scores[1]
+
+
+def test_feedback_finds_the_page_under_any_session():
+    crawl = crawled(PATHS)
+    key = identity(with_session("/thread?t=5", 99))
+    assert crawl.apply(99, FeedbackGiven("", "h", key, b"", 1.0, 0.0))
+    assert not list(crawl.sites["h"].model.yields.reported_only())  # the page was fetched
+
+
+def test_the_names_outlast_a_restart():
+    crawl, again = crawled(PATHS), model()
+    again.load_state(unpacked(packed(crawl.to_state())))
+    assert again.sites["h"].model.sessions.names() == ["sid"]
+    assert again.to_state() == crawl.to_state()
