@@ -23,12 +23,15 @@ def batch_of(
     tickets: Sequence[Ticket],
     anchors: Sequence[str],
 ) -> LinkBatch:
-    """Return some rows of a list of links with their context, from tickets or as the site remembers it."""
+    """Return some rows of a list of links with their context, from tickets or as the site remembers it.
+
+    URLs and identities come without session ids.
+    """
     own = [model.sessions.strip(keys[row]) for row in rows]
     hashes = list(map(hash_of, own))
     known = [_context(model, key, tickets[row]) for row, key in zip(rows, hashes, strict=True)]
     return LinkBatch(
-        [urls[row] for row in rows],
+        [model.sessions.strip(urls[row]) for row in rows],
         hashes,
         [apath for apath, _, _ in known],
         [source for _, source, _ in known],

@@ -103,13 +103,14 @@ class CrawlModel(CrawlQuestions):
 
     def _page(self, seq: int, event: PageFetched) -> PageOutcome:
         shard = self._shard(event.site)
-        event = session_free(event, shard.model.sessions)
+        found, event = event.features, session_free(event, shard.model.sessions)
         fetch = self._fetch(seq, event)
         if not self._is_new(event.event_id):
             return self._outcome(seq, event, shard, self.score_page(event), None)
         self.pages += 1
         relearned = shard.served.relearned
         observation = shard.observe(fetch)
+        shard.model.sessions.see([found.links.urls[row] for row in fetch.in_scope] if found else [])
         job = shard.model.due_job(seq)
         if job is not None:
             self.jobs.append(job)

@@ -1,4 +1,4 @@
-"""Fetches with the session ids of their site taken out of every identity, so that one page is one page."""
+"""Fetches with the session ids of their site taken out of every URL, so that one page is one page."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from linkscore_scoring.site.session_ids import SessionIds
 
 
 def session_free(event: PageFetched, sessions: SessionIds) -> PageFetched:
-    """Return a fetch whose identities carry no session id; URLs stay as they came. Cost O(characters).
+    """Return a fetch whose URLs and identities carry no session id, the same one if there is none.
 
-    Identities that were remembered before a name was known to be of session ids stay as they were.
+    Answers go by the rows of links, so a crawler's URLs stay as they are. What was remembered before a name
+    was known to be of session ids keeps its identity. Cost O(characters).
     """
-    requested = sessions.strip(event.requested_key)
-    features = event.features and _features(event.features, sessions)
-    if requested == event.requested_key and features is event.features:
+    requested, url = sessions.strip(event.requested_key), sessions.strip(event.url)
+    features = _features(event.features, sessions) if event.features is not None else None
+    if (requested, url) == (event.requested_key, event.url) and features is event.features:
         return event
-    return replace(event, requested_key=requested, features=features)
+    return replace(event, url=url, requested_key=requested, features=features)
 
 
 def _features(features: PageFeatures, sessions: SessionIds) -> PageFeatures:
@@ -26,5 +27,6 @@ def _features(features: PageFeatures, sessions: SessionIds) -> PageFeatures:
     keys = [sessions.strip(key) for key in features.links.keys]
     if keys == features.links.keys and own == (features.key, features.canonical_key):
         return features
-    links = replace(features.links, keys=keys)
-    return replace(features, key=own[0], canonical_key=own[1], links=links)
+    links = replace(features.links, keys=keys, urls=list(map(sessions.strip, features.links.urls)))
+    url = sessions.strip(features.url)
+    return replace(features, url=url, key=own[0], canonical_key=own[1], links=links)

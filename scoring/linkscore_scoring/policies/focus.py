@@ -169,7 +169,7 @@ class Focus(WithFallback):
         return wanted(self.model, n, site)
 
     def thread_of(self, page: PageObservation, site: SiteModel) -> str:
-        """Return the URL of the first page of a thread page's thread."""
+        """Return the identity of the first page of a thread page's thread."""
         return self.model.thread_of(page)
 
     def page_type_of(self, page: PageObservation, site: SiteModel) -> int:

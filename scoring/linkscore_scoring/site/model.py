@@ -73,7 +73,8 @@ class SiteModel:
     yields
         What fetches brought over time, by URL shape and tag path.
     sessions
-        What is known of session ids in URLs; identities come without them.
+        What is known of session ids in URLs; whoever hands a fetch over shows it the links, and takes them
+        out.
     flips
         Which families of page flips hold what they promise.
     templates, navigation
@@ -267,7 +268,6 @@ class SiteModel:
             source=page.cluster,
             depth=page.depth + 1,
         )
-        self.sessions.see(page.links.urls)
         page.blocks_before = [links.blocks_before[row] for row in rows]
         page.rels = [links.rels[row] for row in rows]
         if features.layout is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from generated_forum import OTHER_PAGE, ROOT, Crawler, Forum, TypesAsWritten
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import InvalidParams
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.focus import Focus
 from linkscore_scoring.site.url_rules import INDEX, OTHER, PAGE_FLIP, THREAD
@@ -68,6 +71,47 @@ def test_pages_of_a_thread_have_one_id_whichever_comes_first() -> None:
     for first in ("/topic?t=5", "/topic?t=5&page=2"):
         crawler = Crawler(Forum()).run(60)
         crawler._fetch(first, b"")
+        assert crawler.last.thread_id == f"{ROOT}/topic?t=5"
+
+
+def session_free(path: str) -> str:
+    return re.sub(r"[?&]sid=[0-9a-f]{32}", "", path)
+
+
+class SessionForum(Forum):
+    """Gives the links of every page a new session id, and takes any."""
+
+    fetches = 0
+
+    def page(self, path: str) -> PageFeatures | None:
+        self.fetches += 1
+        session = hashlib.md5(str(self.fetches).encode()).hexdigest()
+        found = super().page(session_free(path))
+        if found is not None:
+            found.url = found.key = ROOT + path
+            urls = [f"{url}{'&' if '?' in url else '?'}sid={session}" for url in found.links.urls]
+            found.links.urls, found.links.keys = urls, list(urls)
+        return found
+
+
+class SessionCrawler(Crawler):
+    """Fetches no page twice under two session ids."""
+
+    def _next(self) -> tuple[str, bytes] | None:
+        seen = set(map(session_free, self.fetched))
+        while (link := super()._next()) is not None and session_free(link[0]) in seen:
+            self.fetched.append(link[0])
+        return link
+
+
+def test_session_ids_stay_out_of_rules_and_thread_ids() -> None:
+    crawler = SessionCrawler(SessionForum()).run(100)
+    assert site_of(crawler).sessions.names() == ["sid"]
+    rules = policy_of(crawler).rules(site_of(crawler))
+    assert {"index", "thread"} <= {rule.kind for rule in rules}
+    assert not [rule.pattern for rule in rules if "sid" in rule.pattern]
+    for session in ("a1b2c3d4" * 4, "0f1e2d3c" * 4):
+        crawler._fetch(f"/topic?t=5&page=2&sid={session}", b"")
         assert crawler.last.thread_id == f"{ROOT}/topic?t=5"
 
 

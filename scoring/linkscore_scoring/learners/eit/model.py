@@ -12,11 +12,10 @@ from linkscore_scoring.learners.eit.entry import Candidate, EntrySearch
 from linkscore_scoring.learners.eit.expressions import Expressions
 from linkscore_scoring.learners.eit.links import LinkPlaces, Way, known_identity
 from linkscore_scoring.learners.eit.paths import Paths, all_indexes, find_paths
-from linkscore_scoring.learners.eit.thread_pages import thread_pages
-from linkscore_scoring.learners.eit.threads import ThreadChains
 from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, KindVotes, Shares
 from linkscore_scoring.learners.eit.watch import PredictionWatch
 from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.flips.chains import FlipChains
 from linkscore_scoring.site.flips.slots import paged
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
@@ -52,7 +51,7 @@ class EitModel:
         self.watch = PredictionWatch()
         self.paths = Paths()
         self.expressions = Expressions()
-        self.threads = ThreadChains()
+        self.threads = FlipChains()
         self.dry: dict[int, int] = {}
         self.entry: Candidate | None = None
         self.certainty = UNCERTAIN
@@ -88,8 +87,7 @@ class EitModel:
         if not page.refetch:
             self._see_entry(page, pattern, rows)
             self._count_dry(page, pattern, rows)
-        if kind == THREAD or self.votes.judge(pattern, ANY).kind == THREAD:
-            self.threads.join(thread_pages(page, list(seen.flips)))
+        self.threads.see(page)
         changed = self.pages >= self._reviewed + self.pages // 50 and self._has_changed(pattern)
         if self.pages >= self._due or changed:
             self.review()
@@ -136,11 +134,11 @@ class EitModel:
         return pages > 0 and self.dry.get(self.patterns.resolve(pattern), 0) >= pages
 
     def thread_of(self, page: PageObservation) -> str:
-        """Return the URL of the first page of a thread page's thread; empty for other pages."""
+        """Return the identity of the first page of a thread page's thread; empty for other pages."""
         judged = self.votes.judge(self.pattern_of(page.requested_url), ANY)
         if judged.likely != THREAD and not self.votes.is_copied(self.pattern_of(page.requested_url)):
             return ""
-        return self.threads.name(page.key)
+        return known_identity(self.threads.first_page(page.key) or page.url)
 
     def is_entry(self, page: PageObservation) -> bool:
         """Say whether a page is the entry."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.flips.lists import FlipList, flip_lists
+from linkscore_scoring.site.flips.slots import paged
 from linkscore_scoring.site.links import PageObservation
 
 _UNKNOWN_RANK = 1_000_000
@@ -24,7 +25,9 @@ class FlipChains:
 
     Notes
     -----
-    `see` costs O(flips of the page), `first_page` O(1) as a rule; memory O(max_pages).
+    A page that names another one as its canonical form, and links to it, is of the list of that one:
+    permalinks of posts. `see` costs O(flips of the page), `first_page` O(1) as a rule; memory O(max_pages).
+    What is told does not depend on the order of pages, as far as `max_list` is not reached.
     """
 
     def __init__(self, *, max_pages: int = 50_000, max_list: int = 2_000) -> None:
@@ -37,11 +40,12 @@ class FlipChains:
         return len(self._parents)
 
     def see(self, page: PageObservation) -> None:
-        """Learn from the page flips of a page; one without flips changes nothing."""
-        if not any(page.flips):
-            return
-        for one in flip_lists(page.url, page.links.urls, page.links.anchors, page.flips):
-            self._join(one, page)
+        """Learn from the page flips of a page and its canonical form; one without changes nothing."""
+        if any(page.flips):
+            for one in flip_lists(page.url, page.links.urls, page.links.anchors, page.flips):
+                self._join(one, page)
+        if page.is_copy and page.canonical in page.links.keys:
+            self._join_canonical(page, page.links.urls[page.links.keys.index(page.canonical)])
         if len(self._parents) > self.max_pages:
             self._forget()
 
@@ -70,6 +74,12 @@ class FlipChains:
         for key, url, number in members:
             self._add(key, url, number)
             self._unite(anchor, key)
+
+    def _join_canonical(self, page: PageObservation, url: str) -> None:
+        found = paged(url)
+        self._add(page.key, page.url, 0)
+        self._add(page.canonical, url, 1 if not found.explicit else max(0, found.page))
+        self._unite(page.key, page.canonical)
 
     def _add(self, key: int, url: str, number: int) -> None:
         if key not in self._parents:

@@ -67,6 +67,7 @@ def flip_lists(
         else:
             foreign.append(_foreign(group, urls))
     _add_singles(own, foreign, kinds, urls)
+    own.targets = [(row, number or int(_is_first(urls[row], [page_url]))) for row, number in own.targets]
     if not any(number for _, number in own.targets):
         _adopt(own, foreign)
     own.page = own.page or int(_is_first(page_url, [urls[row] for row, _ in own.targets]))

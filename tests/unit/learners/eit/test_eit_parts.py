@@ -11,27 +11,10 @@ from linkscore_scoring.learners.eit.entry import EntrySearch, guesses, shortness
 from linkscore_scoring.learners.eit.expressions import Expressions
 from linkscore_scoring.learners.eit.links import LinkPlaces
 from linkscore_scoring.learners.eit.paths import find_paths
-from linkscore_scoring.learners.eit.thread_pages import thread_pages
-from linkscore_scoring.learners.eit.threads import ThreadChains
 from linkscore_scoring.learners.eit.votes import KindVotes
 from linkscore_scoring.learners.eit.watch import PredictionWatch, tail_prob
-from linkscore_scoring.site.flips.kinds import NEXT, PAGE, PREV
-from linkscore_scoring.site.links import PageObservation, links_of_page
 from linkscore_scoring.site.url_patterns import UrlPatterns
 from linkscore_scoring.site.url_rules import INDEX, OTHER, PAGE_FLIP, THREAD
-
-
-def page(url: str, *links: tuple[str, str], canonical: str = "") -> PageObservation:
-    """Return a page with links (anchor, URL)."""
-    urls = [target for _, target in links]
-    n = len(urls)
-    batch = links_of_page(
-        urls, list(map(hash64, urls)), [1] * n, [0] * n, [anchor for anchor, _ in links], source=0, depth=1
-    )
-    key = hash64(url)
-    seen = PageObservation(1, key, url, key, 0, 0, [], failed=False, refetch=False, links=batch)
-    seen.is_copy, seen.canonical = bool(canonical), hash64(canonical) if canonical else key
-    return seen
 
 
 def test_guesses_are_the_forum_part_the_root_and_the_folders_above() -> None:
@@ -64,49 +47,6 @@ def test_no_entry_without_index_urls() -> None:
     for n in range(3):
         search.see([n], f"http://h/{n}", {}, {}, n)
     assert search.entry(lambda ways: 0, lambda pattern: False) is None
-
-
-def test_a_thread_is_named_by_its_first_page_however_its_pages_arrive() -> None:
-    t = "http://h/t?id=7"
-    one = page(t, ("2", f"{t}&page=2"), ("3", f"{t}&page=3"))
-    two = page(f"{t}&page=2", ("1", t), ("3", f"{t}&page=3"))
-    three = page(f"{t}&page=3", ("<", f"{t}&page=2"), ("2", f"{t}&page=2"))
-    flips = {one.key: [PAGE, PAGE], two.key: [PAGE, PAGE], three.key: [PREV, PAGE]}
-    for order in ((one, two, three), (three, two, one), (two, three, one)):
-        chains = ThreadChains()
-        for seen in order:
-            chains.join(thread_pages(seen, flips[seen.key]))
-        assert {chains.name(seen.key) for seen in order} == {t}
-
-
-def test_a_page_named_by_number_is_not_the_first_of_its_thread() -> None:
-    t = "http://h/t?id=7"
-    chains = ThreadChains()
-    last = page(f"{t}&page=4", ("1", t))
-    chains.join(thread_pages(last, [PAGE]))
-    assert chains.name(last.key) == t
-
-
-def test_a_permalink_belongs_to_the_thread_it_names_as_canonical() -> None:
-    t = "http://h/t?id=7"
-    permalink = page("http://h/p?id=99", ("title", t), canonical=t)
-    chains = ThreadChains()
-    chains.join(thread_pages(permalink, [0]))
-    assert chains.name(permalink.key) == t
-
-
-def test_next_alone_leaves_a_page_the_first() -> None:
-    t = "http://h/t?id=7"
-    assert thread_pages(page(t, ("next", f"{t}&page=2")), [NEXT])[0] == (hash64(t), 0, t)
-
-
-def test_threads_are_forgotten_by_halves_and_keep_their_names() -> None:
-    chains = ThreadChains(max_pages=4)
-    chains.join([(1, 0, "a"), (2, 2, "a2"), (3, 3, "a3")])
-    chains.join([(4, 0, "b"), (5, 2, "b2")])
-    assert chains.name(1) == ""
-    assert chains.name(3) == "a"
-    assert chains.name(5) == "b"
 
 
 def test_tail_probability_is_binomial() -> None:

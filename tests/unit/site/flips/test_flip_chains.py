@@ -29,6 +29,29 @@ def test_later_pages_lead_to_the_first_whatever_the_order_they_came_in():
     assert found.first_page(key_of("/t?id=8")) == ""
 
 
+def test_a_page_back_that_names_no_number_is_the_first():
+    found = chains(page("/t?id=7&page=2", ("Prev", "/t?id=7"), ("Next", "/t?id=7&page=3")))
+    assert found.first_page(key_of("/t?id=7&page=3")) == f"{HOST}/t?id=7"
+
+
+def test_a_permalink_belongs_to_the_thread_it_names_as_canonical():
+    one = page("/t?p=99", ("A thread", "/t?id=7"))
+    one.is_copy, one.canonical = True, key_of("/t?id=7")
+    assert chains(one).first_page(one.key) == f"{HOST}/t?id=7"
+    thread = page("/t?id=7", ("2", "/t?id=7&start=15"), ("3", "/t?id=7&start=30"))
+    later = page("/t?p=120", ("Title", "/t?id=7&start=15"))
+    later.is_copy, later.canonical = True, key_of("/t?id=7&start=15")
+    for order in ([one, thread, later], [later, thread, one]):
+        found = chains(*order)
+        assert {found.first_page(p.key) for p in order} == {f"{HOST}/t?id=7"}
+
+
+def test_a_canonical_form_that_is_not_linked_joins_nothing():
+    one = page("/a", ("Home", "/"))
+    one.is_copy, one.canonical = True, key_of("/elsewhere")
+    assert chains(one).first_page(one.key) == ""
+
+
 def test_the_url_without_number_is_the_first_page_rather_than_page_zero():
     found = chains(
         page("/q/7?start=10", ("1", "/q/7?start=0"), ("3", "/q/7?start=20")),
