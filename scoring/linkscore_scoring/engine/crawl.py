@@ -110,7 +110,8 @@ class CrawlModel(CrawlQuestions):
         self.pages += 1
         relearned = shard.served.relearned
         observation = shard.observe(fetch)
-        shard.model.sessions.see([found.links.urls[row] for row in fetch.in_scope] if found else [])
+        if found is not None:
+            shard.model.sessions.see(found.url, [found.links.urls[row] for row in fetch.in_scope])
         job = shard.model.due_job(seq)
         if job is not None:
             self.jobs.append(job)

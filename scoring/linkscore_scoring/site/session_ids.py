@@ -55,7 +55,7 @@ class SessionIds:
 
     unless fetches showed several values of it as often as one: those tell pages apart. So ``s=garden+chair``
     and ``sid=1234`` stay, and so does a key that is the hash of an article, also where the article's own
-    links to reply and to print carry it.
+    links to reply and to print carry it. Links that repeat the value of the URL they stand under say nothing.
 
     Notes
     -----
@@ -70,14 +70,20 @@ class SessionIds:
         self._learned: set[str] = set()
         self._places: set[int] = set()
 
-    def see(self, urls: Sequence[str]) -> None:
-        """Learn from the links of one fetch that belong to the site."""
+    def see(self, page_url: str, urls: Sequence[str]) -> None:
+        """Learn from the links of one fetch that belong to the site, and the URL it was fetched by.
+
+        Links that repeat a value of the page's own URL say nothing: it may be what the page is about.
+        """
+        own = {(name, value) for name, value, _ in _candidates(page_url)}
         found: dict[str, list[tuple[int, int]]] = {}
         distinct = dict.fromkeys(urls)
         for url in filter(_MAY_BE_RANDOM, distinct):
             for name, value, rest in _candidates(url):
                 found.setdefault(name, []).append((rest, value))
         for name, links in found.items():
+            if {(name, value) for _, value in links} <= own:
+                continue
             if name in self._names or len(self._names) < MAX_KEYS:
                 known = self._names.setdefault(name, _Name())
                 _count(known, links, is_common=2 * len(links) >= len(distinct))

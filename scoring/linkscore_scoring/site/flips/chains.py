@@ -61,10 +61,6 @@ class FlipChains:
             return ""
         return self._firsts.get(self._root(key), (0, ""))[1]
 
-    def is_same_list(self, one: int, other: int) -> bool:
-        """Say whether two pages are joined."""
-        return one in self._parents and other in self._parents and self._root(one) == self._root(other)
-
     def _join(self, one: FlipList, page: PageObservation) -> None:
         links = page.links
         members = [(links.keys[row], links.urls[row], number) for row, number in one.targets]
@@ -72,13 +68,12 @@ class FlipChains:
             members.insert(0, (page.key, page.url, one.page))
         anchor = members[0][0]
         for key, url, number in members:
-            self._add(key, url, number)
+            self._add(key, url, number or _named(url))
             self._unite(anchor, key)
 
     def _join_canonical(self, page: PageObservation, url: str) -> None:
-        found = paged(url)
         self._add(page.key, page.url, 0)
-        self._add(page.canonical, url, 1 if not found.explicit else max(0, found.page))
+        self._add(page.canonical, url, _named(url) if paged(url).explicit else 1)
         self._unite(page.key, page.canonical)
 
     def _add(self, key: int, url: str, number: int) -> None:
@@ -143,3 +138,9 @@ class FlipChains:
             self._sizes = {}
             for root in self._parents.values():
                 self._sizes[root] = self._sizes.get(root, 0) + 1
+
+
+def _named(url: str) -> int:
+    """Return the page number or offset that a URL names, 1 at least; 0 if it names none."""
+    found = paged(url)
+    return max(1, found.page) if found.explicit and found.page >= 0 else 0
