@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.policies.base import CANDIDATE, EXTRA, SERVED
+from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_server.registry import CrawlRegistry
 from linkscore_server.settings import Settings

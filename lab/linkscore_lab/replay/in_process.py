@@ -21,7 +21,7 @@ from linkscore_scoring.engine.events import (
 )
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.policies.base import SKIP
+from linkscore_scoring.policies.answers import SKIP
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.browse.counts import BrowseCounts
 from linkscore_scoring.site.browse.mining import MiningSettings, mine_site

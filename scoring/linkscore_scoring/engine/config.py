@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, reading_state
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.policies.base import Params, make_params
+from linkscore_scoring.policies.params import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.examples import ExamplePage

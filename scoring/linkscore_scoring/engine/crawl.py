@@ -26,7 +26,7 @@ from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.engine.session_free import session_free
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.policies.base import MAX_RESCORED
+from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, PageObservation

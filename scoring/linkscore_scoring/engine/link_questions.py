@@ -25,7 +25,8 @@ from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
 from linkscore_scoring.engine.unseen import as_seen
 from linkscore_scoring.errors import NotLearned
-from linkscore_scoring.policies.base import KnownUrl, Policy
+from linkscore_scoring.policies.answers import KnownUrl
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.flips.page import with_flips
 from linkscore_scoring.site.links import UNKNOWN_CLUSTER, LinkBatch, links_of_page

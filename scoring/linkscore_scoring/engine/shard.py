@@ -10,7 +10,8 @@ from linkscore_scoring.engine.batches import link_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.trial import PolicyTrial
-from linkscore_scoring.policies.base import Policy, PolicyTrust
+from linkscore_scoring.policies.answers import PolicyTrust
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.examples import ExamplePage

@@ -7,7 +7,8 @@ from typing import Any
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
-from linkscore_scoring.policies.base import EXTRA, SERVED, Policy, PolicyTrust
+from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyTrust
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 

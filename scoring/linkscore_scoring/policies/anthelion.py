@@ -15,7 +15,9 @@ from linkscore_scoring.learners.host_crawl import HostCrawl
 from linkscore_scoring.learners.host_scores import STEPS, probs_of, steps_of
 from linkscore_scoring.learners.link_features import GROUPS, feature_names
 from linkscore_scoring.learners.released_crawl import ReleasedCrawl
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.params import Params, one_of, outside
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 

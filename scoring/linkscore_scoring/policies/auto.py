@@ -14,21 +14,11 @@ from linkscore_scoring.learners.common_scale import moved
 from linkscore_scoring.learners.crawl_trust import CrawlTrust
 from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
 from linkscore_scoring.learners.trust import Trust, expected
-from linkscore_scoring.policies.base import (
-    CANDIDATE,
-    CrawlKnowledge,
-    Explanation,
-    Params,
-    Policy,
-    PolicyTrust,
-    Scored,
-    Scores,
-    Term,
-    make_params,
-    outside,
-)
+from linkscore_scoring.policies.answers import CANDIDATE, Explanation, PolicyTrust, Scored, Scores, Term
+from linkscore_scoring.policies.base import CrawlKnowledge, Policy
 from linkscore_scoring.policies.joined_buckets import joined, part_of, scored_by, values_by
 from linkscore_scoring.policies.led import LedPolicies
+from linkscore_scoring.policies.params import Params, make_params, outside
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel

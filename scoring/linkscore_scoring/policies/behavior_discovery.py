@@ -8,8 +8,8 @@ from itertools import compress
 from typing import Any
 
 from linkscore_scoring.errors import FieldProblem, reading_state
-from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.behavior_order import BehaviorOrder, BehaviorParams
+from linkscore_scoring.policies.params import one_of
 from linkscore_scoring.site.browse.behavior import BehaviorModel, Place
 from linkscore_scoring.site.browse.discovered import Discovered
 from linkscore_scoring.site.browse.pattern_words import text_of

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.behavior_order import BehaviorOrder, BehaviorParams
+from linkscore_scoring.policies.params import one_of
 from linkscore_scoring.site.browse.behavior import UNKNOWN_PAGE, BehaviorModel, Place
 from linkscore_scoring.site.browse.rankings import FETCH
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term, one_of, outside
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.params import one_of, outside
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.browse.behavior import BehaviorModel, Place
 from linkscore_scoring.site.browse.behavior_mining import CUTS, TRANSIT, BehaviorSettings

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.breadth_first import depth_of
 from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel

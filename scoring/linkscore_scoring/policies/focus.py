@@ -15,16 +15,8 @@ from linkscore_scoring.learners.eit.model import EitModel, SeenPage
 from linkscore_scoring.learners.eit.requests import seeds, wanted
 from linkscore_scoring.learners.eit.votes import ANY, UNDECIDED, Shares
 from linkscore_scoring.learners.page_types import PageType, load_page_types
-from linkscore_scoring.policies.base import (
-    FOLLOW,
-    NO_VERDICT,
-    SKIP,
-    Explanation,
-    Scored,
-    Scores,
-    Term,
-    outside,
-)
+from linkscore_scoring.policies.answers import FOLLOW, NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.params import outside
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Explanation, Params, Term, outside
+from linkscore_scoring.policies.answers import Explanation, Term
+from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.policies.url_values import UrlValuePolicy
 from linkscore_scoring.site.links import PageObservation
 from linkscore_scoring.site.url_nodes import Arrival

@@ -14,7 +14,9 @@ from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.learners.arms import SITE, HierarchicalArms, Node, nodes_of
 from linkscore_scoring.learners.hubs import HubLedger
 from linkscore_scoring.learners.page_rewards import PageRewards
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation

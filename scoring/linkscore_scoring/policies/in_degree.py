@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.policies.base import Explanation, Term
+from linkscore_scoring.policies.answers import Explanation, Term
 from linkscore_scoring.policies.url_values import UrlValuePolicy
 from linkscore_scoring.site.links import PageObservation
 from linkscore_scoring.site.url_nodes import Arrival

@@ -10,17 +10,9 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, reading_state
-from linkscore_scoring.policies.base import (
-    FOLLOW,
-    SKIP,
-    Explanation,
-    Params,
-    Policy,
-    Scored,
-    Scores,
-    Term,
-    outside,
-)
+from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.site.learning import SampledPage
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel

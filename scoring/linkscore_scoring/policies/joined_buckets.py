@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from linkscore_scoring.policies.base import Policy, Scored, Scores
+from linkscore_scoring.policies.answers import Scored, Scores
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
 

@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from linkscore_scoring.policies.base import Policy, Scores
+from linkscore_scoring.policies.answers import Scores
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
 from linkscore_scoring.site.links import PageObservation
 from linkscore_scoring.site.model import SiteModel

@@ -10,16 +10,8 @@ import numpy as np
 
 from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.features.urls import identity
-from linkscore_scoring.policies.base import (
-    FOLLOW,
-    SKIP,
-    Explanation,
-    Scored,
-    Scores,
-    Term,
-    one_of,
-    outside,
-)
+from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.params import one_of, outside
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.browse.hub_seeds import Hub
 from linkscore_scoring.site.browse.news import NewsModel, NewsPrefix

@@ -8,7 +8,8 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from linkscore_scoring.errors import FieldProblem, reading_state
-from linkscore_scoring.policies.base import MAX_RESCORED, Explanation, KnownUrl, Params, Term, outside
+from linkscore_scoring.policies.answers import MAX_RESCORED, Explanation, KnownUrl, Term
+from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.policies.url_values import UrlValuePolicy
 from linkscore_scoring.site.link_graph import LinkGraph
 from linkscore_scoring.site.links import PageObservation

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Params, outside
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
+from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.policies.structure import StructuralPolicy
 from linkscore_scoring.site.cluster_terms import info
 from linkscore_scoring.site.hits import multi_hop_hubs, target_hits

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Params, outside
+from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.policies.structure import StructuralPolicy
 from linkscore_scoring.site.cluster_terms import balance, info, score
 from linkscore_scoring.site.hits import hits

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, reading_state
-from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.cluster_terms import link_scores
 from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel

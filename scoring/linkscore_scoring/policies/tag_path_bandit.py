@@ -18,18 +18,9 @@ from linkscore_scoring.learners.link_features import LinkFeatures
 from linkscore_scoring.learners.tag_path_groups import TagPathGroups
 from linkscore_scoring.learners.target_arms import TargetArms
 from linkscore_scoring.learners.yield_trend import YieldTrend
-from linkscore_scoring.policies.base import (
-    NO_VERDICT,
-    SKIP,
-    Explanation,
-    Params,
-    Policy,
-    Scored,
-    Scores,
-    Term,
-    one_of,
-    outside,
-)
+from linkscore_scoring.policies.answers import NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.params import Params, one_of, outside
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel

@@ -10,18 +10,10 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.policies.base import (
-    FOLLOW,
-    SKIP,
-    Explanation,
-    Params,
-    Policy,
-    Scored,
-    Scores,
-    Term,
-    outside,
-)
+from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
+from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation_pattern import NavigationPattern

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.params import Params
 from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscore_scoring.errors import FieldProblem, NotFound, reading_state
-from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, make_params
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.params import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation

@@ -7,7 +7,7 @@ from math import inf, nan
 from typing import Any
 
 from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.policies.base import make_params
+from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.testing.subject import Subject
 
 _WRONG: dict[type, list[Any]] = {

@@ -9,7 +9,7 @@ from linkscore.v1 import common_pb2, link_scoring_service_pb2, site_model_servic
 from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.base import PolicyTrust
+from linkscore_scoring.policies.answers import PolicyTrust
 from linkscore_scoring.site.links import UNKNOWN_CLUSTER
 from linkscore_scoring.site.suggestion import Suggestion
 from linkscore_server.convert.names import site_name

@@ -10,8 +10,9 @@ from crawls import model, page
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.policies import base
-from linkscore_scoring.policies.base import Explanation, KnownUrl, Policy, Scored, Scores
+from linkscore_scoring.policies import answers
+from linkscore_scoring.policies.answers import Explanation, KnownUrl, Scored, Scores
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
@@ -97,9 +98,9 @@ def test_the_serving_policy_keeps_what_it_rescored_when_it_is_named() -> None:
 
 
 def test_no_more_urls_are_named_than_the_cap() -> None:
-    many = [f"http://h/{n}" for n in range(base.MAX_RESCORED + 5)]
+    many = [f"http://h/{n}" for n in range(answers.MAX_RESCORED + 5)]
     crawl = waiting()
     crawl.apply(1, page(A, *many))
     outcome = crawl.apply(2, page(A))
-    assert outcome.rescored_urls == many[: base.MAX_RESCORED]
-    assert len(outcome.rescored.scores) == base.MAX_RESCORED == 1_000
+    assert outcome.rescored_urls == many[: answers.MAX_RESCORED]
+    assert len(outcome.rescored.scores) == answers.MAX_RESCORED == 1_000

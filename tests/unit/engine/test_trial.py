@@ -8,7 +8,7 @@ from crawls import config, model, page, recorded
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
-from linkscore_scoring.policies.base import CANDIDATE, EXTRA, SERVED
+from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.testing.subject import packed, unpacked
 
 HOME = "http://h/"

@@ -18,7 +18,7 @@ from linkscore_scoring.learners.host_crawl import host_arm
 from linkscore_scoring.learners.host_scores import clipped, probs_of, scores, steps_of
 from linkscore_scoring.learners.released_crawl import scaled
 from linkscore_scoring.policies.anthelion import Anthelion, AnthelionParams
-from linkscore_scoring.policies.base import make_params
+from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked

@@ -12,8 +12,9 @@ from generated_forum import OTHER_PAGE, ROOT, Crawler, Forum, TypesAsWritten
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
+from linkscore_scoring.policies.answers import FOLLOW, SKIP
 from linkscore_scoring.policies.focus import Focus
+from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.url_rules import INDEX, OTHER, PAGE_FLIP, THREAD
 from linkscore_scoring.testing.subject import packed, unpacked
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.in_degree import InDegree
 from linkscore_scoring.policies.joined_buckets import joined, part_of, values_by
+from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 

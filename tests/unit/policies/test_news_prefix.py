@@ -11,8 +11,9 @@ from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.urls import identity
-from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
+from linkscore_scoring.policies.answers import FOLLOW, SKIP
 from linkscore_scoring.policies.news_prefix import NewsByPrefix, NewsPrefixParams
+from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.browse.hub_seeds import Hub
 from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.browse.news import NewsModel, NewsPrefix

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.policies.base import FOLLOW, Explanation, Scored, Scores
+from linkscore_scoring.policies.answers import FOLLOW, Explanation, Scored, Scores
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.links import LinkBatch

@@ -16,7 +16,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput, InvalidPage, LimitExceeded
 from linkscore_scoring.features.types import Limits, Links
-from linkscore_scoring.policies.base import CANDIDATE, EXTRA, SERVED
+from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.site.clusterers import CLUSTERERS
 from linkscore_server.convert import results

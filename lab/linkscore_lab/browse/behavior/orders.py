@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from linkscore_lab.browse.behavior.mirror import Mirror
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.behavior_discovery import BehaviorDiscovery
 from linkscore_scoring.policies.behavior_fetch import BehaviorFetch
 from linkscore_scoring.policies.behavior_order import BehaviorOrder
+from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.links import LinkBatch, PageObservation, links_of_page
