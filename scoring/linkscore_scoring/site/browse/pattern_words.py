@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import permutations
-from urllib.parse import quote
 
 from linkscore_scoring.site.browse.key_columns import ABSENT, NUMBER
 from linkscore_scoring.site.browse.key_values import BARE, HOST, path_key
 
 _MAX_SHUFFLED = 3
-_SAFE = "~!$&'()*+,;=:@-._"
+_NEVER_ESCAPED, _NEVER_PLAIN = "-._~", "/?#&%"
 
 
 def text_of(pattern: Mapping[str, str]) -> str:
@@ -75,9 +74,20 @@ def _value(label: str, wildcard: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return what fits a decoded value as it may stand in a URL."""
-    coded = quote(text, safe=_SAFE)
-    return re.escape(text) if coded == text else f"(?:{re.escape(text)}|{re.escape(coded)})"
+    """Return what fits a decoded value as it may stand in a URL: every character as it is, or escaped."""
+    return "".join(map(_character, text))
+
+
+def _character(char: str) -> str:
+    if (char.isalnum() and char.isascii()) or char in _NEVER_ESCAPED:
+        return re.escape(char)
+    escaped = "".join(f"%{_digit(byte >> 4)}{_digit(byte & 15)}" for byte in char.encode())
+    plain = {" ": r"\+|"}.get(char, "" if char in _NEVER_PLAIN else f"{re.escape(char)}|")
+    return f"(?:{plain}{escaped})"
+
+
+def _digit(value: int) -> str:
+    return f"{value:X}" if value < 10 else f"[{value:X}{value:x}]"
 
 
 def _word(label: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import numpy as np
 import pytest
 import re2
 
+from linkscore_scoring.features.urls import identity
 from linkscore_scoring.site.browse.key_values import key_values
 from linkscore_scoring.site.browse.pattern_tree import pattern_tree
 from linkscore_scoring.site.browse.pattern_words import regex_of, text_of
@@ -55,3 +58,13 @@ def test_every_url_of_a_split_pattern_fits_its_expression() -> None:
         of_leaf = [url for url, of in zip(urls, leaf.tolist(), strict=True) if of == at]
         assert all(expression.search(url) for url in of_leaf)
         assert all(tree.match(key_values(url)) == (at, True) for url in of_leaf)
+
+
+@pytest.mark.parametrize("value", ["a:b", "c++", "50%", "kde qt", "größe", "日本", "(x)", "a/b"])
+def test_a_value_fits_as_it_is_and_escaped(value: str) -> None:
+    fits = re2.compile(regex_of({"host": "=a.org", "?q": f"={value}"})).fullmatch
+    raw = f"https://a.org/?q={quote(value, safe=':+()')}"
+    assert fits(raw)
+    assert fits(identity(f"https://a.org/?q={quote(value, safe='')}"))
+    assert fits(f"https://a.org/?q={quote(value, safe='').lower()}")
+    assert not fits(f"https://a.org/?q=x{quote(value, safe='')}")
