@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState, FieldProblem
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.params import one_of, outside
@@ -150,16 +150,6 @@ class BehaviorOrder(WithFallback):
             return "no browse log of this site was mined"
         patterns, pages = len(model.leaves()), int(model.stats.sizes[0])
         return f"{patterns} URL patterns of {pages:,} pages, by {model.n_days} days of browse log"
-
-    def to_state(self) -> dict[str, Any]:
-        """Return what the fallback knows; subclasses add their own."""
-        return {**super().to_state(), "policy": self.name}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Give the fallback its knowledge back; subclasses take their own first."""
-        if state.get("policy") != self.name:
-            raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r:.100}")
-        super().load_state(state)
 
     def _ranked_by(self) -> str:
         """Return the ranking, empty for the worth of each URL."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState, FieldProblem
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.urls import identity
 from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.params import one_of, outside
@@ -164,16 +164,6 @@ class NewsByPrefix(WithFallback):
         if site.browse is None or site.browse.news is None:
             return "abstains: no browse log of the site was mined"
         return site.browse.news.summary()
-
-    def to_state(self) -> dict[str, Any]:
-        """Return what the fallback knows; what the policy knows itself is of the site."""
-        return {**super().to_state(), "policy": self.name}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Give the fallback its knowledge back."""
-        if state.get("policy") != self.name:
-            raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r:.100}")
-        super().load_state(state)
 
     def _known(self, site: SiteModel) -> _Known:
         news = site.browse.news if site.browse is not None else None

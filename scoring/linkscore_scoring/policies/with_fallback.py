@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkscore_scoring.errors import FieldProblem, NotFound, reading_state
+from linkscore_scoring.errors import CorruptState, FieldProblem, NotFound, reading_state
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import Params, make_params
@@ -129,9 +129,11 @@ class WithFallback(Policy):
 
     def to_state(self) -> dict[str, Any]:
         """Return what the fallback knows; subclasses add their own."""
-        return {"inner": self.inner.to_state()}
+        return {"policy": self.name, "inner": self.inner.to_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Give the fallback its knowledge back; subclasses take their own first."""
+        if state.get("policy") != self.name:
+            raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r:.100}")
         with reading_state(self.name):
             self.inner.load_state(state["inner"])

@@ -101,4 +101,6 @@ def test_what_the_fallback_knows_is_kept() -> None:
     other.load_state(policy.to_state())
     assert other.to_state() == policy.to_state()
     with pytest.raises(CorruptState, match="known: missing or malformed field 'inner'"):
-        other.load_state({})
+        other.load_state({"policy": "known"})
+    with pytest.raises(CorruptState, match="known: state of the policy 'other'"):
+        other.load_state({"policy": "other"})
