@@ -36,6 +36,7 @@ from linkscore_server.browse.store import (
     token_of,
 )
 from linkscore_server.browse.visits import COLUMNS, DAY_S, take_apart
+from linkscore_server.storage.disk import sync
 
 MANY_PARTS = 24
 _PASSING = ".tmp"
@@ -109,7 +110,7 @@ class FileVisits(VisitStore):
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)
-            _sync(self._folder)
+            sync(self._folder)
         return path.read_bytes()
 
     def stage(self, batch_id: str, con: duckdb.DuckDBPyConnection) -> dict[int, int]:
@@ -123,10 +124,10 @@ class FileVisits(VisitStore):
         days = dict(con.execute("SELECT day, count(*) FROM visits GROUP BY day ORDER BY day").fetchall())
         for day in days:
             _write(con, f"visits WHERE day = {day}", draft / f"{name_of(day)}.parquet")
-        _sync(draft)
+        sync(draft)
         shutil.rmtree(self._staged / token, ignore_errors=True)
         draft.replace(self._staged / token)
-        _sync(self._staged)
+        sync(self._staged)
         return days
 
     def publish(self, batch_id: str) -> None:
@@ -181,7 +182,7 @@ class FileVisits(VisitStore):
                 shutil.rmtree(folder)
                 expired.append(number_of(folder.name))
         if expired:
-            _sync(self._days)
+            sync(self._days)
         return expired
 
     def _publish(self, token: str) -> list[Path]:
@@ -194,10 +195,10 @@ class FileVisits(VisitStore):
             folder = self._days / part.stem
             _made(folder)
             part.replace(folder / f"{token}.parquet")
-            _sync(folder)
+            sync(folder)
             folders.append(folder)
         shutil.rmtree(batch)
-        _sync(self._staged)
+        sync(self._staged)
         return folders
 
     def _merge(self, folder: Path, parts: list[Path]) -> None:
@@ -210,7 +211,7 @@ class FileVisits(VisitStore):
             _write(con, "visits", draft)
         os.utime(draft, (arrived, arrived))
         draft.replace(merged)
-        _sync(folder)
+        sync(folder)
         for part in parts:
             part.unlink()
 
@@ -235,7 +236,7 @@ def _write(con: duckdb.DuckDBPyConnection, source: str, path: Path) -> None:
     with _disk_errors():
         con.execute(f"COPY ({query}) TO {text(str(path))} (FORMAT parquet, COMPRESSION zstd)")
     path.chmod(0o600)
-    _sync(path)
+    sync(path)
 
 
 @contextmanager
@@ -250,12 +251,4 @@ def _disk_errors() -> Iterator[None]:
 def _made(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(exist_ok=True)
-        _sync(folder.parent)
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        sync(folder.parent)

@@ -30,6 +30,7 @@ import zstandard
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.browse.file_visits import FileVisits
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+from linkscore_server.storage.disk import sync
 from linkscore_server.storage.frames import SEGMENT_HEADER, Frame, frames, pack, unpack
 
 SEGMENT_BYTES = 64 << 20
@@ -94,7 +95,7 @@ class FileLog(CrawlLog):
             out.flush()
             os.fsync(out.fileno())
         draft.replace(target)
-        _sync_folder(self._folder)
+        sync(self._folder)
 
     def snapshot(self) -> Snapshot | None:
         """See `CrawlLog.snapshot`; a damaged one is logged and passed over, the log has it all."""
@@ -162,7 +163,7 @@ class FileLog(CrawlLog):
         try:
             _write_all(fd, SEGMENT_HEADER)
             os.fdatasync(fd)
-            _sync_folder(self._folder)
+            sync(self._folder)
         except OSError:
             os.close(fd)  # the next append begins the segment anew
             raise
@@ -207,7 +208,7 @@ class FileStore(Store):
         folder = self._crawls / crawl
         if not folder.exists():
             folder.mkdir()
-            _sync_folder(self._crawls)
+            sync(self._crawls)
         return FileLog(folder, segment_bytes=self._segment_bytes)
 
     def delete(self, crawl: str) -> None:
@@ -215,7 +216,7 @@ class FileStore(Store):
         folder, doomed = self._crawls / crawl, self._folder / f"deleted-{crawl}-{secrets.token_hex(4)}"
         if folder.exists():
             folder.rename(doomed)
-            _sync_folder(self._crawls)
+            sync(self._crawls)
         for leftover in self._folder.glob("deleted-*"):
             shutil.rmtree(leftover)
 
@@ -233,7 +234,7 @@ class FileStore(Store):
             os.fsync(fd)
             os.close(fd)
             draft.replace(path)
-            _sync_folder(self._folder)
+            sync(self._folder)
         return path.read_bytes()
 
     def close(self) -> None:
@@ -257,11 +258,3 @@ def _write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
