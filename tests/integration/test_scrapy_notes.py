@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "client"))
 
 from fake_linkscore import FakeLinkscore, serve
+
+from page_server import serving_pages
 
 SPIDER = """
 import json, sys
@@ -45,28 +45,16 @@ print(json.dumps(Posts.found))
 """
 
 
-class Site(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        links = {"/home": ["/thread/1"], "/thread/1": ["/thread/1?page=2"]}.get(self.path, [])
-        body = "".join(f'<a href="{href}">x</a>' for href in links).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args: object) -> None:
-        pass
+def body_of(path: str) -> str:
+    """Return a page of a site of one thread with two pages."""
+    links = {"/home": ["/thread/1"], "/thread/1": ["/thread/1?page=2"]}.get(path, [])
+    return "".join(f'<a href="{href}">x</a>' for href in links)
 
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving_pages(body_of) as (host, _):
+        yield f"http://{host}"
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from linkscore_scoring.exporters import exporter
 from linkscore_scoring.exporters.base import SiteRules, TagPathRule
 from linkscore_scoring.site.url_rules import UrlRule
+from page_server import serving_pages
 
 SPIDER = """
 import json, sys
@@ -61,27 +60,8 @@ def body_of(path: str) -> str:
 @pytest.fixture
 def site() -> Iterator[tuple[str, list[str]]]:
     """Address of the site, and the paths it was asked for."""
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            body = body_of(self.path).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}", asked
-        server.shutdown()
-        thread.join()
+    with serving_pages(body_of) as served:
+        yield served
 
 
 def crawl(folder: Path, rules: SiteRules) -> list[str]:
