@@ -40,14 +40,7 @@ _SUGGESTIONS = 4
 class CrawlModel(CrawlQuestions):
     """The state of one crawl: events in (`apply`), answers out (`CrawlQuestions`).
 
-    Parameters
-    ----------
-    config
-        How the crawl is set up.
-    ticket_key
-        Secret for ticket MACs.
-    domain_of
-        Host -> registrable domain; used by crawls of scope ``domain`` only.
+    Parameters are those of `CrawlSites`.
     """
 
     def __init__(
