@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 GEN_VENV := .venv-gen
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
-SOURCES := clients/python scoring server lab
+SOURCES := clients/python scoring server cli lab
 
 .PHONY: run test slow quality check gen bench image lock baseline clean
 

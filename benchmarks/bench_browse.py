@@ -54,7 +54,7 @@ def generate(path: Path, n: int) -> None:
 
     Whatever `n` is, there are the same pages and about the same pairs of referrer and page.
     """
-    from linkscore_server.browse.connection import in_memory
+    from linkscore_server.storage.visits.connection import in_memory
 
     step = _DAYS * 86_400e6 / n
     with in_memory(memory_mb=1_024) as con:
@@ -79,7 +79,7 @@ def measure(kind: str, path: Path) -> None:
     if kind == "bare":
         _bare(path)
     elif kind == "counts":
-        from linkscore_lab.browse.read_counts import read_counts
+        from linkscore_lab.experiments.browse_logs.read_counts import read_counts
 
         read_counts(path, memory_mb=MEMORY_MB)
     else:
@@ -94,15 +94,15 @@ def measure(kind: str, path: Path) -> None:
 
 
 def _bare(path: Path) -> None:
-    from linkscore_server.browse.connection import workspace
+    from linkscore_server.storage.visits.connection import workspace
 
     with workspace(memory_mb=MEMORY_MB) as con:
         con.execute(_BARE.format(path=path)).fetchall()
 
 
 def _sent(path: Path) -> None:
-    from linkscore_server.browse.formats.detect import log_file
-    from linkscore_server.browse.sending import Cleaning, ReadLog, batches_of
+    from linkscore_server.browse_logs.formats.detect import log_file
+    from linkscore_server.browse_logs.sending import Cleaning, ReadLog, batches_of
 
     for message in batches_of(log_file(path), Cleaning(), ReadLog(), memory_mb=MEMORY_MB):
         message.SerializeToString()

@@ -19,13 +19,13 @@ from rich.console import Console
 
 from benchmarks.pages import SITES, Corpus
 from benchmarks.table import Row
-from linkscore_lab.cluster_report import measure
-from linkscore_lab.clustering_sample import LabelledSample, draw_sample
-from linkscore_lab.clustering_table import Figures, print_figures
-from linkscore_lab.labels import read_templates
-from linkscore_scoring.site.clusterers import CLUSTERERS, Clusterer
-from linkscore_scoring.site.clusterers.cosine_linkage import CosineLinkage
-from linkscore_scoring.site.clusterers.dbscan import Dbscan
+from linkscore_lab.datasets.labels import read_templates
+from linkscore_lab.experiments.clustering.report import measure
+from linkscore_lab.experiments.clustering.sample import LabelledSample, draw_sample
+from linkscore_lab.experiments.clustering.table import Figures, print_figures
+from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
+from linkscore_scoring.clustering.dbscan import Dbscan
+from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer
 
 CUTS = (0.5, 0.6, 0.7, 0.8)
 MEASURED: dict[str, Clusterer] = {

@@ -21,8 +21,8 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.urls import identity
 from linkscore_scoring.site import learning
+from linkscore_scoring.urls.identity import identity
 
 SIZES = (200, 800, 2000)
 TARGET_P99_MS = 200.0

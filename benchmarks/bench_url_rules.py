@@ -18,10 +18,10 @@ from benchmarks.pages import Corpus
 from benchmarks.table import Row
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.site.flips.page import flips_of
-from linkscore_scoring.site.itf.learn import learn_patterns
-from linkscore_scoring.site.regex_set import RegexSet
-from linkscore_scoring.site.url_tokens import url_tokens
+from linkscore_scoring.pagination.page import flips_of
+from linkscore_scoring.policies.focus.itf.learn import learn_patterns
+from linkscore_scoring.policies.focus.regex_set import RegexSet
+from linkscore_scoring.urls.tokens import url_tokens
 
 _PAGES, _URLS, _KINDS, _EACH, _ROUNDS = 400, 5_000, 8, 30, 5
 _BAD, _TEXT = r"^(a+)+$", "a" * 22 + "!"

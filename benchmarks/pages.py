@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from linkscore.v1 import common_pb2
-from linkscore_lab.demo_site import DemoSite
-from linkscore_lab.site import Site, follow, identity
-from linkscore_lab.warc_site import WarcSite
+from linkscore_lab.datasets.demo_site import DemoSite
+from linkscore_lab.datasets.site import Site, follow, identity
+from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.html import Extractor
 

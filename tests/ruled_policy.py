@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 
 from linkscore_scoring.policies.answers import Scored
-from linkscore_scoring.policies.breadth_first import BreadthFirst
-from linkscore_scoring.site.links import LinkBatch, PageObservation
+from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.suggestion import Suggestion
-from linkscore_scoring.site.url_rules import (
+from linkscore_scoring.types import (
     INDEX,
     INDEX_PAGE,
     OTHER,
     OTHER_PAGE,
     THREAD,
     THREAD_PAGE,
+    LinkBatch,
+    PageObservation,
     SeedWanted,
+    Suggestion,
     UrlRule,
 )
 from small_site import ROOT

@@ -42,7 +42,7 @@ class ServerProcess:
     def __init__(self, folder: Path, *flags: str, max_file_bytes: int = 0, **environment: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "server.log"
-        command = [sys.executable, "-m", "linkscore_server", "serve", "--listen", "127.0.0.1:0"]
+        command = [sys.executable, "-m", "linkscore_cli", "serve", "--listen", "127.0.0.1:0"]
         command += ["--data-dir", str(folder / "data"), "--metrics-listen", "", *flags]
         if max_file_bytes:
             command = [sys.executable, "-c", _LIMITED, str(max_file_bytes), *command]

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from linkscore_server.census import Census
-from linkscore_server.metrics import Metrics
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability.registry_collector import Census
 from linkscore_server.settings import Settings
 
 PAGE = Path(__file__).parents[1] / "docs" / "operations.md"

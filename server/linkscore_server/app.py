@@ -28,18 +28,18 @@ from linkscore.v1 import (
 )
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import register
-from linkscore_server.browse.room import BrowseRoom
-from linkscore_server.census import Census
-from linkscore_server.convert.pages import Front
+from linkscore_server.browse_logs.importer import BrowseRoom
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.domains import registrable_domain
-from linkscore_server.interceptors import CallInterceptor
-from linkscore_server.metrics import Metrics
+from linkscore_server.grpc.browse_logs import BrowseLogService
+from linkscore_server.grpc.convert.pages import Front
+from linkscore_server.grpc.crawls import CrawlService
+from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore_server.grpc.scoring import LinkScoringService
+from linkscore_server.grpc.sites import SiteModelService
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability.registry_collector import Census
 from linkscore_server.plugins import external_policies
-from linkscore_server.registry import CrawlRegistry
-from linkscore_server.services.browse import BrowseLogService
-from linkscore_server.services.crawls import CrawlService
-from linkscore_server.services.scoring import LinkScoringService
-from linkscore_server.services.sites import SiteModelService
 from linkscore_server.settings import Settings, first_line
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore

@@ -12,8 +12,8 @@ from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import Params, outside
-from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import LinkBatch, PageObservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from linkscore_lab import demo, measure, modes
-from linkscore_lab.child import Child, ChildFailed
-from linkscore_lab.crawl import Crawl, Mode, run_crawl
-from linkscore_lab.demo_site import DemoSite
-from linkscore_lab.page_facts import PageFacts, read_page
-from linkscore_lab.scoring_server import running
-from linkscore_lab.stage import Stage, warc_stage
-from linkscore_lab.survey import Survey
+from linkscore_lab.datasets.demo_site import DemoSite
+from linkscore_lab.datasets.page_facts import PageFacts, read_page
+from linkscore_lab.datasets.survey import Survey
+from linkscore_lab.experiments.scrapy import demo, measure, modes
+from linkscore_lab.experiments.scrapy.child import Child, ChildFailed
+from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, run_crawl
+from linkscore_lab.experiments.scrapy.scoring_server import running
+from linkscore_lab.experiments.scrapy.testbed import Stage, warc_stage
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)
 LAST_IN_FIRST_OUT = Mode(
@@ -133,7 +133,7 @@ def test_the_bundled_site_is_crawled_at_its_own_address(
         """Stand in for reading thousands of pages."""
         return Survey({url: PageFacts((), (), url) for url in site.labels()}, site.labels())
 
-    monkeypatch.setattr("linkscore_lab.stage.survey_site", labels_only)
+    monkeypatch.setattr("linkscore_lab.experiments.scrapy.testbed.survey_site", labels_only)
     result = demo.run_demo(
         budget="30", policy=(), out=tmp_path, service=running("127.0.0.1:1"), console=Console(file=StringIO())
     )

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from linkscore_cli.health import check_health, target_of
 from linkscore_server.app import Application
-from linkscore_server.console.health import check_health, target_of
 from linkscore_server.settings import Settings
 
 
@@ -111,7 +111,7 @@ def test_a_server_that_listens_everywhere_is_asked_on_loopback(listen: str, targ
 
 
 def test_the_command_exits_with_1_when_nobody_answers() -> None:
-    command = [sys.executable, "-m", "linkscore_server", "health", "--listen", "127.0.0.1:1"]
+    command = [sys.executable, "-m", "linkscore_cli", "health", "--listen", "127.0.0.1:1"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "UNAVAILABLE" in done.stdout
@@ -120,7 +120,7 @@ def test_the_command_exits_with_1_when_nobody_answers() -> None:
 @pytest.mark.parametrize(("arguments", "extra"), [(["serve"], "server"), (["demo"], "lab")])
 def test_without_its_dependencies_the_command_names_the_extra(arguments: list[str], extra: str) -> None:
     # None in sys.modules makes the import fail as if the package were not installed.
-    code = "import sys; sys.modules['click'] = None; from linkscore_server.__main__ import main; main()"
+    code = "import sys; sys.modules['click'] = None; from linkscore_cli.__main__ import main; main()"
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
-from linkscore_server.browse import sending
-from linkscore_server.cli import main
-from linkscore_server.console import browse_import
+from linkscore_cli import browse_import
+from linkscore_cli.main import main
+from linkscore_server.browse_logs import sending
 from server_process import serving, stubs
 
 LINES = [

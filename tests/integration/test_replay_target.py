@@ -9,8 +9,11 @@ import grpc
 import pytest
 
 from linkscore.v1 import crawl_service_pb2, crawl_service_pb2_grpc
-from linkscore_lab.demo_site import USER_CONTENT, DemoSite
-from linkscore_lab.relevance import ByType
+from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
+from linkscore_lab.datasets.relevance import ByType
+from linkscore_lab.datasets.site import Reply
+from linkscore_lab.datasets.survey import survey_site
+from linkscore_lab.experiments.scrapy.scoring_server import own
 from linkscore_lab.replay import remote
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import Source, prepare_site
@@ -18,9 +21,6 @@ from linkscore_lab.replay.runs import Bench, Case, Protocol, cases
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.task import Task
 from linkscore_lab.replay.wanted import page_rewards, wanted_pages
-from linkscore_lab.scoring_server import own
-from linkscore_lab.site import Reply
-from linkscore_lab.survey import survey_site
 from linkscore_scoring.errors import InvalidInput
 
 POLICIES = ("breadth_first", "uniform_random", "harvest", "source_ucc", "opic", "pagerank")

@@ -12,7 +12,7 @@ import pytest
 
 from linkscore_scoring.exporters import exporter
 from linkscore_scoring.exporters.base import SiteRules, TagPathRule
-from linkscore_scoring.site.url_rules import UrlRule
+from linkscore_scoring.types import UrlRule
 from page_server import serving_pages
 
 SPIDER = """

@@ -23,12 +23,12 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
+from linkscore_cli.advise import advise_on_site
+from linkscore_cli.explain import explain_url
+from linkscore_cli.top import rates_table, read_sums, watch
 from linkscore_scoring.policies import registry
-from linkscore_scoring.policies.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_server.app import Application
-from linkscore_server.console.advise import advise_on_site
-from linkscore_server.console.explain import explain_url
-from linkscore_server.console.top import rates_table, read_sums, watch
 from linkscore_server.settings import Settings
 from server_process import serving, stubs
 from small_site import HOST, body_of, url_of

@@ -14,10 +14,10 @@ from rich.console import Console
 from linkscore import AsyncClient, errors, page, rows
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_cli.export_rules import write_rules
+from linkscore_cli.seeds import print_seeds
 from linkscore_scoring.policies import registry
 from linkscore_server.app import Application
-from linkscore_server.console.export_rules import write_rules
-from linkscore_server.console.seeds import print_seeds
 from linkscore_server.settings import Settings
 from ruled_policy import RULES, Ruled
 from small_site import HOST, ROOT, body_of, url_of

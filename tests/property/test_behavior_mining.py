@@ -9,11 +9,11 @@ import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linkscore_scoring.browse_logs.behavior.mining import CUTS, BehaviorSettings, mine_behavior
+from linkscore_scoring.browse_logs.behavior.model import UNKNOWN_PAGE, BehaviorModel
+from linkscore_scoring.browse_logs.behavior.pattern_words import regex_of, text_of
+from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.site.browse.behavior import UNKNOWN_PAGE, BehaviorModel
-from linkscore_scoring.site.browse.behavior_mining import CUTS, BehaviorSettings, mine_behavior
-from linkscore_scoring.site.browse.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.site.browse.pattern_words import regex_of, text_of
 
 SEGMENTS = st.one_of(
     st.sampled_from(["tag", "show.php", "2016", "ü%20x", "a+b", ""]),

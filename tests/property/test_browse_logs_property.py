@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore_scoring.features.urls import host_of
-from linkscore_server.browse.batch import BatchLimits, staged
-from linkscore_server.browse.formats import LogFile
-from linkscore_server.browse.memory_visits import MemoryVisits
-from linkscore_server.browse.sending import Cleaning, ReadLog, batches_of
-from linkscore_server.browse.store import VisitQuestion
+from linkscore_scoring.urls.identity import host_of
+from linkscore_server.browse_logs.batch import BatchLimits, staged
+from linkscore_server.browse_logs.formats import LogFile
+from linkscore_server.browse_logs.sending import Cleaning, ReadLog, batches_of
+from linkscore_server.storage.visits.base import VisitQuestion
+from linkscore_server.storage.visits.memory import MemoryVisits
 
 DAY = 20_000
 QUESTION = VisitQuestion("a.org", DAY, 2, 500)

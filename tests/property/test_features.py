@@ -13,8 +13,8 @@ from w3lib.url import canonicalize_url, safe_url_string
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, extract
 from linkscore_scoring.features.layout.signals import SIGNALS
-from linkscore_scoring.features.resolve import UrlCache, UrlResolver
-from linkscore_scoring.features.urls import identity
+from linkscore_scoring.urls.identity import identity
+from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 URL = "http://example.org/dir/page.html"
 URL_CHARS = "ab1A./?&=%;:@+-_~#!$'()*,[]|\\ é\t2Ff"

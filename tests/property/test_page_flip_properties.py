@@ -7,13 +7,13 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.features.urls import identity
-from linkscore_scoring.site.flips.kinds import LAST, NO_FLIP
-from linkscore_scoring.site.flips.lists import flip_lists
-from linkscore_scoring.site.flips.page import page_flips
-from linkscore_scoring.site.itf.learn import learn_patterns
-from linkscore_scoring.site.regex_set import RegexSet
-from linkscore_scoring.site.session_ids import SessionIds
+from linkscore_scoring.pagination.kinds import LAST, NO_FLIP
+from linkscore_scoring.pagination.lists import flip_lists
+from linkscore_scoring.pagination.page import page_flips
+from linkscore_scoring.policies.focus.itf.learn import learn_patterns
+from linkscore_scoring.policies.focus.regex_set import RegexSet
+from linkscore_scoring.urls.identity import identity
+from linkscore_scoring.urls.session_ids import SessionIds
 
 PARTS = st.sampled_from(
     [

@@ -9,13 +9,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkscore_scoring.site.identity import ClusterIdentities
-from linkscore_scoring.site.knn import NearestNeighbours
+from linkscore_scoring.clustering.identity import ClusterIdentities
+from linkscore_scoring.clustering.knn import NearestNeighbours
+from linkscore_scoring.clustering.weights import Vectorizer, fit_vectorizer
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
-from linkscore_scoring.site.states import digest, pack_array, pack_sparse, unpack_array, unpack_sparse
-from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
-from linkscore_scoring.site.weights import Vectorizer, fit_vectorizer
+from linkscore_scoring.state import digest, pack_array, pack_sparse, unpack_array, unpack_sparse
+from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 
 names = st.sampled_from("abcdefgh")
 bags = st.lists(st.dictionaries(names, st.integers(1, 9), max_size=6), max_size=8)

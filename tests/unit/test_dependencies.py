@@ -17,10 +17,10 @@ CLIENT = ROOT / "clients/python/linkscore"
 PARTS = {
     "base": [path for path in CLIENT.rglob("*.py") if "scrapy" not in path.relative_to(CLIENT).parts],
     "scrapy": list((CLIENT / "scrapy").rglob("*.py")),
-    "server": [path for part in ("scoring", "server") for path in (ROOT / part).rglob("*.py")],
+    "server": [path for part in ("scoring", "server", "cli") for path in (ROOT / part).rglob("*.py")],
     "lab": list((ROOT / "lab").rglob("*.py")),
 }
-OWN = {"linkscore", "linkscore_lab", "linkscore_scoring", "linkscore_server"}
+OWN = {"linkscore", "linkscore_cli", "linkscore_lab", "linkscore_scoring", "linkscore_server"}
 # Two distributions share the package `google`.
 GOOGLE = {"protobuf": "protobuf", "rpc": "googleapis-common-protos"}
 

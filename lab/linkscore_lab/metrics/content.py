@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from linkscore_lab.datasets.page_facts import PageFacts
 from linkscore_lab.metrics.ratios import ratio
-from linkscore_lab.page_facts import PageFacts
 
 
 def valid_ratio_distinct(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from linkscore_lab.datasets.page_facts import PageFacts
 from linkscore_lab.metrics.content import distinct, text_share, valid_ratio_distinct
 from linkscore_lab.metrics.curve import area, fetches_to, harvest_curve
 from linkscore_lab.metrics.kinds import Kinds, coverage, effectiveness, has_threads, path_share
 from linkscore_lab.metrics.page_types import entropy
 from linkscore_lab.metrics.ratios import f_measure, recall, valid_ratio
-from linkscore_lab.page_facts import PageFacts
 
 Metric = float | int | None
 AREA_PERCENTS = (1, 5, 10, 25, 100)

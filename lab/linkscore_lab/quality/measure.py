@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
 
-from linkscore_lab.labels import PageType, read_page_types
+from linkscore_lab.datasets.labels import PageType, read_page_types
+from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.quality.baseline import PROTOCOL, TYPES, Figure
 from linkscore_lab.quality.plan import BUDGET, plan
 from linkscore_lab.quality.plan import PROTOCOL as IN_WORDS
-from linkscore_lab.relevance import ByType
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.prepare import Source, digest_of, prepare_site

@@ -21,7 +21,6 @@ from rich.progress import (
 
 from linkscore_lab.replay import remote
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.report import write_report
 from linkscore_lab.replay.results import Meta, RunResult, write_results
 from linkscore_lab.replay.runs import MakeScorer
 from linkscore_lab.replay.session import Session
@@ -29,6 +28,7 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite
 from linkscore_lab.replay.summary import print_summary
 from linkscore_lab.replay.task import Task
+from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 
 
@@ -72,7 +72,9 @@ def _make_scorer(target: str, browse_logs: Sequence[Path], days: int) -> MakeSco
         return remote.at(target) if target else InProcessScorer
     if target:
         raise InvalidInput("must be imported by the server itself: linkscore logs import", field="browse-log")
-    from linkscore_lab.browse.read_counts import read_counts  # duckdb only when there is a log
+    from linkscore_lab.experiments.browse_logs.read_counts import (
+        read_counts,  # duckdb only when there is a log
+    )
 
     whole = [read_counts(log) for log in browse_logs]
     logs = [

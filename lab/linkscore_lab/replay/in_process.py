@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.results import Explanation
 from linkscore_lab.replay.scorer import Answer, CrawlSetup, GivenExample, Visit
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.site import identity_or_none
+from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
@@ -23,12 +25,10 @@ from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies.answers import SKIP
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.site.browse.counts import BrowseCounts
-from linkscore_scoring.site.browse.mining import MiningSettings, mine_site
 from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.learning import run
-from linkscore_scoring.site.states import digest
+from linkscore_scoring.state import digest
+from linkscore_scoring.types import ExamplePage
 
 _NO_PAGE = "no usable page"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from linkscore_lab.relevance import choose_relevance
+from linkscore_lab.datasets.relevance import choose_relevance
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import Source
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, Protocol

@@ -18,14 +18,14 @@ from linkscore.v1 import (
     site_model_service_pb2,
     site_model_service_pb2_grpc,
 )
+from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.in_process import crawl_config
 from linkscore_lab.replay.results import Explanation
 from linkscore_lab.replay.scorer import Answer, CrawlSetup, GivenExample, Visit
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.site import identity_or_none
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_server.convert.policies import spec_of
+from linkscore_server.grpc.convert.policies import spec_of
 
 _MESSAGE_BYTES = 64 << 20
 _LOOK_S = 0.01

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
+from linkscore_lab.datasets.page_facts import PageFacts
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
-from linkscore_lab.page_facts import PageFacts
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Trace, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.oracles import GREEDY, LABEL, ORACLES, GreedyOracle, LabelOracle
@@ -16,7 +16,7 @@ from linkscore_lab.replay.results import RunResult, order_digest
 from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, Scorer
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
-from linkscore_scoring.learners.page_types import load_page_types
+from linkscore_scoring.policies.focus.page_types import load_page_types
 from linkscore_scoring.policies.registry import policy_class
 
 NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")

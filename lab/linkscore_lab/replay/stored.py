@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from linkscore_lab.page_facts import PageFacts
+from linkscore_lab.datasets.page_facts import PageFacts
+from linkscore_lab.datasets.site import identity_or_none, resolve
 from linkscore_lab.replay.blobs import NOTHING, Blob, Blobs
-from linkscore_lab.site import identity_or_none, resolve
 from linkscore_scoring.engine.events import PageFetched, decode
 
 MAX_REDIRECTS = 10

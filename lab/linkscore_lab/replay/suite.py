@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from linkscore_lab.relevance import ByType, Relevance, choose_relevance
+from linkscore_lab.datasets.relevance import ByType, Relevance, choose_relevance
 from linkscore_lab.replay.policies import PolicyText, read_policy
 from linkscore_lab.replay.prepare import Source
 from linkscore_lab.replay.runs import MODES, NONE, Protocol

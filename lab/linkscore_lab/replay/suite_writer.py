@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from linkscore_lab.labels import PageType, read_page_types
+from linkscore_lab.datasets.labels import PageType, read_page_types
 from linkscore_scoring.errors import InvalidInput
 
 _HEAD = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linkscore_lab.relevance import WANTED_REWARD, Relevance
+from linkscore_lab.datasets.relevance import WANTED_REWARD, Relevance
 from linkscore_lab.replay.stored import StoredSite
 
 

@@ -11,7 +11,7 @@ from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.params import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
-from linkscore_scoring.site.examples import ExamplePage
+from linkscore_scoring.types import ExamplePage
 
 MAX_EXAMPLES = 100
 Scope = Literal["host", "domain", "any"]

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from linkscore_scoring.engine.batches import hash_of
+from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.engine.browse_ledger import BrowseLedger
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl_wide import CrawlWide
@@ -21,16 +21,15 @@ from linkscore_scoring.engine.events import (
     ModelActivated,
     PageFetched,
 )
-from linkscore_scoring.engine.questions import CrawlQuestions
+from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.queries import CrawlQuestions
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
-from linkscore_scoring.engine.session_free import session_free
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.strip_session_ids import session_free
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.policies.answers import MAX_RESCORED
-from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
-from linkscore_scoring.site.links import UNKNOWN_APATH, FeedbackObservation, PageObservation
-from linkscore_scoring.site.suggestion import Suggestion
+from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation, Suggestion
 
 MAX_EVENT_IDS = 100_000
 MAX_SITES = 10_000

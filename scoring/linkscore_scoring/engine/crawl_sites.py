@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from linkscore_scoring.engine.batches import hash_of
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET, TicketBook
 from linkscore_scoring.errors import NotFound
-from linkscore_scoring.features.urls import host_of
-from linkscore_scoring.site.examples import ExamplePage
+from linkscore_scoring.pagination.page import flips_of
 from linkscore_scoring.site.fetch import Fetch
-from linkscore_scoring.site.flips.page import flips_of
-from linkscore_scoring.site.links import UNKNOWN_APATH
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import UNKNOWN_APATH, ExamplePage
+from linkscore_scoring.urls.identity import host_of
 
 
 class CrawlSites:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.policies.answers import Explanation
-from linkscore_scoring.site.links import PageObservation
-from linkscore_scoring.site.suggestion import Suggestion
+from linkscore_scoring.types import PageObservation, Suggestion
 
 
 @dataclass(slots=True)

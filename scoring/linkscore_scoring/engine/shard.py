@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.encodings.scale import PriorityScale
-from linkscore_scoring.engine.batches import link_of
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
-from linkscore_scoring.engine.trial import PolicyTrial
+from linkscore_scoring.engine.link_batches import link_of
+from linkscore_scoring.engine.progressive_validation import PolicyTrial
 from linkscore_scoring.policies.answers import PolicyTrust
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.site.browse.mined import MinedSite
-from linkscore_scoring.site.examples import ExamplePage
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
-from linkscore_scoring.site.links import FeedbackObservation, PageObservation
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation
 
 
 class SiteShard:

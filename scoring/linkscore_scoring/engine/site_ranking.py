@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.learners.bandits.deal import deal, deal_best
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
-from linkscore_scoring.learners.host_crawl import host_arm
-from linkscore_scoring.learners.host_scores import scores
+from linkscore_scoring.policies.anthelion.host_crawl import host_arm
+from linkscore_scoring.policies.anthelion.host_scores import scores
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 

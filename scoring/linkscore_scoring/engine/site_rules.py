@@ -9,10 +9,9 @@ import numpy as np
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.exporters.base import SiteRules, TagPathRule
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
-from linkscore_scoring.site.url_rules import SeedWanted
+from linkscore_scoring.types import LinkBatch, SeedWanted
 
 MAX_URL_RULES = 5_000
 MAX_TAG_PATHS = 1_000

@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from linkscore_scoring.site.links import UNKNOWN_APATH, UNKNOWN_CLUSTER
+from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER
 
 VERSION = 1
 _BODY = struct.Struct(">BQQQiHI")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters.base import SiteRules
 from linkscore_scoring.exporters.portable import Branch, NotPortable, branches, joined, literal
-from linkscore_scoring.site.url_rules import UrlRule
+from linkscore_scoring.types import UrlRule
 
 _DEFAULT_PORTS = "(?::(?:80|443))?"
 _SUBDOMAINS = "(?:[0-9A-Za-z_-]+[.])*"

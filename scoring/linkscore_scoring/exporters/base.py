@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from linkscore_scoring.site.url_rules import UrlRule
+from linkscore_scoring.types import UrlRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.hashing import hash_block
-from linkscore_scoring.features.resolve import UrlResolver
 from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
-from linkscore_scoring.features.urls import validate_url
 from linkscore_scoring.features.walk import BLOCK_CHARS
+from linkscore_scoring.urls.identity import validate_url
+from linkscore_scoring.urls.resolve import UrlResolver
 
 _ELEMENT = re.compile(r"([^/\[\]]+)(?:\[([^\]]*)\])?")
 

@@ -15,10 +15,10 @@ from linkscore_scoring.features.head import Head, read_head
 from linkscore_scoring.features.layout.page import page_layout
 from linkscore_scoring.features.links import outlinks
 from linkscore_scoring.features.markup import SKIPPED_TAGS, TagTable
-from linkscore_scoring.features.resolve import UrlCache, UrlResolver
 from linkscore_scoring.features.types import Limits, PageFeatures
-from linkscore_scoring.features.urls import validate_url
 from linkscore_scoring.features.walk import BLOCK_CHARS, PageWalk
+from linkscore_scoring.urls.identity import validate_url
+from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 MAX_REMEMBERED = 60_000
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.features.resolve import UrlResolver
 from linkscore_scoring.features.types import Limits, Links
 from linkscore_scoring.features.walk import PageWalk
+from linkscore_scoring.urls.resolve import UrlResolver
 
 MAX_APATHS = 2_000
 """Distinct Apaths told apart on one page."""

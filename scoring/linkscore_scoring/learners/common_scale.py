@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkscore_scoring.learners.concordance import Floats
+from linkscore_scoring.learners.pairwise_auc import Floats
 
 _CLIP = 0.01
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.site.links import UNKNOWN_CLUSTER, LinkBatch
+from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 
 _NOBODY = (0, "", 0, "")
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.common_scale import log_odds_between
-from linkscore_scoring.learners.concordance import Floats, pairs_of, quality
+from linkscore_scoring.learners.pairwise_auc import Floats, pairs_of, quality
 from linkscore_scoring.learners.rewards import text_reward
-from linkscore_scoring.site.links import PageObservation
+from linkscore_scoring.types import PageObservation
 
 NO_ANSWER = -1.0
 """Score of a policy that could not answer yet."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.learners.classifiers.base import Features, Floats, Ints
-from linkscore_scoring.learners.relatives import KINDS
+from linkscore_scoring.learners.neighbour_labels import KINDS
 from linkscore_scoring.learners.url_words import host_of_url, url_words
 
 GROUPS = ("host", "url", "ngrams", "anchor", "apath", "parents", "siblings")

@@ -21,11 +21,17 @@ from linkscore_scoring.policies.answers import (
     Scores,
 )
 from linkscore_scoring.policies.params import Params
-from linkscore_scoring.site.examples import ExamplePage, ExampleWanted
-from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.suggestion import Suggestion
-from linkscore_scoring.site.url_rules import SeedWanted, UrlRule
+from linkscore_scoring.types import (
+    ExamplePage,
+    ExampleWanted,
+    FeedbackObservation,
+    LinkBatch,
+    PageObservation,
+    SeedWanted,
+    Suggestion,
+    UrlRule,
+)
 
 
 class CrawlKnowledge(Protocol):

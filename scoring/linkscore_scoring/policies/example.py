@@ -8,7 +8,7 @@ from linkscore_scoring.errors import FieldProblem, LinkscoreError
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.features.urls import identity, validate_url
+from linkscore_scoring.urls.identity import identity, validate_url
 
 
 def example_problems(url: str, html: str) -> Iterator[FieldProblem]:

@@ -51,10 +51,10 @@ def all_policies() -> dict[str, type[Policy]]:
 
 @cache
 def builtin() -> dict[str, type[Policy]]:
-    """Return the policies of this package: each module `NAME.py` holds the policy called NAME."""
+    """Return the policies of this package: each module or folder called NAME holds the policy called NAME."""
     found = {}
-    for module in pkgutil.iter_modules(policies.__path__):
-        loaded = importlib.import_module(f"{policies.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(policies.__path__, f"{policies.__name__}."):
+        loaded = importlib.import_module(module.name)
         for _, item in inspect.getmembers(loaded, inspect.isclass):
             if (
                 item.__module__ == loaded.__name__

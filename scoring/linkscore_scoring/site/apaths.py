@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscore_scoring.features.bags import apath_id, apath_without_class, normalise_apath
-from linkscore_scoring.site.links import UNKNOWN_APATH
+from linkscore_scoring.types import UNKNOWN_APATH
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.site.clusterers import CLUSTERERS
 
 MAX_SAMPLE = 2_000
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.site.links import UNKNOWN_APATH
+from linkscore_scoring.types import UNKNOWN_APATH
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from linkscore_scoring.clustering.identity import ClusterIdentities
+from linkscore_scoring.clustering.registry import Clusterer, clusterer_named
+from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.clustering.templates import TemplateModel, learn
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.site.clusterers import Clusterer, clusterer_named
 from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.identity import ClusterIdentities
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
-from linkscore_scoring.site.sample import SamplePage
-from linkscore_scoring.site.states import digest
-from linkscore_scoring.site.templates import TemplateModel, learn
+from linkscore_scoring.state import digest
 
 
 @dataclass(frozen=True, slots=True)

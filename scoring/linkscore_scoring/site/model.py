@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from linkscore_scoring.browse_logs.mined import MinedSite
+from linkscore_scoring.clustering.identity import ClusterIdentities
+from linkscore_scoring.clustering.sample import InLink, SamplePage
+from linkscore_scoring.clustering.templates import TemplateModel
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.pagination.confirm import FlipConfirmation
+from linkscore_scoring.pagination.kinds import NO_FLIP
 from linkscore_scoring.site.apaths import ApathTable
-from linkscore_scoring.site.browse.mined import MinedSite
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.fetch import Fetch
-from linkscore_scoring.site.flips.confirm import FlipConfirmation
-from linkscore_scoring.site.flips.kinds import NO_FLIP
-from linkscore_scoring.site.identity import ClusterIdentities
 from linkscore_scoring.site.learning import (
     LearnedSite,
     LearningJob,
@@ -24,7 +26,14 @@ from linkscore_scoring.site.learning import (
     navigation_params,
     observe_page_links,
 )
-from linkscore_scoring.site.links import (
+from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
+from linkscore_scoring.site.model_state import load_state, state_of
+from linkscore_scoring.site.navigation import NavigationTable
+from linkscore_scoring.site.sampling import SamplingPlan
+from linkscore_scoring.site.schedule import LearningSchedule
+from linkscore_scoring.site.texts import TextOwners
+from linkscore_scoring.site.yields import Yields
+from linkscore_scoring.types import (
     UNKNOWN_APATH,
     UNKNOWN_CLUSTER,
     FeedbackObservation,
@@ -32,17 +41,8 @@ from linkscore_scoring.site.links import (
     layout_of_rows,
     links_of_page,
 )
-from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
-from linkscore_scoring.site.model_state import load_state, state_of
-from linkscore_scoring.site.navigation import NavigationTable
-from linkscore_scoring.site.sample import InLink, SamplePage
-from linkscore_scoring.site.sampling import SamplingPlan
-from linkscore_scoring.site.schedule import LearningSchedule
-from linkscore_scoring.site.session_ids import SessionIds
-from linkscore_scoring.site.templates import TemplateModel
-from linkscore_scoring.site.texts import TextOwners
-from linkscore_scoring.site.url_patterns import UrlPatternParams, UrlPatterns
-from linkscore_scoring.site.yields import Yields
+from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
+from linkscore_scoring.urls.session_ids import SessionIds
 
 # Few literal values per slot: arms pool early (measured: docs/policies.md).
 _PATTERNS = UrlPatternParams(max_values=4)

@@ -6,16 +6,16 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from linkscore_scoring.browse_logs.mined import MinedSite
+from linkscore_scoring.clustering.identity import ClusterIdentities
+from linkscore_scoring.clustering.templates import TemplateModel
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.site.browse.mined import MinedSite
-from linkscore_scoring.site.identity import ClusterIdentities
 from linkscore_scoring.site.learning import SampledPage, navigation_params
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.schedule import LearningSchedule
-from linkscore_scoring.site.states import State
-from linkscore_scoring.site.templates import TemplateModel
-from linkscore_scoring.site.url_patterns import UrlPatterns
+from linkscore_scoring.state import State
+from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 if TYPE_CHECKING:
     from linkscore_scoring.site.model import SiteModel

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.navigation_rows import ANY, RowStore
-from linkscore_scoring.site.states import State
+from linkscore_scoring.state import State
 
 Mode = Literal["online", "paper"]
 

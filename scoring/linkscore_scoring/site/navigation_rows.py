@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.site.states import State, pack_array, unpack_array
+from linkscore_scoring.state import State, pack_array, unpack_array
 
 Key = tuple[int, int, int]
 

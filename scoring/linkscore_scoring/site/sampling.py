@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.site.states import State
+from linkscore_scoring.state import State
 
 Reason = Literal["one_per_apath", "unused_link"]
 

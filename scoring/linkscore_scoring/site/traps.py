@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from linkscore_scoring.site.histories import History, Tally
-from linkscore_scoring.site.url_pattern_nodes import ROOT
-from linkscore_scoring.site.url_patterns import UrlPatterns
 from linkscore_scoring.site.yields import Group, Yields
+from linkscore_scoring.urls.pattern_nodes import ROOT
+from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 MIN_FETCHES = 20
 """Fetches before anything is suspected."""

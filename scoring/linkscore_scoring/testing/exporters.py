@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters.base import Export, SiteRules, TagPathRule
-from linkscore_scoring.site.url_rules import UrlRule
+from linkscore_scoring.types import UrlRule
 
 HOST = "forum.example"
 MARK = "MARK"

@@ -10,17 +10,17 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.engine.batches import batch_of
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.link_batches import batch_of
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import register
-from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
 from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.types import LinkBatch
 
 
 @dataclass(frozen=True)

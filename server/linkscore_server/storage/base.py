@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linkscore_server.browse.store import VisitStore
+from linkscore_server.storage.visits.base import VisitStore
 
 
 @dataclass(frozen=True, slots=True)

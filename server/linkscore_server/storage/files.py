@@ -28,10 +28,10 @@ from pathlib import Path
 import zstandard
 
 from linkscore_scoring.errors import CorruptState, LimitExceeded
-from linkscore_server.browse.file_visits import FileVisits
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
 from linkscore_server.storage.disk import sync
 from linkscore_server.storage.frames import SEGMENT_HEADER, Frame, frames, pack, unpack
+from linkscore_server.storage.visits.files import FileVisits
 
 SEGMENT_BYTES = 64 << 20
 _SNAPSHOT = struct.Struct(">8sIQ")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 
-from linkscore_server.browse.memory_visits import MemoryVisits
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+from linkscore_server.storage.visits.memory import MemoryVisits
 
 
 class MemoryLog(CrawlLog):

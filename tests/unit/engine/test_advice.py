@@ -14,9 +14,9 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.bags import apath_id, normalise_apath
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.learners.teasers import Judge
 from linkscore_scoring.policies.answers import Scores
-from linkscore_scoring.policies.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.harvest.excerpts import Judge
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.traps import TrapKind
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit

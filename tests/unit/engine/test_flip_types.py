@@ -8,10 +8,10 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.site.flips.kinds import NEXT, PAGE
-from linkscore_scoring.site.flips.page import with_flips
-from linkscore_scoring.site.url_rules import OTHER, PAGE_FLIP, THREAD
+from linkscore_scoring.pagination.kinds import NEXT, PAGE
+from linkscore_scoring.pagination.page import with_flips
 from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.types import OTHER, PAGE_FLIP, THREAD
 
 PAGE_1 = "http://h/list"
 HTML = b"""<html><body><a href="/t/1">A thread of note</a>

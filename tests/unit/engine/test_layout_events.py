@@ -10,7 +10,7 @@ from linkscore_scoring.engine import config as config_module
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.policies.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.registry import policy_class
 
 BODY = b"<ul><li><a href=/a>one</a> text<li><a href=/b>two</a> text<li><a href=/c>three</a> text</ul>"

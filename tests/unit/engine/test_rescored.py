@@ -14,8 +14,8 @@ from linkscore_scoring.policies import answers
 from linkscore_scoring.policies.answers import Explanation, KnownUrl, Scored, Scores
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import register
-from linkscore_scoring.site.links import LinkBatch, PageObservation
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import LinkBatch, PageObservation
 
 A, B, C, D = (f"http://h/{name}" for name in "abcd")
 FIRST_WAITING = PolicyChoice("toy_waiting")

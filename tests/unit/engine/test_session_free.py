@@ -9,9 +9,9 @@ from crawls import fetched, model
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.features.urls import identity
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.urls.identity import identity
 
 ROOT, THREADS = "http://h", 12
 

@@ -10,7 +10,7 @@ from linkscore_scoring.engine import site_rules as module
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.policies import registry
-from linkscore_scoring.site.url_rules import SeedWanted
+from linkscore_scoring.types import SeedWanted
 from ruled_policy import RULES, Ruled
 
 SITE = "site.example"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from crawls import fetched, model, page
 
-from linkscore_scoring.engine.unseen import as_seen
-from linkscore_scoring.site.links import UNKNOWN_CLUSTER
+from linkscore_scoring.engine.preview import as_seen
+from linkscore_scoring.types import UNKNOWN_CLUSTER
 
 SAME = (
     "key",

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_readers import READERS
 
+from linkscore_scoring.browse_logs.behavior.pattern_words import regex_of
 from linkscore_scoring.exporters import exporter
 from linkscore_scoring.exporters.base import SiteRules
 from linkscore_scoring.exporters.portable import portable
-from linkscore_scoring.features.urls import identity
-from linkscore_scoring.site.browse.pattern_words import regex_of
-from linkscore_scoring.site.itf.express import literal as itf_literal
-from linkscore_scoring.site.url_rules import UrlRule
+from linkscore_scoring.policies.focus.itf.express import literal as itf_literal
+from linkscore_scoring.types import UrlRule
+from linkscore_scoring.urls.identity import identity
 
 HOST = "forum.example"
 VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="/?#&="), min_size=1)

@@ -12,8 +12,8 @@ from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters import exporter, exporters
 from linkscore_scoring.exporters.base import SiteRules, TagPathRule
 from linkscore_scoring.exporters.xpaths import xpath_of
-from linkscore_scoring.site.url_rules import UrlRule
 from linkscore_scoring.testing.exporters import BREAKOUTS, RULES, hostile
+from linkscore_scoring.types import UrlRule
 
 HOST = "forum.example"
 FORUM = replace(

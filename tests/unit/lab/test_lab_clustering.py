@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from linkscore_lab.cluster_report import measure, run_cluster_report
-from linkscore_lab.clustering_quality import (
+from linkscore_cli.main import main
+from linkscore_lab.experiments.clustering.quality import (
     Precision,
     fold_precision,
     large_classes,
@@ -19,15 +19,15 @@ from linkscore_lab.clustering_quality import (
     quality,
     stratified_folds,
 )
-from linkscore_lab.clustering_sample import LabelledSample, draw_sample, site_name
-from linkscore_lab.clustering_table import as_json
+from linkscore_lab.experiments.clustering.report import measure, run_cluster_report
+from linkscore_lab.experiments.clustering.sample import LabelledSample, draw_sample, site_name
+from linkscore_lab.experiments.clustering.table import as_json
+from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer, Clustering
+from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.bags import apath_id
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.site.clusterers import CLUSTERERS, Clusterer, Clustering
-from linkscore_scoring.site.sample import SamplePage
-from linkscore_server.cli import main
 
 POSTS, LISTS = 12, 8
 
@@ -198,7 +198,7 @@ def test_a_site_or_type_without_template_is_named(blog: tuple[Path, Path, Path])
 def test_without_the_lab_extra_the_command_says_so(
     blog: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "linkscore_lab.cluster_report", None)
+    monkeypatch.setitem(sys.modules, "linkscore_lab.experiments.clustering.report", None)
     got = run(blog[0], "--labels", blog[1])
     assert got.exit_code == 1
     assert "linkscore[lab]" in got.output

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from linkscore_lab import metrics
+from linkscore_lab.datasets.page_facts import PageFacts
 from linkscore_lab.metrics import Kinds
-from linkscore_lab.page_facts import PageFacts
 
 
 def page(content: str, *blocks: tuple[bytes, int]) -> PageFacts:

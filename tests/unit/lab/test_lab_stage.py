@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from linkscore_lab.crawl import Target
-from linkscore_lab.measure import target_task, user_content_task
-from linkscore_lab.page_facts import PageFacts
-from linkscore_lab.picture import draw_harvest
-from linkscore_lab.report import Row, print_rows
-from linkscore_lab.stage import Stage
-from linkscore_lab.survey import Survey
+from linkscore_lab.datasets.page_facts import PageFacts
+from linkscore_lab.datasets.survey import Survey
+from linkscore_lab.experiments.scrapy.crawl import Target
+from linkscore_lab.experiments.scrapy.measure import target_task, user_content_task
+from linkscore_lab.experiments.scrapy.picture import draw_harvest
+from linkscore_lab.experiments.scrapy.report import Row, print_rows
+from linkscore_lab.experiments.scrapy.testbed import Stage
 from linkscore_scoring.errors import InvalidInput
 
 PAGES = {f"u{n}": PageFacts((), (), f"c{n}") for n in range(10)}

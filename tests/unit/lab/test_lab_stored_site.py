@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.labels import read_labels, read_page_types
-from linkscore_lab.survey import survey_site
-from linkscore_lab.warc_site import WarcSite
+from linkscore_lab.datasets.labels import read_labels, read_page_types
+from linkscore_lab.datasets.survey import survey_site
+from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_scoring.errors import InvalidInput
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from warc_writing import http, members, record
 
-from linkscore_lab.browse.news.filters import (
+from linkscore_lab.experiments.browse_logs.news.filters import (
     EVERYTHING,
     LABELS,
     TRUE_LABELS,
@@ -17,11 +17,11 @@ from linkscore_lab.browse.news.filters import (
     part_of,
     time_figures,
 )
-from linkscore_lab.browse.news.hubs import hub_figures, menu_of
-from linkscore_lab.browse.news.signals import signal_figures
-from linkscore_lab.browse.news.truth import NewsTruth, read_news_labels
+from linkscore_lab.experiments.browse_logs.news.hubs import hub_figures, menu_of
+from linkscore_lab.experiments.browse_logs.news.signals import signal_figures
+from linkscore_lab.experiments.browse_logs.news.truth import NewsTruth, read_news_labels
+from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.site.browse.counts import BrowseCounts
 
 HOST = "http://a.test"
 NEWS = [f"{HOST}/news/{i}" for i in range(40)]

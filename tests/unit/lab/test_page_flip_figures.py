@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from warc_writing import http, members, record
 
-from linkscore_lab.page_flips.by_type import measure_by_type
-from linkscore_lab.page_flips.command import as_json, run_flips
-from linkscore_lab.page_flips.counts import Counts, wilson
-from linkscore_lab.page_flips.labelled import labelled_pages, read_link_labels
-from linkscore_lab.page_flips.measure import measure_flips
+from linkscore_lab.experiments.pagination.by_type import measure_by_type
+from linkscore_lab.experiments.pagination.command import as_json, run_flips
+from linkscore_lab.experiments.pagination.counts import Counts, wilson
+from linkscore_lab.experiments.pagination.labelled import labelled_pages, read_link_labels
+from linkscore_lab.experiments.pagination.measure import measure_flips
 from linkscore_scoring.errors import InvalidInput
 
 PAGE_1 = b"""<base href="http://f.test/">

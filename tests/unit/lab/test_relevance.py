@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.relevance import (
+from linkscore_lab.datasets.relevance import (
     ByFeedback,
     ByStructuredData,
     ByType,
@@ -15,8 +15,8 @@ from linkscore_lab.relevance import (
     Relevance,
     choose_relevance,
 )
-from linkscore_lab.schema_types import schema_types
-from linkscore_lab.site import identity
+from linkscore_lab.datasets.schema_types import schema_types
+from linkscore_lab.datasets.site import identity
 from linkscore_scoring.errors import InvalidInput
 
 

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from linkscore_cli.main import main
 from linkscore_lab.replay.compare import Comparison, compare
 from linkscore_lab.replay.compare_show import print_comparison
 from linkscore_lab.replay.results import Input, Meta, Results, RunResult, write_results
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.cli import main
 
 META = Meta("2026-01-02T03:04:05Z", {"s": Input("a" * 64)})
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from linkscore_lab.replay.report import write_report
 from linkscore_lab.replay.results import Explanation, Input, Meta, RunResult
+from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 
 EVIL = '<img src="https://evil.test/x.png" onerror=alert(1)>'

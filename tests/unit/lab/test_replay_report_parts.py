@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from linkscore_lab.metrics import DEFINITIONS
-from linkscore_lab.replay.report.composition import shares
-from linkscore_lab.replay.report.html import Html, tag
-from linkscore_lab.replay.report.marks import marks_of
-from linkscore_lab.replay.report.scale import Frame, area, line, spread, ticks
-from linkscore_lab.replay.report.tables import glance_table, metrics_table
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.summary import group_runs
+from linkscore_lab.report.composition import shares
+from linkscore_lab.report.html import Html, tag
+from linkscore_lab.report.marks import marks_of
+from linkscore_lab.report.scale import Frame, area, line, spread, ticks
+from linkscore_lab.report.tables import glance_table, metrics_table
 
 
 def run(policy: str = "harvest", seed: int = 1, **other: Any) -> RunResult:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from replay_sites import shop
 
-from linkscore_lab.relevance import ByType
+from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import Source, prepare_site
 from linkscore_lab.replay.results import RunResult

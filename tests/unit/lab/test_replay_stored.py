@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from replay_sites import page, shop, write_site
 
+from linkscore_lab.datasets.survey import survey_site
+from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.replay.prepare import Source, digest_of, prepare_site
-from linkscore_lab.survey import survey_site
-from linkscore_lab.warc_site import WarcSite
 from linkscore_scoring.errors import InvalidInput
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from replay_sites import shop
 
-from linkscore_lab.relevance import ByType, ByUrl
+from linkscore_lab.datasets.relevance import ByType, ByUrl
 from linkscore_lab.replay.options import suite_of
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.suite import read_suite

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.url_regexes import measure_regexes, run_regexes
+from linkscore_lab.experiments.page_types.url_regexes import measure_regexes, run_regexes
 
 
 @pytest.fixture

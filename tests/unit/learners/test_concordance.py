@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.concordance import gain, pairs_of, quality
+from linkscore_scoring.learners.pairwise_auc import gain, pairs_of, quality
 from linkscore_scoring.learners.rewards import text_reward
 
 REWARDS = np.array([1.0, 0.0, 0.5])

@@ -7,7 +7,7 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
-from linkscore_scoring.site.links import PageObservation
+from linkscore_scoring.types import PageObservation
 
 
 def page(key: int, own_chars: int, **more: object) -> PageObservation:

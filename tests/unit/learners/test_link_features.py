@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.anthelion_tokens import (
+from linkscore_scoring.learners.link_features import GROUPS, LinkFeatures, feature_names
+from linkscore_scoring.learners.neighbour_labels import Relatives
+from linkscore_scoring.learners.url_words import host_of_url, url_words
+from linkscore_scoring.policies.anthelion.tokens import (
     SLOTS,
     java_hash,
     paper_features,
     paper_slots,
     paper_tokens,
 )
-from linkscore_scoring.learners.link_features import GROUPS, LinkFeatures, feature_names
-from linkscore_scoring.learners.relatives import Relatives
-from linkscore_scoring.learners.url_words import host_of_url, url_words
 from linkscore_scoring.testing.subject import packed, unpacked
 
 DIM = 1 << 18

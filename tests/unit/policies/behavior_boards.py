@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 from boards import ROOT, Board
 
+from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
+from linkscore_scoring.browse_logs.mining import mine_site
 from linkscore_scoring.engine.events import LogsMined
-from linkscore_scoring.site.browse.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.site.browse.mining import mine_site
 
 DAYS = 30
 

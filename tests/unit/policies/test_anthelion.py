@@ -14,10 +14,10 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
-from linkscore_scoring.learners.host_crawl import host_arm
-from linkscore_scoring.learners.host_scores import clipped, probs_of, scores, steps_of
-from linkscore_scoring.learners.released_crawl import scaled
-from linkscore_scoring.policies.anthelion import Anthelion, AnthelionParams
+from linkscore_scoring.policies.anthelion.host_crawl import host_arm
+from linkscore_scoring.policies.anthelion.host_scores import clipped, probs_of, scores, steps_of
+from linkscore_scoring.policies.anthelion.policy import Anthelion, AnthelionParams
+from linkscore_scoring.policies.anthelion.released_crawl import scaled
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of

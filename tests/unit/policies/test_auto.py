@@ -12,15 +12,14 @@ from boards import Board
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores
-from linkscore_scoring.policies.auto import Auto
+from linkscore_scoring.policies.auto.policy import Auto
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.policies.registry import register
-from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.url_rules import SeedWanted, UrlRule
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
 
 PLACE = "html/body/a"
 

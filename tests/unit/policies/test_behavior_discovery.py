@@ -6,8 +6,8 @@ import pytest
 from behavior_boards import logged
 from boards import ROOT, Board
 
+from linkscore_scoring.browse_logs.behavior.discovered import Discovered
 from linkscore_scoring.errors import CorruptState, InvalidInput
-from linkscore_scoring.site.browse.discovered import Discovered
 
 LINK = "html/body/a"
 

@@ -10,7 +10,7 @@ from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.behavior_order import squash
+from linkscore_scoring.policies.browse_log.behavior_order import squash
 from linkscore_scoring.policies.registry import policy_class
 
 

@@ -13,15 +13,15 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.answers import FOLLOW, SKIP
-from linkscore_scoring.policies.focus import Focus
+from linkscore_scoring.policies.focus.policy import Focus
 from linkscore_scoring.policies.params import make_params
-from linkscore_scoring.site.url_rules import INDEX, OTHER, PAGE_FLIP, THREAD
 from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 
 
 @pytest.fixture(autouse=True)
 def types_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_scoring.policies.focus.load_page_types", lambda _: TypesAsWritten())
+    monkeypatch.setattr("linkscore_scoring.policies.focus.policy.load_page_types", lambda _: TypesAsWritten())
 
 
 def site_of(crawler: Crawler) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from boards import Board
 
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.policies.harvest import Harvest
+from linkscore_scoring.policies.harvest.policy import Harvest
 
 LIST = "html/body/ul/li/a"
 NEXT = "html/body/div/a[next]"

@@ -6,25 +6,25 @@ import re
 
 import pytest
 
+from linkscore_scoring.browse_logs.mined import MinedSite
+from linkscore_scoring.browse_logs.news.evidence import NewsEvidence
+from linkscore_scoring.browse_logs.news.hub_seeds import Hub
+from linkscore_scoring.browse_logs.news.model import NewsModel, NewsPrefix
+from linkscore_scoring.browse_logs.news.settings import NewsSettings
+from linkscore_scoring.browse_logs.news.threshold import NewsThreshold
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.features.urls import identity
 from linkscore_scoring.policies.answers import FOLLOW, SKIP
-from linkscore_scoring.policies.news_prefix import NewsByPrefix, NewsPrefixParams
+from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
 from linkscore_scoring.policies.params import make_params
-from linkscore_scoring.site.browse.hub_seeds import Hub
-from linkscore_scoring.site.browse.mined import MinedSite
-from linkscore_scoring.site.browse.news import NewsModel, NewsPrefix
-from linkscore_scoring.site.browse.news_evidence import NewsEvidence
-from linkscore_scoring.site.browse.news_settings import NewsSettings
-from linkscore_scoring.site.browse.news_threshold import NewsThreshold
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
-from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import crawl_model
 from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.types import LinkBatch
+from linkscore_scoring.urls.identity import identity
 
 URLS = [
     "https://a.test/news/7.html",

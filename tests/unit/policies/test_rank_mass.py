@@ -6,7 +6,7 @@ import pytest
 from webs import Web, rescored
 
 from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.policies import rank_mass
+from linkscore_scoring.policies.link_graph import rank_mass
 from linkscore_scoring.policies.params import make_params
 
 

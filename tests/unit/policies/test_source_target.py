@@ -8,7 +8,7 @@ from boards import Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.source_target import SourceTarget
+from linkscore_scoring.policies.source.source_target import SourceTarget
 
 BOARDS = "html/body/table/tr/td/a"
 THREADS = "html/body/ul/li/a"

@@ -7,7 +7,7 @@ import pytest
 from boards import Board
 
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.policies.source_ucc import SourceUcc
+from linkscore_scoring.policies.source.source_ucc import SourceUcc
 
 POST = "html/body/ul/li/a"
 BACK = "html/body/div/p/a"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.policies import structure
-from linkscore_scoring.policies.source_target import SourceTarget, SourceTargetParams
+from linkscore_scoring.policies.source import structure
+from linkscore_scoring.policies.source.source_target import SourceTarget, SourceTargetParams
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 

@@ -9,10 +9,10 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.answers import FOLLOW, Explanation, Scored, Scores
-from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
+from linkscore_scoring.policies.fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
-from linkscore_scoring.site.links import LinkBatch
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import LinkBatch
 
 
 class Known(WithFallback):

@@ -12,8 +12,8 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
-from linkscore_server.actor import CrawlActor
-from linkscore_server.metrics import Metrics
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.memory import MemoryLog
 
 

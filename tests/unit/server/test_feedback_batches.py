@@ -10,14 +10,14 @@ import pytest
 from prometheus_client import generate_latest
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_cli.top import rates_table
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.types import Limits
-from linkscore_server.actor import Closed, CrawlActor
-from linkscore_server.console.top import rates_table
-from linkscore_server.metrics import RECENT_REWARDS, Metrics
-from linkscore_server.services.feedback import FeedbackInbox
+from linkscore_server.crawls.actor import Closed, CrawlActor
+from linkscore_server.grpc.feedback import FeedbackInbox
+from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
 from linkscore_server.storage.memory import MemoryLog
 
 

@@ -19,10 +19,10 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import LearningJob
 from linkscore_scoring.site.model import Stage
-from linkscore_server import actor as actors
-from linkscore_server.actor import Closed, CrawlActor
-from linkscore_server.convert.pages import Front
-from linkscore_server.metrics import Metrics
+from linkscore_server.crawls import actor as actors
+from linkscore_server.crawls.actor import Closed, CrawlActor
+from linkscore_server.grpc.convert.pages import Front
+from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.memory import MemoryLog
 from small_site import HOST, page
 

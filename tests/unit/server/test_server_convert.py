@@ -11,6 +11,7 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
+from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
@@ -18,14 +19,13 @@ from linkscore_scoring.errors import InvalidInput, InvalidPage, LimitExceeded
 from linkscore_scoring.features.types import Limits, Links
 from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.policies.registry import builtin
-from linkscore_scoring.site.clusterers import CLUSTERERS
-from linkscore_server.convert import results
-from linkscore_server.convert.crawls import config_of, crawl_message
-from linkscore_server.convert.names import crawl_name, parse_crawl, parse_site, site_name
-from linkscore_server.convert.pages import Front, seconds_of
-from linkscore_server.convert.policies import choice_of, spec_of
-from linkscore_server.services.paging import page_of
-from linkscore_server.services.work import Work
+from linkscore_server.grpc.admission import Work
+from linkscore_server.grpc.convert import results
+from linkscore_server.grpc.convert.crawls import config_of, crawl_message
+from linkscore_server.grpc.convert.names import crawl_name, parse_crawl, parse_site, site_name
+from linkscore_server.grpc.convert.pages import Front, seconds_of
+from linkscore_server.grpc.convert.policies import choice_of, spec_of
+from linkscore_server.grpc.paging import page_of
 from small_site import HOST, page, url_of
 
 NOW = 1_700_000_000.25

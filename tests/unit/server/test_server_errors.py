@@ -14,9 +14,9 @@ import linkscore_scoring
 import linkscore_server
 from linkscore.v1 import errors_pb2
 from linkscore_scoring import errors
-from linkscore_server.actor import Closed
-from linkscore_server.errors import _TABLE, BadToken, NotServing, status_of
-from linkscore_server.registry import CrawlExists, CrawlNotFound
+from linkscore_server.crawls.actor import Closed
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
+from linkscore_server.grpc.errors import _TABLE, BadToken, NotServing, status_of
 
 PREFIX = "ERROR_REASON_"
 REASONS = {name.removeprefix(PREFIX) for name, number in errors_pb2.ErrorReason.items() if number}
@@ -44,7 +44,7 @@ def reasons_in(path: Path) -> set[str]:
             values += [k.value for k in node.keywords if k.arg == "reason"]
             if getattr(node.func, "id", "") == "FieldProblem":
                 values += node.args[2:3]
-        elif isinstance(node, ast.Tuple) and path.name in ("urls.py", "errors.py"):
+        elif isinstance(node, ast.Tuple) and path.name in ("identity.py", "errors.py"):
             values += node.elts
         found |= {v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)}
     return {word for word in found if word.replace("_", "").isalpha() and word.isupper()}

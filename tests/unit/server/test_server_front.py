@@ -16,12 +16,12 @@ import grpc
 import pytest
 from click.testing import CliRunner, Result
 
+from linkscore_cli.main import main
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_server import plugins
-from linkscore_server.cli import main
-from linkscore_server.interceptors import CallInterceptor
-from linkscore_server.metrics import Metrics
+from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 
 # Interceptor
@@ -233,6 +233,6 @@ def test_variables_that_kubernetes_sets_are_no_settings() -> None:
 
 
 def test_the_module_is_the_command() -> None:
-    command = [sys.executable, "-m", "linkscore_server", "--help"]
+    command = [sys.executable, "-m", "linkscore_cli", "--help"]
     got = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "serve" in got.stdout

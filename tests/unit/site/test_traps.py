@@ -8,8 +8,8 @@ import pytest
 
 from linkscore_scoring.site.histories import History, Tally
 from linkscore_scoring.site.traps import Suspicion, TrapKind, suspicions
-from linkscore_scoring.site.url_patterns import UrlPatterns
 from linkscore_scoring.site.yields import Yields
+from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 WAY = 5
 

@@ -8,9 +8,9 @@ import pytest
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.site.histories import History, Tally
-from linkscore_scoring.site.links import FeedbackObservation, LinkBatch, PageObservation
-from linkscore_scoring.site.url_patterns import UrlPatterns
 from linkscore_scoring.site.yields import Yields, shrunk
+from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
+from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 WAY = 7
 

@@ -9,12 +9,12 @@ from visit_logs import DAY, ROWS, SITE, as_json, row
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput, LimitExceeded
-from linkscore_scoring.features.urls import host_of
-from linkscore_server.browse.batch import BatchLimits, check, staged
-from linkscore_server.browse.formats.detect import log_file
-from linkscore_server.browse.memory_visits import MemoryVisits
-from linkscore_server.browse.sending import Cleaning, ReadLog, batches_of
-from linkscore_server.browse.store import VisitQuestion
+from linkscore_scoring.urls.identity import host_of
+from linkscore_server.browse_logs.batch import BatchLimits, check, staged
+from linkscore_server.browse_logs.formats.detect import log_file
+from linkscore_server.browse_logs.sending import Cleaning, ReadLog, batches_of
+from linkscore_server.storage.visits.base import VisitQuestion
+from linkscore_server.storage.visits.memory import MemoryVisits
 
 LIMITS = BatchLimits(records=10, memory_mb=256)
 QUESTION = VisitQuestion(SITE, DAY, 2, 500)

@@ -10,11 +10,11 @@ from prometheus_client import generate_latest
 from visit_logs import DAY, MIDNIGHT, SITE
 
 from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.site.browse.mining import MiningSettings
-from linkscore_server.actor import CrawlActor
 from linkscore_server.app import Application
-from linkscore_server.browse.mining_pool import MiningJob, MiningPool, MiningResult, mine
+from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult, mine
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.settings import Settings
 from linkscore_server.storage.memory import MemoryStore
 

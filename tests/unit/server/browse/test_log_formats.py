@@ -18,11 +18,11 @@ from visit_logs import (
 )
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse.bad_lines import rejected, shape_of
-from linkscore_server.browse.connection import in_memory
-from linkscore_server.browse.formats import FORMATS
-from linkscore_server.browse.formats.detect import log_file
-from linkscore_server.browse.formats.length import estimated_records
+from linkscore_server.browse_logs.bad_lines import rejected, shape_of
+from linkscore_server.browse_logs.formats import FORMATS
+from linkscore_server.browse_logs.formats.detect import log_file
+from linkscore_server.browse_logs.formats.length import estimated_records
+from linkscore_server.storage.visits.connection import in_memory
 
 OUTCOMES = {"": 5, "repeat": 1}
 TEXTS = {

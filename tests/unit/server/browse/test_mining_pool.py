@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from linkscore_scoring.site.browse.counts import BrowseCounts
-from linkscore_scoring.site.browse.mining import MiningSettings
-from linkscore_server.browse.mining_pool import MiningJob, MiningPool, mine
-from linkscore_server.browse.store import VisitQuestion, VisitReader
+from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_scoring.browse_logs.mining import MiningSettings
+from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, mine
+from linkscore_server.storage.visits.base import VisitQuestion, VisitReader
 
 
 @dataclass(frozen=True, slots=True)

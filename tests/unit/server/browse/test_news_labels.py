@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from linkscore_cli.browse_mine import read_labels
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.console.browse_mine import read_labels
 
 TABLE = "url\tis_news\tbirth_day\nhttps://a.org/x\t1\t3\nhttps://a.org/y\tno\t4\n"
 

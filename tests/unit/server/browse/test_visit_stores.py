@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from visit_logs import DAY, SITE
 
-from linkscore_scoring.site.browse.counts import BrowseCounts
-from linkscore_server.browse.connection import in_memory
-from linkscore_server.browse.file_visits import FileVisits, name_of, number_of
-from linkscore_server.browse.memory_visits import MemoryVisits
-from linkscore_server.browse.store import SiteSpan, VisitQuestion, VisitReader, VisitStore, token_of
+from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_server.storage.visits.base import SiteSpan, VisitQuestion, VisitReader, VisitStore, token_of
+from linkscore_server.storage.visits.connection import in_memory
+from linkscore_server.storage.visits.files import FileVisits, name_of, number_of
+from linkscore_server.storage.visits.memory import MemoryVisits
 
 Visit = tuple[str, str, int, int, int]
 A: Visit = (f"http://{SITE}/", "", DAY, 10, 1)

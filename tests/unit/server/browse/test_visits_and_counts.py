@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 from visit_logs import DAY, ROWS, SALT, SITE, X, as_json, row
 
-from linkscore_scoring.site.browse.counts import OUTSIDE, BrowseCounts
-from linkscore_server.browse.cleaning import rule_sql
-from linkscore_server.browse.connection import workspace
-from linkscore_server.browse.counting import counts_of, spans_of
-from linkscore_server.browse.formats import FORMATS
-from linkscore_server.browse.formats.detect import log_file
-from linkscore_server.browse.identities import teach
-from linkscore_server.browse.store import SiteSpan
-from linkscore_server.browse.visits import COLUMNS, load
+from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
+from linkscore_server.browse_logs.cleaning import rule_sql
+from linkscore_server.browse_logs.formats import FORMATS
+from linkscore_server.browse_logs.formats.detect import log_file
+from linkscore_server.storage.visits.base import SiteSpan
+from linkscore_server.storage.visits.connection import workspace
+from linkscore_server.storage.visits.counting import counts_of, spans_of
+from linkscore_server.storage.visits.identities import teach
+from linkscore_server.storage.visits.records import COLUMNS, load
 
 ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
 

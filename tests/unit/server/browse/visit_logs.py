@@ -13,11 +13,11 @@ from pathlib import Path
 import duckdb
 import zstandard
 
-from linkscore_server.browse.cleaning import rule_sql
-from linkscore_server.browse.connection import workspace
-from linkscore_server.browse.formats import FORMATS, LogFile
-from linkscore_server.browse.identities import teach
-from linkscore_server.browse.visits import COLUMNS, load
+from linkscore_server.browse_logs.cleaning import rule_sql
+from linkscore_server.browse_logs.formats import FORMATS, LogFile
+from linkscore_server.storage.visits.connection import workspace
+from linkscore_server.storage.visits.identities import teach
+from linkscore_server.storage.visits.records import COLUMNS, load
 
 DAY = 20_000  # 2024-10-04
 MIDNIGHT = DAY * 86_400

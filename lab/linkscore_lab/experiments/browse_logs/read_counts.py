@@ -1,0 +1,65 @@
+"""Counts of a browse log file, read without a server."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_scoring.errors import InvalidInput
+from linkscore_server.browse_logs.cleaning import rule_sql
+from linkscore_server.browse_logs.formats import FORMATS
+from linkscore_server.browse_logs.formats.detect import log_file
+from linkscore_server.storage.visits.connection import DEFAULT_MEMORY_MB, workspace
+from linkscore_server.storage.visits.counting import MAX_PAGES_A_DAY, counts_of, spans_of
+from linkscore_server.storage.visits.identities import teach
+from linkscore_server.storage.visits.records import load
+
+
+def read_counts(
+    path: Path,
+    *,
+    site: str | None = None,
+    first_day: int | None = None,
+    n_days: int | None = None,
+    host: str = "",
+    max_pages_a_day: int = MAX_PAGES_A_DAY,
+    memory_mb: int = DEFAULT_MEMORY_MB,
+) -> BrowseCounts:
+    """Return the counts of one site of a browse log, cleaned as the server cleans it.
+
+    Parameters
+    ----------
+    path
+        Log file of any format of `formats.FORMATS`.
+    site
+        Host, with port if it has one; None takes the one with the most visits.
+    first_day
+        First day of the window, days since 1970-01-01 UTC; None: `n_days` before the end of the log, or
+        its first day.
+    n_days
+        Days of the window; None: to the end of the log.
+    host
+        Host of the paths of an access log.
+    max_pages_a_day, memory_mb
+        As in `counting.counts_of` and `connection.workspace`.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is of no known format, or has no visit of the site.
+    """
+    file = log_file(path, host=host)
+    with workspace(memory_mb=memory_mb) as con:
+        teach(con)
+        load(con, FORMATS[file.format](file), rule_sql(), secrets.token_bytes(32))
+        spans = spans_of(con)
+        if site is None:
+            site = min(spans, key=lambda name: (-spans[name].visits, name), default="")
+        if site not in spans:
+            raise InvalidInput(f"{path.name} has no visit of {site!r}", field="site")
+        start, end = spans[site].first_day, spans[site].last_day
+        if first_day is None:
+            first_day = start if n_days is None else end - n_days + 1
+        width = end - first_day + 1 if n_days is None else n_days
+        return counts_of(con, site, first_day, width, max_pages_a_day=max_pages_a_day)

@@ -1,0 +1,143 @@
+"""Run one real Scrapy crawl of a site in a child process, and read what it fetched as it goes."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from linkscore_lab.experiments.scrapy.child import Child
+from linkscore_lab.experiments.scrapy.spider.plan import CrawlPlan, Fetch
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a crawl orders its queue.
+
+    Attributes
+    ----------
+    name
+        What tables and pictures call it.
+    settings
+        Extra Scrapy settings.
+    feedback
+        Whether wanted pages yield an item, as a real extraction would.
+    """
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    feedback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is crawled, the same for each mode.
+
+    Attributes
+    ----------
+    entry
+        URL of the first request.
+    via
+        Address of the server of a stored site; empty for a site that answers at its own URLs.
+    known
+        Identities worth a request, or None: everything on the entry's host.
+    """
+
+    entry: str
+    via: str = ""
+    known: frozenset[str] | None = None
+
+
+@dataclass(slots=True)
+class Crawl:
+    """What one crawl did.
+
+    Attributes
+    ----------
+    mode
+        Name of the mode.
+    fetches
+        Downloaded pages in order.
+    dropped
+        Links dropped before the queue because they lead to no page here.
+    stats
+        Scrapy's own stats at the end.
+    """
+
+    mode: str
+    fetches: list[Fetch] = field(default_factory=list)
+    dropped: int = 0
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def unscored(self) -> int:
+        """Links that went on in Scrapy's own order because the service gave no answer."""
+        return int(self.stats.get("linkscore/fallback", 0))
+
+    @property
+    def pages_per_s(self) -> float:
+        """Fetches per second of crawling, start-up not counted; 0 for an empty crawl."""
+        seconds = self.fetches[-1].elapsed_s if self.fetches else 0.0
+        return len(self.fetches) / seconds if seconds > 0 else 0.0
+
+
+def run_crawl(
+    target: Target,
+    mode: Mode,
+    budget: int,
+    *,
+    wanted: Iterable[str] = (),
+    fetched: Callable[[Fetch], None] = lambda fetch: None,
+    log: Path | None = None,
+) -> Crawl:
+    """Crawl `target` in `mode` until `budget` pages are downloaded or none is left.
+
+    Parameters
+    ----------
+    wanted
+        Identities that yield an item when the mode gives feedback.
+    fetched
+        Called with each fetch as it happens.
+    log
+        Where Scrapy's log goes; standard error if None.
+
+    Raises
+    ------
+    ChildFailed
+        If the crawl process ends with an error.
+    """
+    with tempfile.TemporaryDirectory(prefix="linkscore-crawl-") as folder:
+        plan = _write_plan(Path(folder), target, mode, budget, wanted)
+        with Child.start("linkscore_lab.experiments.scrapy.spider", [str(plan)], log) as child:
+            return _read_crawl(child, mode.name, fetched)
+
+
+def _write_plan(folder: Path, target: Target, mode: Mode, budget: int, wanted: Iterable[str]) -> Path:
+    known = _write_lines(folder / "known.txt", target.known) if target.known is not None else ""
+    rewards = _write_lines(folder / "rewards.txt", wanted) if mode.feedback else ""
+    plan = folder / "plan.json"
+    plan.write_text(
+        CrawlPlan(target.entry, budget, target.via, known, rewards, mode.settings).dumps(), encoding="utf-8"
+    )
+    return plan
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> str:
+    path.write_text("\n".join(sorted(lines)), encoding="utf-8")
+    return str(path)
+
+
+def _read_crawl(child: Child, mode: str, fetched: Callable[[Fetch], None]) -> Crawl:
+    crawl = Crawl(mode)
+    for line in child.lines():
+        if line.startswith('{"stats"'):
+            crawl.stats = json.loads(line)["stats"]
+            continue
+        fetch = Fetch.loads(line)
+        crawl.fetches.append(fetch)
+        fetched(fetch)
+    crawl.dropped = int(crawl.stats.get("lab/dropped", 0))
+    return crawl

@@ -1,0 +1,156 @@
+"""The demonstration: one site, the same budget, breadth-first and linkscore - a table and a picture."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from linkscore_lab.experiments.scrapy.crawl import Mode
+from linkscore_lab.experiments.scrapy.modes import BREADTH_FIRST, make_mode, with_settings
+from linkscore_lab.experiments.scrapy.picture import draw_harvest
+from linkscore_lab.experiments.scrapy.report import Row, crawl_progress, print_rows
+from linkscore_lab.experiments.scrapy.scoring_server import Service, own
+from linkscore_lab.experiments.scrapy.spider.plan import Fetch
+from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Stage, demo_stage, warc_stage
+from linkscore_lab.metrics import harvest_curve
+from linkscore_scoring.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """What a demonstration found.
+
+    Attributes
+    ----------
+    rows
+        The table, one row a crawl.
+    picture
+        Where the harvest curves were drawn.
+    """
+
+    rows: tuple[Row, ...]
+    picture: Path
+
+
+def run_demo(
+    warc: Path | None = None,
+    labels: Path | None = None,
+    relevant: Sequence[str] = (),
+    budget: str = "25%",
+    policy: str | Sequence[str] = "harvest",
+    out: Path = Path("out"),
+    *,
+    feedback: bool = False,
+    concurrency: int = 1,
+    seed: int = 1,
+    service: Service | None = None,
+    console: Console | None = None,
+) -> DemoResult:
+    """Crawl a site breadth-first and under each policy, print the table and the path of the picture.
+
+    Parameters
+    ----------
+    warc, labels, relevant
+        A stored site, the labels of its pages, and the page types wanted. None: the bundled site, whose
+        wanted types are threads, their pages and profiles.
+    budget
+        Pages each crawl downloads: a share of the reachable pages (``"25%"``) or a number.
+    policy
+        One policy or several.
+    out
+        Folder of the picture and the logs.
+    feedback
+        Whether wanted pages yield an item, so that the policy hears of them.
+    concurrency
+        Requests at a time; 1 makes the figures repeatable.
+    seed
+        Of the bundled site.
+    service
+        Where scores come from; None starts a server of its own.
+
+    Raises
+    ------
+    InvalidInput
+        If the arguments do not go together; the message names the field.
+    ChildFailed
+        If a server or a crawl ends with an error.
+    """
+    console = console or Console()
+    out.mkdir(parents=True, exist_ok=True)
+    policies = dict.fromkeys((BREADTH_FIRST, *([policy] if isinstance(policy, str) else policy)))
+    with ExitStack() as stack:
+        stage = _open_stage(warc, labels, seed, console, stack)
+        types = tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED
+        wanted = stage.wanted(types)
+        for name in stage.unreachable(types):
+            console.print(f"no page of type {name} can be reached: left out", soft_wrap=True)
+        show = _Show(stage, wanted, stage.budget(budget), out, console)
+        address = stack.enter_context((service or own(out / "server.log"))())
+        name = f"demo-{int(time.time())}"
+        modes = [make_mode(each, address, f"{name}-{each}", feedback=feedback) for each in policies]
+        return show.run([with_settings(mode, {"CONCURRENT_REQUESTS": concurrency}) for mode in modes])
+
+
+@dataclass(frozen=True, slots=True)
+class _Show:
+    """Crawls in front of an audience."""
+
+    stage: Stage
+    wanted: frozenset[str]
+    budget: int
+    out: Path
+    console: Console
+
+    def run(self, modes: Sequence[Mode]) -> DemoResult:
+        """Crawl in each mode, then print the table and draw the curves."""
+        n_pages = len(self.stage.survey.pages)
+        entry = self.stage.target.entry
+        self.console.print(f"{entry}: {n_pages:,} pages, {len(self.wanted):,} wanted", soft_wrap=True)
+        rows, curves = [], {}
+        for mode in modes:
+            row, curve = self._crawl(mode)
+            rows.append(row)
+            curves[mode.name] = curve
+        title = f"{self.stage.name}: {self.budget:,} of {n_pages:,} pages"
+        picture = draw_harvest(curves, len(self.wanted), title, self.out / "harvest.png")
+        print_rows(self.console, rows, title)
+        self.console.print(f"harvest curves: {picture}", soft_wrap=True)
+        return DemoResult(tuple(rows), picture)
+
+    def _crawl(self, mode: Mode) -> tuple[Row, list[int]]:
+        with crawl_progress() as progress:
+            task = progress.add_task(mode.name, total=self.budget, found=0)
+            found = 0
+
+            def fetched(fetch: Fetch) -> None:
+                nonlocal found
+                found += fetch.identity in self.wanted
+                progress.update(task, advance=1, found=found)
+
+            log = self.out / f"crawl-{mode.name}.log"
+            crawl, row = self.stage.run(mode, self.budget, self.wanted, fetched=fetched, log=log)
+        return row, harvest_curve([fetch.identity for fetch in crawl.fetches], self.wanted)
+
+
+def _open_stage(
+    warc: Path | None, labels: Path | None, seed: int, console: Console, stack: ExitStack
+) -> Stage:
+    """Read the site in front of an audience; `stack` ends its server."""
+    if warc is not None and labels is None:
+        raise InvalidInput("is needed with a stored site, to know what was found", field="labels")
+    with console.status("looking at the site") as status:
+        seen = 0
+
+        def seen_page() -> None:
+            nonlocal seen
+            seen += 1
+            if seen % 50 == 0:
+                status.update(f"looking at the site: {seen:,} pages")
+
+        opened = warc_stage(warc, labels, seen_page) if warc and labels else demo_stage(seed, seen_page)
+        return stack.enter_context(opened)

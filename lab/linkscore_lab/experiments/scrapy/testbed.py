@@ -1,0 +1,115 @@
+"""A site made ready for crawls: served, surveyed, and what is wanted of it decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
+from linkscore_lab.datasets.survey import Survey, survey_site
+from linkscore_lab.datasets.warc_site import WarcSite
+from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, Target, run_crawl
+from linkscore_lab.experiments.scrapy.report import Row
+from linkscore_lab.experiments.scrapy.site_server import demo_server, warc_server
+from linkscore_lab.experiments.scrapy.spider.plan import Fetch
+from linkscore_lab.metrics import run_metrics
+from linkscore_scoring.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where crawls of one site play.
+
+    Attributes
+    ----------
+    name
+        What to call the site.
+    target
+        What a crawl is given.
+    survey
+        What a perfect crawl could find.
+    """
+
+    name: str
+    target: Target
+    survey: Survey
+
+    def wanted(self, types: Sequence[str]) -> frozenset[str]:
+        """Return the reachable pages of `types`; types without one are fine, see `unreachable`.
+
+        Raises
+        ------
+        InvalidInput
+            If the site has no reachable page of any of them.
+        """
+        have = set(self.survey.types.values())
+        if not have & set(types):
+            got = ", ".join(types) or "none"
+            raise InvalidInput(
+                f"must be page types of {self.name} ({', '.join(sorted(have))}), got {got}", field="relevant"
+            )
+        return self.survey.of_types(types)
+
+    def unreachable(self, types: Sequence[str]) -> list[str]:
+        """Return those of `types` of which no page can be reached."""
+        have = set(self.survey.types.values())
+        return [name for name in types if name not in have]
+
+    def budget(self, text: str) -> int:
+        """Return a number of fetches from ``"25%"`` of the reachable pages, rounded down, or ``"1000"``.
+
+        Raises
+        ------
+        InvalidInput
+            If it is neither, or no fetch at all.
+        """
+        number, share = text.removesuffix("%").strip(), text.endswith("%")
+        try:
+            budget = int(len(self.survey.pages) * float(number) / 100) if share else int(number)
+        except (ValueError, OverflowError):
+            budget = 0
+        if budget < 1:
+            raise InvalidInput(
+                f"must be a share like 25% or a number of pages, at least one, got {text!r}", field="budget"
+            )
+        return budget
+
+    def run(
+        self,
+        mode: Mode,
+        budget: int,
+        wanted: frozenset[str],
+        *,
+        fetched: Callable[[Fetch], None] = lambda fetch: None,
+        log: Path | None = None,
+    ) -> tuple[Crawl, Row]:
+        """Crawl the site once; return what came and its row of the table."""
+        crawl = run_crawl(self.target, mode, budget, wanted=wanted, fetched=fetched, log=log)
+        order = [fetch.identity for fetch in crawl.fetches]
+        found = run_metrics(order, self.survey.pages, wanted, self.survey.types)
+        return crawl, Row(mode.name, found, crawl.pages_per_s, crawl.dropped, crawl.unscored)
+
+
+@contextmanager
+def demo_stage(seed: int = 1, seen_page: Callable[[], None] = lambda: None) -> Iterator[Stage]:
+    """Serve the demonstration site on loopback and give its stage; what is wanted is `USER_CONTENT`."""
+    with demo_server(seed) as server:
+        site = DemoSite(seed, server.greeting)
+        yield Stage("demonstration site", Target(site.entry), survey_site(site, seen_page))
+
+
+@contextmanager
+def warc_stage(warc: Path, labels: Path, seen_page: Callable[[], None] = lambda: None) -> Iterator[Stage]:
+    """Serve a stored site on loopback and give its stage; links without a record never reach a queue."""
+    site = WarcSite(warc, labels)
+    try:
+        survey, known = survey_site(site, seen_page), site.known()
+    finally:
+        site.close()
+    with warc_server(warc) as server:
+        yield Stage(warc.name.split(".")[0], Target(site.entry, server.greeting, known), survey)
+
+
+DEMO_WANTED: tuple[str, ...] = tuple(sorted(USER_CONTENT))

@@ -1,1 +1,0 @@
-"""How well page flips are told: labelled links of stored pages against `linkscore_scoring.site.flips`."""

@@ -1,0 +1,120 @@
+"""Tables of the figures: one that shows all sites at a glance, one with every metric of one question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import starmap
+from statistics import fmean
+
+from linkscore_lab.metrics import DEFINITIONS, Definition
+from linkscore_lab.replay.estimate import Estimate
+from linkscore_lab.replay.summary import Group
+from linkscore_lab.report.html import Html, tag
+from linkscore_lab.report.marks import Mark
+
+EXTRAS = {
+    "links out": "Links left out because the archive has no page for them, mean.",
+    "CPU s": "Processor time of a run in seconds, mean.",
+    "runs": "Runs, and how many of them differ: the rest repeats them exactly.",
+}
+Column = Mapping[str, Estimate | None]
+
+
+def glance_table(
+    questions: Mapping[str, Sequence[Group]], metric: str, marks: Mapping[str, Mark], caption: str
+) -> Html:
+    """Return one metric of each policy (rows, best first) in each question (columns), the mean last.
+
+    A policy has a mean where it has a value in every question.
+    """
+    columns = {name: _column(groups, metric) for name, groups in questions.items()}
+    policies = [policy for policy in marks if any(policy in column for column in columns.values())]
+    means = {policy: _mean([column.get(policy) for column in columns.values()]) for policy in policies}
+    if len(columns) > 1:
+        columns[f"mean of {len(questions)}"] = means
+    policies.sort(key=lambda policy: _rank(means[policy], DEFINITIONS[metric]))
+    heads = [tag("th", name, scope="col") for name in columns]
+    rows = [
+        _row(marks[policy], [_cell(column, policy, DEFINITIONS[metric]) for column in columns.values()])
+        for policy in policies
+    ]
+    return _table(caption, heads, rows)
+
+
+def metrics_table(groups: Sequence[Group], marks: Mapping[str, Mark], caption: str) -> Html:
+    """Return every metric of each policy that answered one question, in the order of `groups`."""
+    columns = {name: _column(groups, name) for name in DEFINITIONS if name != _twin(groups[0].task)}
+    columns = {name: column for name, column in columns.items() if any(column.values())}
+    heads = [_head(DEFINITIONS[name].label, DEFINITIONS[name].text) for name in columns]
+    rows = []
+    for group in groups:
+        cells = [_cell(column, group.policy, DEFINITIONS[name]) for name, column in columns.items()]
+        rows.append(_row(marks[group.policy], [*cells, *_extras(group)]))
+    return _table(caption, [*heads, *starmap(_head, EXTRAS.items())], rows)
+
+
+def _column(groups: Sequence[Group], metric: str) -> Column:
+    return {group.policy: group.metric(metric) for group in groups}
+
+
+def _twin(task: str) -> str:
+    """Return which name of one figure to leave out: a valid ratio is of user content."""
+    return "harvest_rate" if task == "user_content" else "valid_ratio"
+
+
+def _extras(group: Group) -> list[Html]:
+    out = fmean(run.links_out_of_archive for run in group.runs)
+    cpu_s = fmean(run.cpu_seconds for run in group.runs)
+    n, different = len(group.runs), len(group.observations)
+    runs = f"{n}" if n == different else f"{n} ({different} differ)" if different > 1 else f"{n} (all equal)"
+    return [
+        tag("td", f"{out:,.0f}", data_v=out),
+        tag("td", f"{cpu_s:,.1f}", data_v=cpu_s),
+        tag("td", runs, data_v=n),
+    ]
+
+
+def _mean(found: Sequence[Estimate | None]) -> Estimate | None:
+    means = [each.mean for each in found if each is not None]
+    return Estimate(fmean(means), None, len(means)) if len(means) == len(found) else None
+
+
+def _rank(found: Estimate | None, definition: Definition) -> tuple[bool, float]:
+    return found is None, -definition.better * found.mean if found else 0.0
+
+
+def _cell(column: Column, policy: str, definition: Definition) -> Html:
+    found = column.get(policy)
+    if found is None:
+        return tag("td", "–", class_="none")
+    half = definition.show(found.half) if found.half else ""
+    spread = tag("small", f" ±{half}") if half.strip("0.") else None
+    bar = None if definition.count else f"--v:{min(1.0, max(0.0, found.mean)):.3f}"
+    return tag(
+        "td",
+        definition.show(found.mean),
+        spread,
+        class_="best" if _is_best(column, found.mean, definition) else None,
+        data_v=f"{found.mean:.6g}",
+        style=bar if definition.better else None,
+    )
+
+
+def _is_best(column: Column, value: float, definition: Definition) -> bool:
+    shown = {definition.show(found.mean) for found in column.values() if found is not None}
+    means = [found.mean * definition.better for found in column.values() if found is not None]
+    return bool(definition.better) and len(shown) > 1 and value * definition.better >= max(means)
+
+
+def _row(mark: Mark, cells: Sequence[Html]) -> Html:
+    return tag("tr", tag("th", mark.label(), scope="row"), *cells, data_p=mark.number)
+
+
+def _head(text: str, meaning: str) -> Html:
+    return tag("th", tag("abbr", text, title=meaning), scope="col")
+
+
+def _table(caption: str, heads: Sequence[Html], rows: Sequence[Html]) -> Html:
+    head = tag("thead", tag("tr", tag("th", "policy", scope="col"), *heads))
+    table = tag("table", tag("caption", caption), head, tag("tbody", *rows), class_="sortable")
+    return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=caption)

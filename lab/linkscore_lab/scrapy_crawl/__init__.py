@@ -1,1 +1,0 @@
-"""One real Scrapy crawl, run in a process of its own; `linkscore_lab.crawl` starts it."""

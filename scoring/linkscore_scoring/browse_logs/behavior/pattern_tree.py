@@ -1,0 +1,218 @@
+"""The tree of URL patterns of a batch of URLs, split by the most concentrated key first (Liu 2011; Lei 2010).
+
+`site.url_patterns` grows along the slots of a URL while a site is crawled and only ever merges; this tree
+sees all URLs at once, picks the key of every split by entropy, and is cut afterwards by how people browse.
+Nodes of both stand for patterns, ids are numbers from the root 0, and wildcards are ``*``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.browse_logs.behavior.key_columns import ABSENT, KeyColumns, label_of
+from linkscore_scoring.browse_logs.behavior.key_values import KeyValues, key_values
+from linkscore_scoring.browse_logs.behavior.salient import generalised
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.state import State
+
+Ids = NDArray[np.int64]
+ROOT = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeParams:
+    """When to split.
+
+    Attributes
+    ----------
+    min_urls
+        Fewest URLs of a pattern that is split further, >= 2.
+    by_drop
+        Choose the values that stay by the largest drop of their frequencies, as the paper, instead of by how
+        common they are; see `salient`.
+    max_nodes
+        Bound of the tree; when it is full, patterns stay as they are.
+    """
+
+    min_urls: int = 10
+    by_drop: bool = False
+    max_nodes: int = 20_000
+
+
+@dataclass(slots=True)
+class PatternNode:
+    """One pattern: what it adds to its parent's, and how it is split.
+
+    Attributes
+    ----------
+    parent
+        Id of the parent, smaller than its own; -1 for the root.
+    fixed
+        Label (`key_columns.label_of`) of each key this node adds, the one its parent is split by first.
+    key
+        Key it is split by; empty for a leaf.
+    children
+        Child for each label of `key`.
+    """
+
+    parent: int
+    fixed: dict[str, str] = field(default_factory=dict)
+    key: str = ""
+    children: dict[str, int] = field(default_factory=dict)
+
+
+class PatternTree:
+    """URL patterns as a tree; a URL is matched in O(its keys).
+
+    Attributes
+    ----------
+    nodes
+        Nodes by id, parents before children.
+    """
+
+    def __init__(self, nodes: list[PatternNode]) -> None:
+        self.nodes = nodes
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def match(self, pairs: KeyValues) -> tuple[int, bool]:
+        """Return the finest pattern that a URL fits, and whether it is a leaf: else it is not covered."""
+        at = ROOT
+        if not _fits(self.nodes[at], pairs):
+            return ROOT, False
+        while self.nodes[at].key:
+            node = self.nodes[at]
+            below = next((node.children[x] for x in _labels(pairs, node.key) if x in node.children), -1)
+            if below < 0 or not _fits(self.nodes[below], pairs):
+                return at, False
+            at = below
+        return at, True
+
+    def pattern(self, at: int) -> dict[str, str]:
+        """Return the label of each key that a pattern fixes."""
+        chain = list(self.lineage(at))
+        return {key: label for node in reversed(chain) for key, label in self.nodes[node].fixed.items()}
+
+    def lineage(self, at: int) -> Iterator[int]:
+        """Yield a node and every node above it, the root last."""
+        while at >= 0:
+            yield at
+            at = self.nodes[at].parent
+
+    def parents(self) -> Ids:
+        """Return the parent of each node, (n_nodes,) int64, -1 for the root."""
+        return np.array([node.parent for node in self.nodes], dtype=np.int64)
+
+    def leaves(self) -> NDArray[np.bool_]:
+        """Return which nodes are leaves, (n_nodes,) bool."""
+        return np.array([not node.key for node in self.nodes], dtype=np.bool_)
+
+    def pruned(self, leaves: NDArray[np.bool_]) -> tuple[PatternTree, Ids]:
+        """Return the tree above a cut, and the new id of each old node: for those below, their leaf's.
+
+        Parameters
+        ----------
+        leaves
+            (n_nodes,) bool: the cut, one node on every way from the root to a leaf.
+        """
+        ids, nodes = np.zeros(len(self.nodes), dtype=np.int64), list[PatternNode]()
+        below = np.zeros(len(self.nodes), dtype=np.bool_)
+        for at, node in enumerate(self.nodes):
+            if node.parent >= 0 and (below[node.parent] or leaves[node.parent]):
+                below[at], ids[at] = True, ids[node.parent]
+                continue
+            ids[at] = len(nodes)
+            parent = int(ids[node.parent]) if node.parent >= 0 else -1
+            nodes.append(PatternNode(parent, node.fixed, "" if leaves[at] else node.key))
+        for at, node in enumerate(self.nodes):
+            if not below[at] and not leaves[at]:
+                nodes[ids[at]].children = {label: int(ids[x]) for label, x in node.children.items()}
+        return PatternTree(nodes), ids
+
+    def to_state(self) -> State:
+        """Return the tree as plain values."""
+        return {"nodes": [[n.parent, n.fixed, n.key, n.children] for n in self.nodes]}
+
+    @classmethod
+    def from_state(cls, state: State) -> PatternTree:
+        """Rebuild a tree.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        with reading_state("pattern tree"):
+            nodes = [
+                PatternNode(int(parent), dict(fixed), str(key), {str(x): int(i) for x, i in children.items()})
+                for parent, fixed, key, children in state["nodes"]
+            ]
+            if not nodes or any(i >= len(nodes) for node in nodes for i in node.children.values()):
+                raise ValueError("nodes")
+        return cls(nodes)
+
+
+def pattern_tree(urls: Sequence[str], params: TreeParams | None = None) -> tuple[PatternTree, Ids]:
+    """Return the tree of some distinct URLs, and the leaf of each, (n_urls,) int64.
+
+    A group of URLs is split by the key whose values have the least entropy; some values stay, the others are
+    one group or two (`salient.generalised`), and URLs without the key another one. A key that does not
+    split the group becomes part of its pattern. Groups below `min_urls` and groups without keys left are
+    leaves. Cost O(depth x URLs x keys).
+
+    References
+    ----------
+    Liu et al. 2011, section 3.1; Lei et al. 2010, section 3 (from memory); patent US8429110, claims 2 and 3.
+    """
+    return _Builder(KeyColumns([key_values(url) for url in urls]), params or TreeParams()).build()
+
+
+class _Builder:
+    """A tree under way."""
+
+    def __init__(self, columns: KeyColumns, params: TreeParams) -> None:
+        self.columns, self.params = columns, params
+        self.nodes = [PatternNode(-1)]
+        self.leaf = np.zeros(columns.n_urls, dtype=np.int64)
+
+    def build(self) -> tuple[PatternTree, Ids]:
+        """Split the root and what comes of it."""
+        waiting = [(ROOT, np.arange(self.columns.n_urls), list(range(len(self.columns.keys))))]
+        while waiting:
+            at, rows, keys = waiting.pop()
+            self.leaf[rows] = at
+            if len(rows) >= self.params.min_urls or at == ROOT:
+                waiting += self._split(at, rows, keys)
+        return PatternTree(self.nodes), self.leaf
+
+    def _split(self, at: int, rows: Ids, keys: list[int]) -> Iterator[tuple[int, Ids, list[int]]]:
+        """Make the children of a node: by the first key, least entropy first, that parts its URLs."""
+        node, left = self.nodes[at], self.columns.by_entropy(rows, keys)
+        while left:
+            key = left.pop(0)
+            labels = generalised(self.columns, key, rows, by_drop=self.params.by_drop)
+            name = self.columns.keys[key]
+            distinct, group = np.unique(labels, return_inverse=True)
+            if len(distinct) == 1:
+                node.fixed[name] = str(distinct[0])
+            elif len(rows) >= self.params.min_urls and len(self.nodes) < self.params.max_nodes:
+                node.key = name
+                for i, label in enumerate(distinct.tolist()):
+                    node.children[label] = len(self.nodes)
+                    self.nodes.append(PatternNode(at, {name: label}))
+                    yield node.children[label], rows[group == i], left
+                return
+
+
+def _labels(pairs: KeyValues, key: str) -> list[str]:
+    """Return the labels a value of a key may go under, the most telling first."""
+    return label_of(pairs[key]) if key in pairs else [ABSENT]
+
+
+def _fits(node: PatternNode, pairs: KeyValues) -> bool:
+    return all(label in _labels(pairs, key) for key, label in node.fixed.items())

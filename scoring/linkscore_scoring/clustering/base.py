@@ -1,0 +1,122 @@
+"""The interface of page clusterers: labels for a sample, and a model that classifies further pages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.errors import LimitExceeded
+from linkscore_scoring.state import State
+
+OUTLIER = -1
+MAX_PAGES = 2_000
+
+
+class ClusterModel(ABC):
+    """What a clusterer leaves behind: the feature space of the sample and a rule for new pages.
+
+    Of a page it reads `SamplePage.paths` or `SamplePage.in_links`, never the links of the page.
+    """
+
+    @abstractmethod
+    def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
+        """Return the feature vectors of pages, (n_pages, n_paths) float64; a page without known
+        features is zero.
+        """
+
+    @abstractmethod
+    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
+        """Return the cluster of every page, (n_pages,) int64, -1 for outliers."""
+
+    @abstractmethod
+    def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
+        """Return each page's distance to what `classify` compares it with, (n_pages,); 0 if to nothing."""
+
+    @abstractmethod
+    def path_names(self) -> list[str]:
+        """Return the printed path of every column of `vectors`, for explanations."""
+
+    @abstractmethod
+    def to_state(self) -> State:
+        """Return the model as plain values."""
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Result of a fit.
+
+    Attributes
+    ----------
+    labels
+        Cluster of every page, (n_pages,) int64, 0, 1, ... in order of first page; -1 for outliers.
+    model
+        Classifier for further pages.
+    notes
+        What was unusual, e.g. ``no_clusters``, for the log.
+    """
+
+    labels: NDArray[np.int64]
+    model: ClusterModel
+    notes: list[str] = field(default_factory=list)
+
+
+class Clusterer(ABC):
+    """Family of clusterers; constructors only store parameters, `fit` imports heavy libraries.
+
+    At most `MAX_PAGES` pages are accepted: cost and memory are quadratic in the pages of a sample.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def fit(self, sample: Sequence[SamplePage]) -> Clustering:
+        """Cluster a sample of pages of one site.
+
+        Raises
+        ------
+        LimitExceeded
+            If the sample holds more than `MAX_PAGES` pages.
+        """
+
+    @classmethod
+    @abstractmethod
+    def load(cls, state: State) -> ClusterModel:
+        """Rebuild the model this clusterer made from its `to_state`.
+
+        Raises
+        ------
+        CorruptState
+            If the state is not one of this clusterer's.
+        """
+
+
+def check_size(sample: Sequence[SamplePage]) -> None:
+    """Refuse samples beyond the bound.
+
+    Raises
+    ------
+    LimitExceeded
+        If the sample holds more than `MAX_PAGES` pages.
+    """
+    if len(sample) > MAX_PAGES:
+        raise LimitExceeded(f"sample: at most {MAX_PAGES} pages can be clustered, got {len(sample)}")
+
+
+def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels counted 0, 1, ... by first appearance; negative labels become -1."""
+    seen: dict[int, int] = {}
+    numbers = [seen.setdefault(int(x), len(seen)) if x >= 0 else OUTLIER for x in labels]
+    return np.array(numbers, dtype=np.int64)
+
+
+def or_one_cluster(labels: NDArray[np.int64], zero: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the labels, or one cluster of all non-zero pages when there is none, with a note."""
+    if len(labels) and (labels < 0).all() and not zero.all():
+        return np.where(zero, OUTLIER, 0).astype(np.int64), ["no_clusters"]
+    return labels, []

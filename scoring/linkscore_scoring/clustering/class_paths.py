@@ -1,0 +1,195 @@
+"""Class-aware tag paths with a rarity filter: page features that tell templates of one engine apart.
+
+Two templates often share every tag path and differ in classes only; but classes also carry page-unique noise
+(``postid-4711``, ``page-Some_Title``) that would make every page an outlier. Hence the filter, in this order:
+
+1. digit runs of a class token become ``#``, unless the number names a template (`class_digits`);
+2. tokens on fewer than m = max(4, 0.5 %) of the pages are dropped, tokens that cut across templates
+   (`class_modifiers`), and tokens that name one of many things of a template (`class_values`);
+3. a path on fewer than m pages loses its rarest token, and again, until it is on m pages or bare.
+
+In a path, elements are joined by a line feed and tokens by a blank (neither can
+occur inside a token); `readable` gives the printed form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from linkscore_scoring.clustering.class_digits import fold_digits, template_numbers
+from linkscore_scoring.clustering.class_modifiers import modifiers, page_level_tokens
+from linkscore_scoring.clustering.class_path_nodes import PathNodes
+from linkscore_scoring.clustering.class_values import class_values
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.state import State
+
+_ELEMENT, _TOKEN = "\n", " "
+_REMEMBERED = 20_000
+
+
+@dataclass(frozen=True)
+class ClassPathFilter:
+    """Frozen rarity filter: turns the trie of any page of the site into a bag of class-aware paths.
+
+    Parameters
+    ----------
+    token_pages
+        Surviving class tokens (digits as ``#``) -> pages of the sample that hold them.
+    numbered
+        Tokens that keep their digits.
+    paths
+        Paths that reached the page threshold in the sample; a new path is shortened until it is one of them.
+    """
+
+    token_pages: Mapping[str, int]
+    numbered: frozenset[str]
+    paths: frozenset[str]
+    _rarity: dict[str, int] = field(init=False, repr=False, compare=False)
+    _nodes: PathNodes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        rarest_first = sorted(self.token_pages, key=lambda token: (self.token_pages[token], token))
+        nodes = PathNodes(separator=_ELEMENT, max_nodes=_REMEMBERED)
+        object.__setattr__(self, "_rarity", {token: rank for rank, token in enumerate(rarest_first)})
+        object.__setattr__(self, "_nodes", nodes)
+
+    def bag(self, trie: PathTrie) -> dict[str, int]:
+        """Return the filtered bag: path -> displayed leaves; cost O(nodes), more for unseen paths."""
+        return self._nodes.bag(trie, self._element, self._settle)
+
+    def _element(self, tag: str, classes: str) -> str:
+        return _element(tag, _folded(classes, self.numbered), self.token_pages)
+
+    def _settle(self, path: str) -> str:
+        """Return the path without its rarest tokens, as many as it takes to be a known path or to be bare."""
+        if path in self.paths or _TOKEN not in path:
+            return path
+        for token in sorted(_held(path), key=self._rarity.__getitem__):
+            path = _without(path, token)
+            if path in self.paths:
+                break
+        return path
+
+    def to_state(self) -> State:
+        """Return the filter as plain values."""
+        return {
+            "token_pages": dict(sorted(self.token_pages.items())),
+            "numbered": sorted(self.numbered),
+            "paths": sorted(self.paths),
+        }
+
+    @classmethod
+    def from_state(cls, state: State) -> ClassPathFilter:
+        """Rebuild a filter.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        with reading_state("class path state"):
+            return cls(dict(state["token_pages"]), frozenset(state["numbered"]), frozenset(state["paths"]))
+
+
+def fit_class_paths(
+    tries: Sequence[PathTrie], *, min_pages: int = 4, min_share: float = 0.005
+) -> tuple[ClassPathFilter, list[dict[str, int]]]:
+    """Learn the rarity filter of a sample and return it with the filtered bags of the sample.
+
+    Parameters
+    ----------
+    tries
+        Tag paths of the sampled pages.
+    min_pages, min_share
+        The threshold m is the larger of `min_pages` and `min_share` of the sample, as in steps 2 and 3 above.
+
+    Notes
+    -----
+    Cost O(distinct paths x tokens). Not in Xu 2018, whose XPaths carry no classes.
+    """
+    threshold = max(min_pages, min_share * len(tries))
+    numbered = template_numbers(tries, threshold)
+    tokens = Counter(token for trie in tries for token in page_tokens(trie, numbered))
+    crossing = modifiers(tries, threshold, numbered)
+    dropped = crossing | class_values(
+        [page_level_tokens(trie, numbered) - crossing for trie in tries], threshold
+    )
+    kept = {token: n for token, n in tokens.items() if n >= threshold and token not in dropped}
+    raw = [raw_bag(trie, kept, numbered) for trie in tries]
+    learned = ClassPathFilter(kept, numbered, _frequent_paths(raw, kept, threshold))
+    return learned, [learned.bag(trie) for trie in tries]
+
+
+def _frequent_paths(
+    bags: Sequence[Mapping[str, int]], tokens: Mapping[str, int], threshold: float
+) -> frozenset[str]:
+    """Settle paths from many tokens to few: a rare path hands its pages to its next shorter form."""
+    pages: dict[str, set[int]] = defaultdict(set)
+    for page, bag in enumerate(bags):
+        for path in bag:
+            pages[path].add(page)
+    levels: dict[int, set[str]] = defaultdict(set)
+    for path in pages:
+        levels[path.count(_TOKEN)].add(path)
+    for level in range(max(levels, default=0), 0, -1):
+        for path in sorted(levels[level]):
+            shorter = drop_rarest(path, tokens) if len(pages[path]) < threshold else None
+            if shorter is not None:
+                pages[shorter] |= pages.pop(path)
+                levels[shorter.count(_TOKEN)].add(shorter)
+    return frozenset(path for path, on in pages.items() if len(on) >= threshold)
+
+
+def page_tokens(trie: PathTrie, numbered: frozenset[str]) -> set[str]:
+    """Return the distinct class tokens of a page, digits as ``#`` unless the token is in `numbered`."""
+    return {token for classes in set(trie.classes) for token in _folded(classes, numbered)}
+
+
+def _folded(classes: str, numbered: frozenset[str]) -> set[str]:
+    return {token if token in numbered else fold_digits(token) for token in classes.split()}
+
+
+def raw_bag(trie: PathTrie, tokens: Mapping[str, int], numbered: frozenset[str]) -> dict[str, int]:
+    """Return the bag of class-aware paths that keeps only these tokens: path -> displayed leaves."""
+    elements: dict[tuple[str, str], str] = {}
+    paths: list[str] = []
+    bag: dict[str, int] = {}
+    for parent, tag, classes, leaves in zip(trie.parents, trie.tags, trie.classes, trie.leaves, strict=True):
+        element = elements.get((tag, classes))
+        if element is None:
+            element = elements[tag, classes] = _element(tag, _folded(classes, numbered), tokens)
+        path = f"{paths[parent]}{_ELEMENT}{element}" if parent >= 0 else element
+        paths.append(path)
+        if leaves:
+            bag[path] = bag.get(path, 0) + leaves
+    return bag
+
+
+def _element(tag: str, classes: set[str], tokens: Mapping[str, int]) -> str:
+    return _TOKEN.join([tag, *sorted(token for token in classes if token in tokens)])
+
+
+def drop_rarest(path: str, tokens: Mapping[str, int]) -> str | None:
+    """Return the path without its rarest token (ties: the first in alphabet); None if it has no token."""
+    if _TOKEN not in path:
+        return None
+    return _without(path, min(_held(path), key=lambda token: (tokens.get(token, 0), token)))
+
+
+def _held(path: str) -> set[str]:
+    elements = (element.split(_TOKEN) for element in path.split(_ELEMENT) if _TOKEN in element)
+    return {token for element in elements for token in element[1:]}
+
+
+def _without(path: str, token: str) -> str:
+    """Return a path without a token; an element has it once at most, and its name in front."""
+    inner, last = f"{_TOKEN}{token}{_TOKEN}", f"{_TOKEN}{token}{_ELEMENT}"
+    return (path + _ELEMENT).replace(inner, _TOKEN).replace(last, _ELEMENT).removesuffix(_ELEMENT)
+
+
+def readable(path: str) -> str:
+    """Return a path for people: ``html/body.home/div.entry``."""
+    return path.replace(_ELEMENT, "/").replace(_TOKEN, ".")

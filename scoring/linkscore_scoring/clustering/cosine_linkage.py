@@ -1,0 +1,157 @@
+"""Average linkage on the cosine distance of class-aware paths: the default clusterer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.clustering.base import (
+    OUTLIER,
+    Clusterer,
+    Clustering,
+    ClusterModel,
+    check_size,
+    or_one_cluster,
+    renumbered,
+)
+from linkscore_scoring.clustering.class_paths import ClassPathFilter, fit_class_paths, readable
+from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.clustering.weights import Vectorizer, fit_vectorizer, zero_rows
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.state import State, pack_sparse, unpack_sparse
+
+
+class CosineLinkageModel(ClusterModel):
+    """Frozen cosine space and one mean vector per cluster; a new page joins the cluster it is nearest to on
+    average.
+
+    The mean of unit vectors gives the mean cosine to all members in one product, the very distance average
+    linkage merges by, so the model keeps a row per cluster and not the sample.
+    """
+
+    def __init__(
+        self, paths: ClassPathFilter, vectorizer: Vectorizer, means: NDArray[np.float64], *, cut: float
+    ) -> None:
+        self.paths = paths
+        self.vectorizer = vectorizer
+        self.means = means
+        self.cut = cut
+
+    def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
+        """See `ClusterModel.vectors`."""
+        return self.vectorizer.transform([self.paths.bag(page.paths) for page in pages])
+
+    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
+        """See `ClusterModel.classify`; farther than the cut from every cluster is an outlier, ties go to the
+        first.
+        """
+        if not len(self.means):
+            return np.full(len(pages), OUTLIER, dtype=np.int64)
+        distances = 1.0 - self.vectors(pages) @ self.means.T
+        best = distances.argmin(axis=1)
+        return np.where(distances.min(axis=1) > self.cut, OUTLIER, best).astype(np.int64)
+
+    def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
+        """See `ClusterModel.distances`: mean cosine distance to the pages of the nearest cluster."""
+        if not len(self.means):
+            return np.zeros(len(pages))
+        return np.asarray(1.0 - (self.vectors(pages) @ self.means.T).max(axis=1))
+
+    def path_names(self) -> list[str]:
+        """See `ClusterModel.path_names`."""
+        return [readable(path) for path in self.vectorizer.vocabulary]
+
+    def to_state(self) -> State:
+        """See `ClusterModel.to_state`."""
+        return {
+            "paths": self.paths.to_state(),
+            "vectorizer": self.vectorizer.to_state(),
+            "means": pack_sparse(self.means),
+            "cut": self.cut,
+        }
+
+
+class CosineLinkage(Clusterer):
+    """The default: finds templates that share their tags and differ in classes, with few outliers.
+
+    Parameters
+    ----------
+    cut
+        Cosine distance, in [0, 1], above which groups are not merged.
+    min_size
+        Groups below are outliers.
+    min_df
+        Paths on fewer pages are dropped.
+
+    Notes
+    -----
+    Weights are ln(tf + 1) ln(|D| / df + 1), rows scaled to L2 norm 1, linkage is UPGMA. Cost O(n^2 (n_paths +
+    log n)).
+    """
+
+    name: ClassVar[str] = "cosine_linkage"
+
+    def __init__(self, *, cut: float = 0.7, min_size: int = 4, min_df: int = 4) -> None:
+        self.cut = cut
+        self.min_size = min_size
+        self.min_df = min_df
+
+    def fit(self, sample: Sequence[SamplePage]) -> Clustering:
+        """See `Clusterer.fit`."""
+        check_size(sample)
+        tries = [page.paths for page in sample]
+        paths, bags = fit_class_paths(tries, min_pages=min(self.min_df, max(1, len(tries))))
+        min_df = self.min_df if len(bags) >= self.min_df else 1
+        vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l2")
+        vectors = vectorizer.transform(bags)
+        zero = zero_rows(vectors)
+        labels = np.full(len(vectors), OUTLIER, dtype=np.int64)
+        labels[~zero] = self._groups(vectors[~zero])
+        labels, notes = or_one_cluster(renumbered(labels), zero)
+        model = CosineLinkageModel(paths, vectorizer, _means(vectors, labels), cut=self.cut)
+        return Clustering(labels, model, notes)
+
+    def _groups(self, vectors: NDArray[np.float64]) -> NDArray[np.int64]:
+        if len(vectors) < 2:
+            return np.full(len(vectors), OUTLIER, dtype=np.int64)
+        groups = linkage_groups(cosine_distances(vectors), self.cut)
+        sizes = np.bincount(groups)
+        return np.where(sizes[groups] >= self.min_size, groups, OUTLIER).astype(np.int64)
+
+    @classmethod
+    def load(cls, state: State) -> ClusterModel:
+        """See `Clusterer.load`."""
+        with reading_state("cosine_linkage state"):
+            return CosineLinkageModel(
+                ClassPathFilter.from_state(state["paths"]),
+                Vectorizer.from_state(state["vectorizer"]),
+                unpack_sparse(state["means"]),
+                cut=float(state["cut"]),
+            )
+
+
+def cosine_distances(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 - cosine of unit rows, (n, n) float64 in [0, 1], zero on the diagonal."""
+    distances = np.clip(1.0 - vectors @ vectors.T, 0.0, 1.0)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def linkage_groups(distances: NDArray[np.float64], cut: float) -> NDArray[np.int64]:
+    """Return group numbers from 1, (n,) int64, of average linkage cut at a distance."""
+    from scipy.cluster.hierarchy import fcluster, linkage  # slow to import: only where learning happens
+    from scipy.spatial.distance import squareform
+
+    tree = linkage(squareform(distances, checks=False), method="average")
+    return np.asarray(fcluster(tree, cut, criterion="distance"), dtype=np.int64)
+
+
+def _means(vectors: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean vector of every cluster 0, 1, ..., (n_clusters, n_paths)."""
+    n_clusters = int(labels.max(initial=OUTLIER)) + 1
+    if not n_clusters:
+        return np.zeros((0, vectors.shape[1]))
+    return np.stack([vectors[labels == cluster].mean(axis=0) for cluster in range(n_clusters)])

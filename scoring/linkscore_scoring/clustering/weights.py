@@ -1,0 +1,131 @@
+"""TF-IDF weights of bags of paths (Xu 2018, equations 1 and 2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.errors import CorruptState, reading_state
+from linkscore_scoring.state import State
+
+Norm = Literal["l1", "l2"]
+
+
+@dataclass(frozen=True)
+class Vectorizer:
+    """Frozen TF-IDF space: new pages are weighted with the document frequencies of the learned sample.
+
+    Parameters
+    ----------
+    vocabulary
+        Paths that survived the df filter, sorted; one column each.
+    df
+        Pages of the sample that hold the path, same order.
+    n_pages
+        Pages of the sample, |D|.
+    norm
+        ``l1`` as in the paper (Euclidean distances lie in [0, sqrt 2]) or ``l2`` for cosine.
+
+    Notes
+    -----
+    Source: Xu 2018, section 3.2, equations 1 and 2. Differences from the paper: the paper does not say how a
+    page outside the sample is weighted; here unseen paths are dropped *before* normalising, so a page of
+    known paths has norm 1 whatever else it carries. The ``l2`` variant is ours.
+    """
+
+    vocabulary: tuple[str, ...]
+    df: tuple[int, ...]
+    n_pages: int
+    norm: Norm = "l1"
+    _column: dict[str, int] = field(init=False, repr=False, compare=False)
+    _idf: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_column", {path: i for i, path in enumerate(self.vocabulary)})
+        df = np.asarray(self.df, dtype=np.float64)
+        object.__setattr__(self, "_idf", np.log(self.n_pages / df + 1.0))
+
+    @property
+    def idf(self) -> NDArray[np.float64]:
+        """Inverse document frequencies, (n_paths,) float64, never below ln 2."""
+        return self._idf
+
+    def transform(self, bags: Sequence[Mapping[str, int]]) -> NDArray[np.float64]:
+        """Return the weights, shape (n_bags, n_paths) float64; a bag without known paths is a zero row.
+
+        Cost O(total bag size + n_bags x n_paths).
+        """
+        tf = np.zeros((len(bags), len(self.vocabulary)), dtype=np.float64)
+        for row, bag in zip(tf, bags, strict=True):
+            known = [(self._column[path], count) for path, count in bag.items() if path in self._column]
+            if known:
+                columns, counts = zip(*known, strict=True)
+                row[list(columns)] = counts
+        return normalised(np.log(tf + 1.0) * self._idf, self.norm)  # eq. 1
+
+    def to_state(self) -> State:
+        """Return the vectorizer as plain values."""
+        return {
+            "vocabulary": list(self.vocabulary),
+            "df": list(self.df),
+            "n_pages": self.n_pages,
+            "norm": self.norm,
+        }
+
+    @classmethod
+    def from_state(cls, state: State) -> Vectorizer:
+        """Rebuild a vectorizer.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing, or vocabulary and df differ in length.
+        """
+        with reading_state("vectorizer state"):
+            made = cls(tuple(state["vocabulary"]), tuple(state["df"]), state["n_pages"], state["norm"])
+        if len(made.vocabulary) != len(made.df):
+            raise CorruptState(
+                f"vectorizer state: {len(made.vocabulary)} paths need as many df values, got {len(made.df)}"
+            )
+        return made
+
+
+def fit_vectorizer(
+    bags: Sequence[Mapping[str, int]], *, min_df: int = 4, norm: Norm = "l1", max_paths: int = 4_000
+) -> Vectorizer:
+    """Learn the TF-IDF space of a sample.
+
+    Parameters
+    ----------
+    bags
+        Bag of paths of every sampled page.
+    min_df
+        Paths on fewer pages are dropped (theta = minPts in the paper).
+    norm
+        See `Vectorizer`.
+    max_paths
+        Bound of the vocabulary: the paths on most pages are kept, ties by name. Not in the paper.
+    """
+    df = Counter(path for bag in bags for path in bag)
+    frequent = sorted((path for path, count in df.items() if count >= min_df), key=lambda p: (-df[p], p))
+    vocabulary = tuple(sorted(frequent[:max_paths]))
+    return Vectorizer(vocabulary, tuple(df[path] for path in vocabulary), len(bags), norm)
+
+
+def normalised(weights: NDArray[np.float64], norm: Norm) -> NDArray[np.float64]:
+    """Return rows scaled to norm 1; zero rows stay zero (they are outliers, see `zero_rows`)."""
+    if norm == "l1":
+        size = weights.sum(axis=1, keepdims=True)
+    else:
+        size = np.sqrt((weights * weights).sum(axis=1, keepdims=True))
+    return weights / np.where(size > 0.0, size, 1.0)  # eq. 2
+
+
+def zero_rows(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which pages kept no feature, (n,) bool; at mutual distance 0 they would fake a cluster."""
+    return np.asarray(~matrix.any(axis=1), dtype=np.bool_)

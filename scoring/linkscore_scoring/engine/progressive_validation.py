@@ -1,0 +1,100 @@
+"""Progressive validation: the policies of a site, judged on the links that are fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
+from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyTrust
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
+
+_REFRESH = 16
+_CHANCE = 0.5
+
+
+class PolicyTrial:
+    """Scores of the served policy and of those beside it, before each fetch, against what came of it.
+
+    The figures are made anew every 16 links.
+    """
+
+    def __init__(self) -> None:
+        self.links = JudgedLinks()
+        self._keys: list[str] = []
+        self._judged: list[int] = []
+        self._qualities: list[float] = []
+        self._reward = 0.0
+        self._expected: list[float] | None = None
+
+    def configure(self, keys: Sequence[str]) -> None:
+        """Take over the policies of the crawl, by key; one that is kept keeps its record."""
+        columns = [self._keys.index(key) if key in self._keys else -1 for key in keys]
+        self.links.choose(columns)
+        self._judged = [self._judged[at] if at >= 0 else 0 for at in columns]
+        self._qualities = [self._qualities[at] if at >= 0 else _CHANCE for at in columns]
+        self._keys = list(keys)
+
+    def expect(self, link: LinkBatch, policies: Iterable[Policy], site: SiteModel) -> None:
+        """Ask every policy for the score of the link that was fetched."""
+        told = self.links.any_told()
+        self._expected = []
+        for policy in policies:
+            policy.expect(link, site)
+            able = policy.is_able(site, told=told)
+            self._expected.append(float(policy.score(link, site).scores[0]) if able else NO_ANSWER)
+
+    def judge(self, page: PageObservation) -> None:
+        """Set the scores against what came of the fetch."""
+        scores, self._expected = self._expected, None
+        if scores is not None and not page.refetch:
+            self.links.add(page, scores)
+            answered = zip(self._judged, scores, strict=True)
+            self._judged = [count + (score != NO_ANSWER) for count, score in answered]
+        self.links.take(page)
+        if scores is not None and self.links.judged % _REFRESH == 0:
+            self._refresh()
+
+    def tell(self, event: FeedbackObservation) -> None:
+        """Let feedback replace the reward of a page."""
+        self.links.tell(event.key, event.reward)
+
+    def figures(self, policies: Sequence[Policy]) -> list[PolicyTrust]:
+        """Return what is known of each policy, in their order; the first one serves and has all the trust."""
+        roles = [SERVED, *[EXTRA] * len(policies)]
+        rows = zip(policies, roles, self._judged, self._qualities, strict=False)
+        return [
+            PolicyTrust(policy.name, role, float(role == SERVED), judged, quality, self._reward)
+            for policy, role, judged, quality in rows
+        ]
+
+    def _refresh(self) -> None:
+        self._qualities = self.links.qualities()
+        weights = self.links.weights()
+        self._reward = float(weights @ self.links.rewards() / weights.sum())
+
+    def to_state(self) -> dict[str, Any]:
+        """Return links and figures as plain values."""
+        return {
+            "links": self.links.to_state(),
+            "judged": self._judged,
+            "qualities": self._qualities,
+            "reward": self._reward,
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over links and figures of the same policies.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        with reading_state("policy trial"):
+            self.links.load_state(state["links"], len(self._keys))
+            self._judged = [int(count) for count in state["judged"]]
+            self._qualities = [float(value) for value in state["qualities"]]
+            self._reward = float(state["reward"])

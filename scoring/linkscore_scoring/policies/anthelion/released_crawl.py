@@ -1,0 +1,113 @@
+"""What the released Anthelion knew of a crawl, with its errors: a baseline to measure against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.learners.bandits.base import tie_of
+from linkscore_scoring.learners.bandits.draws import Floats, uniform
+from linkscore_scoring.learners.bandits.host_bandit import HostBandit
+from linkscore_scoring.learners.bandits.host_values import HOST_VALUES, USES_BEST
+from linkscore_scoring.learners.classifiers.base import Features
+from linkscore_scoring.learners.classifiers.moa_naive_bayes import MoaNaiveBayes
+from linkscore_scoring.policies.anthelion.host_crawl import MAX_PAGES, HostCrawl, host_arm
+from linkscore_scoring.policies.anthelion.host_scores import clipped, lexical
+from linkscore_scoring.policies.anthelion.tokens import NUMERIC, SLOTS, paper_features
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import FeedbackObservation, LinkBatch
+
+_BUFFER = 5
+_RANGE = 300.0
+
+
+class ReleasedCrawl(HostCrawl):
+    """Anthelion as its published code runs, not as it was meant.
+
+    - The features are the paper's tokens in 10,000 slots, the number of the host as a Gaussian, and whether
+      the first parent was relevant; the other flags were never filled.
+    - The classifier is MOA's naive Bayes, trained when more than five labels wait; the prediction is the
+      difference of its raw votes.
+    - The host is the *last* one in map order whose value is above 0, or the first one if there is none; a
+      host without labels has value 0 unless the prediction enters. Map order is a fixed hash order here.
+    - lambda falls to 0 after V pulls.
+
+    Differences: whether a host's value is above 0 is decided for each link by its own prediction, not by the
+    best of the queue; selections do not run ahead of labels.
+    """
+
+    def __init__(self, *, hosts: HostBandit) -> None:
+        super().__init__(classifier="moa_naive_bayes", groups=(), hosts=hosts)
+        self.votes = MoaNaiveBayes(dim=SLOTS + NUMERIC, gaussian=NUMERIC)
+        self._numbers: dict[int, int] = {}
+        self._waiting: list[tuple[str, int, bool, bool]] = []
+
+    def learn(self, event: FeedbackObservation, site: SiteModel) -> None:
+        """Count the label and put it in the buffer; labels of pages without URL are dropped."""
+        self.seq = event.seq
+        relevant = event.reward >= 0.5
+        if not event.url or self.relatives.label(event.key) is not None:
+            return
+        self.hosts.reward(host_arm(site.name), float(relevant))
+        parents = [source for source, _ in event.contexts]
+        self._waiting.append((event.url, self._number(site), self._good_parent(parents), relevant))
+        self.relatives.note(event.key, parents, relevant)
+        if len(self._waiting) > _BUFFER:
+            urls, numbers, good, labels = zip(*self._waiting, strict=True)
+            self.votes.learn(paper_features(urls, numbers, good), np.array(labels, dtype=np.float64))
+            self._waiting = []
+
+    def probs(self, links: LinkBatch, site: SiteModel) -> Floats:
+        """Return the margins as numbers in (0, 1) that keep their sign and order: 0.5 is a margin of 0."""
+        return clipped(scaled(self.votes.margins(self.of_links(links, site))))
+
+    def scores(self, site: SiteModel, probs: Floats) -> Floats:
+        """Return the last host in map order of value above 0 as the highest score, then the first one."""
+        place = tie_of(self.hosts.seed, host_arm(site.name))
+        above = self._values(site, probs) > 0.0
+        return lexical(np.where(above, 0.5 + 0.5 * place, 0.5 * (1.0 - place)), probs)
+
+    def of_links(self, links: LinkBatch, site: SiteModel) -> Features:
+        """Return the features of links."""
+        parents = [[source for source, _ in site.memory.contexts(key)] for key in links.keys]
+        number = self._numbers.get(host_arm(site.name), len(self._numbers))
+        return paper_features(links.urls, [number] * len(links), list(map(self._good_parent, parents)))
+
+    def _values(self, site: SiteModel, probs: Floats) -> Floats:
+        arm, function = self.arm(site), self.hosts.function
+        if not arm.pulls and function not in USES_BEST:
+            return np.zeros(len(probs))
+        u = uniform(self.hosts.seed, self.seq, [host_arm(site.name)])
+        values = HOST_VALUES[function](arm.good, arm.bad, probs - 0.5, u)
+        return np.broadcast_to(values, probs.shape).astype(np.float64)
+
+    def _number(self, site: SiteModel) -> int:
+        known = len(self._numbers)
+        if known >= MAX_PAGES:
+            return self._numbers.get(host_arm(site.name), known)
+        return self._numbers.setdefault(host_arm(site.name), known)
+
+    def _good_parent(self, parents: list[int]) -> bool:
+        return bool(parents) and self.relatives.label(parents[0]) is True
+
+    def to_state(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        own = {"numbers": list(self._numbers), "waiting": self._waiting, "votes": self.votes.to_state()}
+        return {**super().to_state(), **own}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the knowledge of `to_state`."""
+        super().load_state(state)
+        with reading_state("released crawl"):
+            self._numbers = {int(host): n for n, host in enumerate(state["numbers"])}
+            self._waiting = [(str(u), int(n), bool(g), bool(y)) for u, n, g, y in state["waiting"]]
+            self.votes.load_state(state["votes"])
+
+
+def scaled(margins: Floats) -> Floats:
+    """Return margins, from -1 to 1 and mostly tiny, on a logarithmic scale in [0, 1]; 0 becomes 0.5."""
+    size = np.maximum(np.abs(margins), 10.0**-_RANGE)
+    share = np.where(margins == 0.0, 0.0, 1.0 + np.log10(size) / _RANGE)
+    return np.asarray(0.5 + 0.5 * np.sign(margins) * np.clip(share, 0.0, 1.0), dtype=np.float64)

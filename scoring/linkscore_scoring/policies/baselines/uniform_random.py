@@ -1,0 +1,72 @@
+"""A seeded random order, the baseline that every learner must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.params import Params
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import LinkBatch
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_BUCKETS = 256
+_STEPS = {f"u{step}": step / _BUCKETS for step in range(_BUCKETS)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UniformRandomParams(Params):
+    """Parameters of `uniform_random`: `seed` is added to the crawl's, >= 0."""
+
+    seed: int = 0
+
+    def problems(self) -> Iterator[FieldProblem]:
+        """Yield a problem for a negative seed."""
+        if self.seed < 0:
+            yield FieldProblem("seed", f"must be >= 0, got {self.seed}")
+
+
+class UniformRandom(Policy):
+    """Score every URL with a number drawn once: a hash of (seed, URL identity), uniform in [0, 1).
+
+    Bucket = the score in 256 steps, so a queue per bucket is random to within a step.
+
+    Shapes: n links in, (n,) float64 out. Cost: O(n). References: splitmix64 finaliser (Steele, Lea and Flood
+    2014).
+    """
+
+    name = "uniform_random"
+    Params = UniformRandomParams
+    reads_templates = False
+    baseline = True
+    residual = 1.0 / _BUCKETS
+
+    def score(self, links: LinkBatch, site: SiteModel) -> Scored:
+        """Draw by hashing; the same URL always draws the same number."""
+        draws = self._draws(links.keys)
+        return Scored(draws, [f"u{int(draw * _BUCKETS)}" for draw in draws])
+
+    def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
+        """Return the lower edge of the bucket's step; a bucket of another policy gets 0.5."""
+        return np.array([_STEPS.get(bucket, 0.5) for bucket in buckets], dtype=np.float64)
+
+    def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
+        """Name the draw."""
+        return [
+            Explanation("a random draw", [Term("draw", float(draw), "uniform in [0, 1)")])
+            for draw in self._draws(links.keys)
+        ]
+
+    def _draws(self, keys: Sequence[int]) -> Scores:
+        mixed = np.array(keys, dtype=np.uint64)
+        mixed ^= np.uint64((self.seed + self.params.seed + 1) * _GOLDEN % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+        draws: Scores = (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
+        return draws

@@ -1,0 +1,130 @@
+"""Partial PageRank: the graph of what was crawled so far, ranked anew every so many pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.graph.link_graph import LinkGraph
+from linkscore_scoring.graph.pagerank import pagerank
+from linkscore_scoring.graph.url_nodes import Arrival
+from linkscore_scoring.policies.answers import MAX_RESCORED, Explanation, KnownUrl, Term
+from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
+from linkscore_scoring.policies.params import Params, outside
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import PageObservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagerankParams(Params):
+    """Parameters of `pagerank`.
+
+    Attributes
+    ----------
+    damping
+        Share of its rank that a page hands on, [0, 1].
+    every
+        Pages fetched between two computations, 1..100,000.
+    tolerance
+        Change of all ranks together (of 1) below which a computation ends, [1e-12, 1].
+    """
+
+    damping: float = 0.85
+    every: int = 100
+    tolerance: float = 1e-6
+
+    def problems(self) -> Iterator[FieldProblem]:
+        """Yield a problem for each field out of range."""
+        yield from outside("damping", self.damping, 0.0, 1.0)
+        yield from outside("every", self.every, 1, 100_000)
+        yield from outside("tolerance", self.tolerance, 1e-12, 1.0)
+
+
+class Pagerank(UrlValuePolicy):
+    """Fetch the URL with the highest PageRank in the graph of pages fetched and URLs found.
+
+    The value of a URL is n x its PageRank less what every URL has alike, so the mean is below 1 and the order
+    that of PageRank. Ranks are computed after the first page and then every `every` pages, from the last
+    ones; in between a page fetched adds damping x its rank / its links to each URL it links to. After a
+    computation the answer names the URLs whose score changed (`rescored`): those that were or are highest.
+
+    Shapes: n links in, (n,) float64 out. Cost: O(n), and every `every` pages a few iterations over all links
+    of the graph: 0.1 s for 1 million, 0.3 s for 4 million. References: Page et al. 1999; Cho, Garcia-Molina
+    and Page 1998 (partial PageRank). Differences from them: rank of pages without links is spread evenly over
+    all; URLs known before gain in between as well, not only new ones.
+    """
+
+    name = "pagerank"
+    Params = PagerankParams
+    nodes: LinkGraph
+
+    def __init__(self, params: Any, *, seed: int = 0) -> None:
+        super().__init__(params, seed=seed)
+        self.rest = 1.0
+        self._due = 1
+        self._changed: list[KnownUrl] = []
+
+    def make_nodes(self) -> LinkGraph:
+        """Return an empty graph."""
+        return LinkGraph()
+
+    def spread(self, page: PageObservation, arrival: Arrival) -> None:
+        """Hand the rank of a page on to its links, or rank the whole graph when it is due."""
+        self._changed = []
+        if not arrival.is_first:
+            return
+        targets = self.nodes.targets(page)
+        self.nodes.link(arrival.node, targets)
+        share = self.params.damping * (self.nodes[arrival.node] + self.rest) / max(1, len(targets))
+        for node in targets:
+            self.nodes[node] += share
+        self._due -= 1
+        if self._due <= 0:
+            self._due = self.params.every
+            self._rank(targets)
+
+    def rescored(self, site: SiteModel) -> list[KnownUrl]:
+        """Return the URLs that the last page's computation moved, those that were or are highest first."""
+        return self._changed
+
+    def _rank(self, linked: list[int]) -> None:
+        before, n = self.nodes.values(), len(self.nodes)
+        p = self.params
+        ranks = pagerank(
+            *self.nodes.edges(), n, damping=p.damping, tolerance=p.tolerance, start=before + self.rest
+        )
+        self.rest = n * ranks.rest
+        self.nodes.replace_values(n * ranks.flow)
+        moved = self.nodes.open_ones() & (before != n * ranks.flow)
+        moved[np.array(linked, dtype=np.int64) - self.nodes.first] = False
+        self._changed = self._named(np.flatnonzero(moved), np.maximum(before, n * ranks.flow))
+
+    def _named(self, rows: NDArray[np.int64], heights: NDArray[np.float64]) -> list[KnownUrl]:
+        highest = rows[np.argsort(-heights[rows], kind="stable")[:MAX_RESCORED]] + self.nodes.first
+        return [(self.nodes.key(node), self.nodes.url(node)) for node in highest.tolist()]
+
+    def reason(self, value: float) -> Explanation:
+        """Name the rank against the mean."""
+        rank = value + self.rest
+        return Explanation(
+            f"its PageRank is {rank:.3g} times the mean of the site",
+            [
+                Term("links", value, "PageRank that came along links, 1 is the mean of a page's PageRank"),
+                Term("rest", self.rest, "PageRank that every URL has alike"),
+            ],
+        )
+
+    def to_state(self) -> dict[str, Any]:
+        """Return graph and ranks as plain values."""
+        return {**super().to_state(), "rest": self.rest, "due": self._due}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over graph and ranks of `to_state`."""
+        super().load_state(state)
+        with reading_state("pagerank"):
+            self.rest, self._due = float(state["rest"]), int(state["due"])

@@ -1,0 +1,160 @@
+"""What SOUrCe's policies share: links scored by the cluster they likely lead to (Xu 2018, eq. 12)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.clustering.cluster_terms import link_scores
+from linkscore_scoring.errors import CorruptState, reading_state
+from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
+
+_REFRESH_PAGES = 64
+_PLANNED = 0.9
+_UNPLANNED = 0.5
+_LATE = 100
+
+
+class StructuralPolicy(Policy):
+    """A value per cluster, and links scored by the clusters their (source cluster, Apath) leads to.
+
+    Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others
+    in breadth-first order (0.5 / (1 + depth), bucket ``s<depth>.<Apath>``). Afterwards score = sum of P(C |
+    source, Apath) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and does not
+    change the order; bucket = ``c<source>.<Apath>``. Links found while sampling are valued by their Apath
+    whatever the source.
+
+    Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
+    """
+
+    needs_learning = True
+    step: ClassVar[float] = 0.0
+    """Scores are rounded to multiples of this; 0 keeps them as they are."""
+
+    def __init__(self, params: Any, *, seed: int = 0) -> None:
+        super().__init__(params, seed=seed)
+        self._clusters: list[int] = []
+        self._worth: list[float] = []
+        self._age = 0
+
+    @abstractmethod
+    def worth(self, site: SiteModel, clusters: Sequence[int]) -> NDArray[np.float64] | None:
+        """Return the slow part of each cluster's value, (n_clusters,); None if the policy cannot tell yet."""
+
+    def cluster_values(self, site: SiteModel) -> NDArray[np.float64]:
+        """Return the value of each of `self._clusters`, (n_clusters,); for what changes with every page."""
+        return np.array(self._worth)
+
+    def activated(self, site: SiteModel) -> None:
+        """Compute the clusters' worth for a new model."""
+        self._refresh(site)
+
+    def observe(self, page: PageObservation, site: SiteModel) -> None:
+        """Compute the clusters' worth anew every 64 pages, as the navigation table learns."""
+        self._age += 1
+        if site.templates is not None and self._age >= _REFRESH_PAGES:
+            self._refresh(site)
+
+    def score(self, links: LinkBatch, site: SiteModel) -> Scored:
+        """Score by destination cluster, or by plan and depth while the site is not learned."""
+        if not self._worth:
+            return self._by_plan(links, site)
+        buckets = [f"c{source}.{apath:x}" for source, apath in zip(links.sources, links.apaths, strict=True)]
+        return Scored(self._pairs(links.sources, links.apaths, site), buckets)
+
+    def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
+        """Return the score of the links of each bucket."""
+        pairs = [_pair(bucket) for bucket in buckets]
+        if not self._worth:
+            return np.array([_sampling_value(bucket) for bucket in buckets], dtype=np.float64)
+        return self._pairs([source for source, _ in pairs], [apath for _, apath in pairs], site)
+
+    def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
+        """Name the likely destination clusters, their values and the counts behind them."""
+        if not self._worth:
+            why = f"{site.name} is {site.stage.name}: sampling plan first, then breadth-first"
+            return [Explanation(why, [Term("depth", depth, "clicks from a seed")]) for depth in links.depths]
+        values = self.cluster_values(site)
+        P = self._probabilities(links.sources, links.apaths, site)
+        return [self._explanation(row, values, source) for row, source in zip(P, links.sources, strict=True)]
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the clusters' worth as plain values."""
+        return {"clusters": self._clusters, "worth": self._worth, "age": self._age}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the clusters' worth."""
+        with reading_state(f"{self.name}"):
+            clusters, worth = list(map(int, state["clusters"])), list(map(float, state["worth"]))
+            self._age = int(state["age"])
+        if len(clusters) != len(worth):
+            raise CorruptState(f"{self.name}: {len(clusters)} clusters, but {len(worth)} values")
+        self._clusters, self._worth = clusters, worth
+
+    def _refresh(self, site: SiteModel) -> None:
+        self._age = 0
+        clusters = site.templates.ids() if site.templates else []
+        worth = self.worth(site, clusters) if clusters else None
+        self._clusters, self._worth = (clusters, worth.tolist()) if worth is not None else ([], [])
+
+    def _by_plan(self, links: LinkBatch, site: SiteModel) -> Scored:
+        planned = np.array([site.plan.is_drawn(key) for key in links.keys], dtype=bool)
+        scores = np.where(planned, _PLANNED, _UNPLANNED / (1.0 + np.asarray(links.depths, dtype=np.float64)))
+        rows = zip(planned, links.depths, links.apaths, strict=True)
+        return Scored(scores, ["plan" if p else f"s{depth}.{apath:x}" for p, depth, apath in rows])
+
+    def _pairs(self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel) -> Scores:
+        values = self.cluster_values(site)
+        top = float(values.max(initial=0.0)) or 1.0
+        scores = np.clip(
+            link_scores(self._probabilities(sources, apaths, site), values) / top, 0.0, 1.0
+        )  # eq. 12
+        return np.round(scores / self.step) * self.step if self.step else scores
+
+    def _probabilities(
+        self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel
+    ) -> NDArray[np.float64]:
+        return site.navigation.probabilities(sources, apaths, site.apaths.classless(apaths), self._clusters)
+
+    def _explanation(self, P: NDArray[np.float64], values: NDArray[np.float64], source: int) -> Explanation:
+        likely = np.argsort(-P, kind="stable")[:3]
+        terms = [
+            Term(
+                f"P(c{self._clusters[i]})", float(P[i]), f"chance of leading to cluster c{self._clusters[i]}"
+            )
+            for i in likely
+        ]
+        terms += [
+            Term(f"value(c{self._clusters[i]})", float(values[i]), f"value of cluster c{self._clusters[i]}")
+            for i in likely
+        ]
+        best = self._clusters[likely[0]]
+        return Explanation(
+            f"from cluster c{source}, leads to cluster c{best} with probability {P[likely[0]]:.2f}", terms
+        )
+
+
+def _pair(bucket: str) -> tuple[int, int]:
+    """Return (source cluster, Apath id) of a bucket name; unknown parts become -2 and 0."""
+    kind, rest = bucket[:1], bucket[1:]
+    try:
+        if kind == "c":
+            source, _, apath = rest.partition(".")
+            return int(source), int(apath, 16)
+        return UNKNOWN_CLUSTER, int(rest.partition(".")[2], 16) if kind == "s" else UNKNOWN_APATH
+    except ValueError:
+        return UNKNOWN_CLUSTER, UNKNOWN_APATH
+
+
+def _sampling_value(bucket: str) -> float:
+    """Return the score of the links of a bucket while the site is sampled; unknown ones come late."""
+    depth = bucket[1:].partition(".")[0]
+    known = bucket[:1] == "s" and depth.isdecimal() and len(depth) <= 9
+    return _PLANNED if bucket == "plan" else _UNPLANNED / (1.0 + (int(depth) if known else _LATE))

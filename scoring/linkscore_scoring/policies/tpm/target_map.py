@@ -1,0 +1,138 @@
+"""The target page map (TPM): how a site is walked from its entry to pages like an example (Vidal 2006)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.policies.tpm.navigation_pattern import NavigationPattern
+from linkscore_scoring.policies.tpm.url_shapes import UrlShape, url_shape, url_similar
+
+MAX_PAGES = 2_000
+ENTRY = -1
+"""Parent of the pages a crawl starts from."""
+
+
+@dataclass(slots=True)
+class MapPage:
+    """A page of the map: identity hash, URL, number of the page it was first found on, and what it is."""
+
+    key: int
+    url: str
+    parent: int
+    target: bool = False
+
+
+class TargetMap:
+    """Pages in the order fetched, each below the page that first linked to it.
+
+    Links of target pages are not walked: what only they link to has no place in the map.
+
+    Bounded by `MAX_PAGES` and by what the caller of `add` allows; pages and links beyond are left out.
+    """
+
+    def __init__(self) -> None:
+        self.pages: list[MapPage] = []
+        self._found_on: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+    @property
+    def targets(self) -> int:
+        """Target pages found."""
+        return sum(page.target for page in self.pages)
+
+    def found_on(self, key: int) -> int | None:
+        """Return the number of the page that first linked to a URL, None if no page of the map did."""
+        return self._found_on.get(key)
+
+    def add(self, page: MapPage, links: Sequence[int], *, max_links: int) -> None:
+        """Take in a fetched page with the identity hashes of its links; at most `max_links` of both."""
+        if len(self.pages) >= min(MAX_PAGES, max_links) or page.key in self._numbers:
+            return
+        number = self._numbers[page.key] = len(self.pages)
+        self.pages.append(page)
+        if not page.target:
+            for key in links:
+                if len(self._found_on) >= max_links:
+                    break
+                self._found_on.setdefault(key, number)
+
+    def number(self, key: int) -> int | None:
+        """Return the number of a page of the map."""
+        return self._numbers.get(key)
+
+    def navigation_pattern(self, *, max_differing: int = 2) -> NavigationPattern:
+        """Return the way that ends at the most target pages; no shapes if no target was found.
+
+        Pages on the way to targets are merged from the entry down: the pages below one group are parted by
+        `url_similar`, each part becomes a group with one `url_shape`. Of ways that end at equally many
+        targets the shorter counts, then the one found first.
+
+        Notes
+        -----
+        Cost O(pages x groups x URL). Source: Vidal 2006, section 4.2. Difference from the paper: likeness is
+        not transitive, so a page joins the first part whose first page it resembles.
+        """
+        below = self._ways()
+        best = NavigationPattern()
+        level = [(below.get(ENTRY, []), list[UrlShape]())]
+        while level:
+            groups = [(part, way) for pages, way in level for part in self._parts(pages, max_differing)]
+            level = []
+            for part, way in groups:
+                shapes = [*way, url_shape(self.pages[number].url for number in part)]
+                targets = sum(self.pages[number].target for number in part)
+                if targets > best.targets:
+                    best = NavigationPattern(shapes, targets)
+                level.append(([child for number in part for child in below.get(number, [])], shapes))
+        return best
+
+    def _ways(self) -> dict[int, list[int]]:
+        """Return the children of every page on a way to a target; those of the starts are at `ENTRY`."""
+        below: dict[int, list[int]] = {}
+        wanted = [page.target for page in self.pages]
+        for number in range(len(self.pages) - 1, -1, -1):
+            parent = self.pages[number].parent
+            if wanted[number] and parent != ENTRY:
+                wanted[parent] = True
+                start = self.pages[parent].parent == ENTRY
+                below.setdefault(ENTRY if start else parent, []).insert(0, number)
+        return below
+
+    def _parts(self, pages: Sequence[int], max_differing: int) -> list[list[int]]:
+        parts: list[list[int]] = []
+        for number in pages:
+            url = self.pages[number].url
+            for part in parts:
+                if url_similar(self.pages[part[0]].url, url, max_differing=max_differing):
+                    part.append(number)
+                    break
+            else:
+                parts.append([number])
+        return parts
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the map as plain values."""
+        return {
+            "pages": [[page.key, page.url, page.parent, page.target] for page in self.pages],
+            "links": list(self._found_on),
+            "found_on": list(self._found_on.values()),
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the map of `to_state`.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        with reading_state("target map"):
+            self.pages = [MapPage(int(k), str(u), int(p), bool(t)) for k, u, p, t in state["pages"]]
+            self._found_on = dict(zip(state["links"], state["found_on"], strict=True))
+            self._numbers = {page.key: number for number, page in enumerate(self.pages)}

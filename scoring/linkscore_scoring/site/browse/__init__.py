@@ -1,1 +1,0 @@
-"""What browse logs tell about a site: counts in, news prefixes and behaviour patterns out."""

@@ -1,0 +1,275 @@
+"""Values that rooms hand to each other: links, fetches and feedback, examples, rules and suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+
+from linkscore_scoring.features.types import PageLayout, PathTrie
+
+UNKNOWN_CLUSTER = -2
+"""Source cluster of a link whose page was never classified (-1 is an outlier page)."""
+
+UNKNOWN_APATH = 0
+"""Apath id of a link whose place on the page is not known."""
+
+
+@dataclass(slots=True)
+class LinkBatch:
+    """Links to score, as columns of equal length; rows may come from different pages.
+
+    Attributes
+    ----------
+    urls
+        Absolute URLs.
+    keys
+        64-bit hash of each URL's identity.
+    apaths
+        64-bit id of each raw Apath, `UNKNOWN_APATH` if not known.
+    sources
+        Persistent cluster of the page each link stands on; -1 outlier, `UNKNOWN_CLUSTER` if never classified.
+    depths
+        Clicks from a seed to the link's target along the way it was found, >= 0.
+    patterns
+        URL pattern of each target, as it was when the target was first seen; 0 for any URL.
+    anchors
+        Anchor texts; empty if unknown.
+    """
+
+    urls: Sequence[str]
+    keys: Sequence[int]
+    apaths: Sequence[int]
+    sources: Sequence[int]
+    depths: Sequence[int]
+    patterns: Sequence[int]
+    anchors: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    def rows(self, rows: Sequence[int]) -> LinkBatch:
+        """Return some rows as a batch of their own."""
+        columns = (self.urls, self.keys, self.apaths, self.sources, self.depths, self.patterns, self.anchors)
+        return LinkBatch(*([column[row] for row in rows] for column in columns))  # type: ignore[arg-type]
+
+
+def links_of_page(
+    urls: Sequence[str],
+    keys: Sequence[int],
+    apaths: Sequence[int],
+    patterns: Sequence[int],
+    anchors: Sequence[str],
+    *,
+    source: int,
+    depth: int,
+) -> LinkBatch:
+    """Return the batch of one page's links: one source cluster, one depth."""
+    n = len(urls)
+    return LinkBatch(urls, keys, apaths, list(repeat(source, n)), list(repeat(depth, n)), patterns, anchors)
+
+
+def layout_of_rows(layout: PageLayout, rows: Sequence[int]) -> PageLayout:
+    """Return the layout of a page as some of its links see it."""
+    groups, records = [layout.groups[row] for row in rows], [layout.records[row] for row in rows]
+    return PageLayout(layout.signals, groups, layout.group_table, records)
+
+
+@dataclass(slots=True)
+class PageObservation:
+    """One fetch as policies see it, after the site model has taken it in.
+
+    Attributes
+    ----------
+    seq
+        Sequence number of the event.
+    key, url
+        Identity hash and final URL of the page.
+    requested, requested_url
+        Identity hash of the URL asked for, equal to `key` without redirect; and that identity.
+    depth
+        Clicks from a seed, as far as known.
+    pattern
+        URL pattern of the URL asked for, as it was when that was first seen.
+    contexts
+        Ways the page is known by: (identity hash of the linking page, Apath id), distinct by Apath.
+    failed
+        No usable page came back (fetch error or status >= 400).
+    refetch
+        The page was fetched before.
+    cluster
+        Template cluster of the page, -1 outlier, `UNKNOWN_CLUSTER` before learning.
+    long_chars
+        Characters in long text blocks.
+    novel_chars, own_chars, lost
+        See `texts.TextChange`.
+    links
+        Outlinks that belong to the crawl.
+    blocks_before
+        For each row of `links`: long text blocks of the page before the anchor.
+    paths
+        Tag paths of the page.
+    is_copy, canonical
+        The page names another URL as its canonical form; and the identity hash of that, else its own.
+    fresh, first_here, displaced
+        For each row of `links`, and for the page: see `memory.Sighting`.
+    reported
+        Reward of feedback that came before the page, None if none did; policies are told by `feedback`.
+    rels
+        For each row of `links`: its ``rel`` tokens.
+    flips
+        For each row of `links`: what kind of page flip it is, 0 if none; see `flips.kinds`.
+    layout
+        Records and link groups of the page, for each row of `links`; None if they were not extracted.
+    """
+
+    seq: int
+    key: int
+    url: str
+    requested: int
+    depth: int
+    pattern: int
+    contexts: list[tuple[int, int]]
+    failed: bool
+    refetch: bool
+    cluster: int = UNKNOWN_CLUSTER
+    long_chars: int = 0
+    novel_chars: int = 0
+    own_chars: int = 0
+    lost: dict[int, int] = field(default_factory=dict)
+    links: LinkBatch = field(default_factory=lambda: LinkBatch([], [], [], [], [], [], []))
+    blocks_before: list[int] = field(default_factory=list)
+    paths: PathTrie = field(default_factory=PathTrie)
+    is_copy: bool = False
+    fresh: list[bool] = field(default_factory=list)
+    first_here: list[bool] = field(default_factory=list)
+    displaced: list[tuple[int, int]] = field(default_factory=list)
+    reported: float | None = None
+    rels: list[str] = field(default_factory=list)
+    flips: list[int] = field(default_factory=list)
+    layout: PageLayout | None = None
+    requested_url: str = ""
+    canonical: int = 0
+
+
+@dataclass(slots=True)
+class FeedbackObservation:
+    """What extraction found on a page.
+
+    Attributes
+    ----------
+    seq
+        Sequence number of the event.
+    key, url
+        Identity hash and URL of the page.
+    pattern, contexts
+        As in `PageObservation`.
+    reward
+        Worth in [0, 1].
+    """
+
+    seq: int
+    key: int
+    url: str
+    pattern: int
+    contexts: list[tuple[int, int]]
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplePage:
+    """An example of a wanted page.
+
+    Attributes
+    ----------
+    url
+        Absolute URL; empty if only the page itself is known.
+    key
+        Identity of the URL, empty without URL.
+    page_type
+        What the crawler calls pages like it; for people and reports.
+    paths
+        Tag paths of the page; without leaves if only the URL was given: then they are taken when the page is
+        fetched.
+    """
+
+    url: str = ""
+    key: str = ""
+    page_type: str = ""
+    paths: PathTrie = field(default_factory=PathTrie)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleWanted:
+    """A fetched page that somebody should say of whether it is wanted.
+
+    Attributes
+    ----------
+    url
+        Absolute URL.
+    reason
+        Why it, in words.
+    value
+        What an answer would teach, in [0, 2): above 1 if its likeness to the examples is in doubt.
+    pages
+        Fetched pages that are like it, itself included.
+    label
+        How far it is like the examples, in [0, 1]; None without examples.
+    """
+
+    url: str
+    reason: str
+    value: float
+    pages: int
+    label: float | None = None
+
+
+@dataclass(slots=True)
+class Suggestion:
+    """A page the model would like fetched: URL, why in words, and how urgent in [0, 1]."""
+
+    url: str
+    reason: str
+    urgency: float
+
+
+INDEX, THREAD, PAGE_FLIP, OTHER = 1, 2, 3, 4
+"""Types of URLs (Jiang 2013, section 3); numbers as in the wire contract, 0 is not known."""
+
+INDEX_PAGE, THREAD_PAGE, OTHER_PAGE, ENTRY_PAGE = 1, 2, 3, 4
+"""Types of pages (Jiang 2013, section 3); numbers as in the wire contract, 0 is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class UrlRule:
+    """URLs of one kind, by regular expression.
+
+    Attributes
+    ----------
+    kind
+        ``index``, ``thread``, ``index_flip``, ``thread_flip``, ``page_flip``, ``news`` or ``behavior``.
+    pattern
+        RE2 expression, anchored by ``^`` (and ``$`` unless it is a prefix), that fits raw and canonical URLs.
+    confidence
+        How sure the policy is, [0, 1].
+    matches, total
+        URLs it was learned from that fit, of how many.
+    example
+        A URL that fits; empty if none is kept.
+    """
+
+    kind: str
+    pattern: str
+    confidence: float = 1.0
+    matches: int = 0
+    total: int = 0
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedWanted:
+    """A page to start a crawl of the site from: URL, why in words, and worth in [0, 1]."""
+
+    url: str
+    reason: str
+    value: float

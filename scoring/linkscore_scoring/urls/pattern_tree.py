@@ -1,0 +1,243 @@
+"""One incremental tree of URL patterns for a site: arms, learned regexes and behaviour patterns all read it.
+
+A node is a prefix of slots (`url_tokens`). A slot starts with literal values; once it has shown more than
+`max_values` of them it is a variable, and its rare values fold into one wildcard child. So ``/tag/kde`` and
+``/tag/qt`` are two patterns at first and ``/tag/*`` later.
+
+**Ids stay meaningful.** A node keeps its id for life; a node that folds into a wildcard leaves a forwarding
+address, so `resolve` maps every id ever given out to the node that now stands for it. A caller that keeps
+statistics by id can move them when it next looks: generalising only ever merges, it never splits the URLs of
+one id over several. The one thing that is not merging is promotion: a value that turns out frequent *after*
+its slot became a variable (a section that the crawl met late) gets a literal node of its own for URLs to
+come; the wildcard's id and all it counted stay as they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from linkscore_scoring.state import State
+from linkscore_scoring.urls.pattern_nodes import ROOT, Node, NodeStore
+from linkscore_scoring.urls.tokens import ANY_QUERY, is_fixed, url_tokens, wildcard_of
+
+_CANDIDATES = 32
+# A URL that is new is asked for twice, one out of the crawl's scope again and again.
+_tokens = lru_cache(maxsize=8_192)(url_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlPatternParams:
+    """Bounds and thresholds of the tree.
+
+    Attributes
+    ----------
+    max_values
+        Distinct literal values a slot may show before it becomes a variable.
+    min_count, min_share
+        A value stays (or becomes) literal in a variable slot with this many URLs and this share of the slot's
+        URLs.
+    max_nodes
+        Bound of the tree; when it is full, URLs stop at the deepest node there is.
+    """
+
+    max_values: int = 8
+    min_count: int = 4
+    min_share: float = 0.03
+    max_nodes: int = 5_000
+
+
+class UrlPatterns:
+    """Insert URL keys, ask for the pattern of any URL at several levels; every operation is O(slots of the
+    URL).
+
+    Notes
+    -----
+    Inserting is amortised: folding a slot costs its number of nodes, once. Not from one paper: the tree
+    generalises on line where Lei 2010 and Koppula 2010 learn from a batch.
+    """
+
+    def __init__(self, params: UrlPatternParams | None = None) -> None:
+        self.params = params or UrlPatternParams()
+        self._nodes = NodeStore(self.params.max_nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def insert(self, key: str) -> int:
+        """Count a URL key and return the id of its finest pattern; insert each URL once."""
+        at = ROOT
+        self._nodes[ROOT].count += 1
+        for token in _tokens(key):
+            below = self._enter(at, token)
+            if below is None:
+                break
+            at = below
+            self._nodes[at].count += 1
+            if self._nodes[at].token == ANY_QUERY:
+                break
+        return self.resolve(at)
+
+    def levels(self, key: str) -> list[int]:
+        """Return the ids of the patterns a URL matches, from the root (0) to the finest; counts nothing."""
+        at, path = ROOT, [ROOT]
+        for token in _tokens(key):
+            children = self._nodes[at].children
+            below = children.get(token, children.get(wildcard_of(token)))
+            if below is None:
+                break
+            at = below
+            path.append(at)
+            if self._nodes[at].token == ANY_QUERY:
+                break
+        return path
+
+    def pattern(self, key: str) -> str:
+        """Return the finest pattern of a URL, e.g. ``a.org/tag/*/?page``; unknown slots are left out."""
+        return self.text(self.levels(key)[-1])
+
+    def text(self, pattern_id: int) -> str:
+        """Return the pattern an id stands for now; the root is the empty string."""
+        node, tokens = self._nodes[self.resolve(pattern_id)], []
+        while node.parent >= 0:
+            tokens.append(node.token)
+            node = self._nodes[node.parent]
+        return " ".join(reversed(tokens)).replace(" /", "/").replace(" :", ":").replace(" ?", "?")
+
+    def count(self, pattern_id: int) -> int:
+        """Return how many inserted URLs passed the node an id stands for."""
+        return self._nodes[self.resolve(pattern_id)].count
+
+    def resolve(self, pattern_id: int) -> int:
+        """Return the id that now stands for an id given out earlier; the root for a forgotten one."""
+        return self._nodes.resolve(pattern_id)
+
+    def lineage(self, pattern_id: int) -> list[int]:
+        """Return the pattern an id stands for now and every coarser one, up to the root (0)."""
+        at = self.resolve(pattern_id)
+        path = [at]
+        while at != ROOT:
+            at = self._nodes[at].parent
+            path.append(at)
+        return path
+
+    def above(self, pattern_id: int) -> list[int]:
+        """Return the patterns that a pattern refines, coarse to fine, without the root and the host."""
+        return self.lineage(pattern_id)[-3:0:-1]
+
+    def could_be_one(self, key: str, other: str) -> bool:
+        """Say whether two URLs could be of one pattern, however few URLs the tree has seen.
+
+        They could if they have the same slots and differ only where any value may stand: not in their query
+        keys, not a number against a name, and not in a variable slot where either value is one of the
+        frequent ones.
+        """
+        one, two = _tokens(key), _tokens(other)
+        if len(one) != len(two):
+            return False
+        at: int | None = ROOT
+        for a, b in zip(one, two, strict=True):
+            node = None if at is None else self._nodes[at]
+            if a != b and not _may_differ(node, a, b):
+                return False
+            at = None if node is None else self._below(node, a, b)
+        return True
+
+    def _below(self, node: Node, a: str, b: str) -> int | None:
+        """Return the child that stands for two slot values, None if they part or are not known."""
+        child = node.children.get(a) if a == b else None
+        return node.children.get(wildcard_of(a)) if child is None else child
+
+    def _enter(self, at: int, token: str) -> int | None:
+        """Return the child of `at` for a slot value, made if needed; None when the tree is full."""
+        node = self._nodes[at]
+        if token in node.children:
+            return node.children[token]
+        if is_fixed(token) or not node.variable:
+            made = self._nodes.add(at, token)
+            if not is_fixed(token) and len(self._literals(node)) > self.params.max_values:
+                self._generalise(at)
+                return node.children.get(token, node.children.get(wildcard_of(token)))
+            return made
+        if self._promoted(node, token):
+            return self._nodes.add(at, token)
+        wildcard = wildcard_of(token)
+        return node.children[wildcard] if wildcard in node.children else self._nodes.add(at, wildcard)
+
+    def _literals(self, node: Node) -> list[str]:
+        return [token for token in node.children if not is_fixed(token)]
+
+    def _is_frequent(self, count: int, slot_count: int) -> bool:
+        return count >= max(self.params.min_count, self.params.min_share * slot_count)
+
+    def _promoted(self, node: Node, token: str) -> bool:
+        """Count a value of a variable slot (Misra-Gries, 32 counters); True when it has become frequent."""
+        seen = node.candidates
+        if token in seen or len(seen) < _CANDIDATES:
+            seen[token] = seen.get(token, 0) + 1
+            if self._is_frequent(seen[token], node.count) and seen[token] >= 2 * self.params.min_count:
+                del seen[token]
+                return True
+        else:
+            node.candidates = {value: left - 1 for value, left in seen.items() if left > 1}
+        return False
+
+    def _generalise(self, at: int) -> None:
+        """Make the slot below `at` a variable: its rare values fold into wildcards, frequent ones stay."""
+        node = self._nodes[at]
+        node.variable = True
+        for token in self._literals(node):
+            child = node.children[token]
+            if not self._is_frequent(self._nodes[child].count, node.count):
+                del node.children[token]
+                self._rename_or_merge(child, at, wildcard_of(token))
+
+    def _rename_or_merge(self, child: int, at: int, wildcard: str) -> None:
+        children = self._nodes[at].children
+        if wildcard == ANY_QUERY:
+            self._nodes.absorb(child)  # the values of unrelated query keys say nothing together
+        if wildcard in children:
+            self._merge(child, children[wildcard])
+        else:
+            self._nodes[child].token = wildcard
+            children[wildcard] = child
+
+    def _merge(self, gone: int, kept: int) -> None:
+        """Fold the subtree of `gone` into `kept`; both stand for values of the same slot."""
+        lost, node = self._nodes.remove(gone, kept), self._nodes[kept]
+        node.count += lost.count
+        for token, child in lost.children.items():
+            if token in node.children:
+                self._merge(child, node.children[token])
+            elif node.variable and not is_fixed(token):
+                self._nodes[child].parent = kept
+                self._rename_or_merge(child, kept, wildcard_of(token))
+            else:
+                self._nodes[child].parent = kept
+                node.children[token] = child
+        if not node.variable and len(self._literals(node)) > self.params.max_values:
+            self._generalise(kept)
+
+    def to_state(self) -> State:
+        """Return the tree as plain values."""
+        return self._nodes.to_state()
+
+    @classmethod
+    def from_state(cls, state: State, params: UrlPatternParams | None = None) -> UrlPatterns:
+        """Rebuild a tree under `params`.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        tree = cls(params)
+        tree._nodes = NodeStore.from_state(state, tree.params.max_nodes)
+        return tree
+
+
+def _may_differ(node: Node | None, a: str, b: str) -> bool:
+    """Say whether two values of one slot are two names of the same kind, as far as the tree can tell."""
+    if a.startswith("?") or is_fixed(a) or is_fixed(b) or wildcard_of(a) != wildcard_of(b):
+        return False
+    return node is None or not node.variable or not (a in node.children or b in node.children)

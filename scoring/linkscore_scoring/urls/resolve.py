@@ -1,0 +1,156 @@
+"""Resolution of the hrefs of a page as ``urljoin`` does it, by concatenation where that is enough."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin, urlsplit
+
+from w3lib.url import safe_url_string
+
+from linkscore_scoring.features.types import Limits
+from linkscore_scoring.urls.identity import SCHEMES, identity, is_plain
+
+MAX_CACHED_URLS = 100_000
+
+Answer = tuple[str, str] | str
+"""(URL, identity), or the reason why there is none."""
+
+_C0_OR_SPACE = "".join(map(chr, range(33)))
+_TAB_OR_NEWLINE = str.maketrans("", "", "\t\n\r")
+_ABSOLUTE = ("http://", "https://")
+_ROOTED = ("/", "http://", "https://")
+# Not to be concatenated: a scheme, "//host", a query alone, path parameters, "\\", dots in a rooted path.
+_CAREFUL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|\?|[^?]*[;\\]|/[^?]*/\.|/\.")
+# Dot segments, and empty segments, which urljoin takes out of relative paths.
+_UNEVEN = re.compile(r"[^?]*/[/.]|[./]")
+# Hrefs that take more from the page than its folder: a query, an empty host, "http:" without slashes.
+_OF_ONE_PAGE = re.compile(r"\?|//(?![a-zA-Z0-9])|https?:(?!//)", re.IGNORECASE)
+
+
+class UrlCache:
+    """Answers of `UrlResolver` kept across pages: the navigation links of a site are resolved once.
+
+    It forgets all when it holds more than `max_urls`; it never changes an answer.
+    """
+
+    def __init__(self, max_urls: int = MAX_CACHED_URLS) -> None:
+        self.max_urls = max_urls
+        self.size = 0
+        self._answers: dict[str, dict[str, Answer]] = {}
+
+    def answers(self, context: str) -> dict[str, Answer]:
+        """Return the answers known in a context, such as a folder."""
+        if self.size > self.max_urls:
+            self._answers.clear()
+            self.size = 0
+        found = self._answers.get(context)
+        if found is None:
+            found = self._answers[context] = {}
+            self.size += 1
+        return found
+
+
+class UrlResolver:
+    """Resolves the hrefs of one page.
+
+    Parameters
+    ----------
+    base_url
+        Absolute http(s) URL: the page's, or its ``<base href>``.
+    limits
+        `Limits.url_chars` bounds a link.
+    charset
+        Encoding of the page: browsers encode the queries of its links in it.
+    cache
+        Shared between pages read with the same limits; a new one if none is given.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        limits: Limits | None = None,
+        *,
+        charset: str = "utf-8",
+        cache: UrlCache | None = None,
+    ) -> None:
+        base_url = base_url if is_plain(base_url) else str(safe_url_string(base_url))
+        page = base_url.partition("#")[0].partition("?")[0]
+        start = page.index("//") + 2
+        slash = page.find("/", start)
+        cache = cache or UrlCache()
+        self.base_url = base_url
+        self._origin = page if slash < 0 else page[:slash]
+        self._folder = f"{page if slash < 0 else page.rpartition('/')[0]}/"
+        self._even = ";" not in page and not _UNEVEN.match(self._folder[start:])
+        self._max_chars = (limits or Limits()).url_chars
+        self._charset = charset
+        self._cache = cache
+        self._rooted = cache.answers(f"{charset} {self._origin}")
+        self._relative = cache.answers(f"{charset} {self._folder}")
+        self._absolute = cache.answers(charset)
+
+    def resolve(self, href: str) -> Answer:
+        """Return (URL without fragment, identity) of a raw href, or why it names no URL to crawl.
+
+        The URL is ``safe_url_string(urljoin(base_url, href))`` in the encoding of the page. Reasons:
+        ``empty``, ``fragment``, ``scheme`` (not http or https), ``invalid``, ``too_long``.
+        """
+        known = self._rooted if href.startswith(_ROOTED) else self._relative
+        answer = known.get(href)
+        if answer is None:
+            name = href.partition("#")[0].strip(_C0_OR_SPACE).translate(_TAB_OR_NEWLINE)
+            answer = self._find(name) if name else "fragment" if "#" in href else "empty"
+            if len(href) <= self._max_chars and not _OF_ONE_PAGE.match(name):
+                self._remember(known, href, answer)
+        return answer
+
+    def _remember(self, known: dict[str, Answer], name: str, answer: Answer) -> None:
+        known[name] = answer
+        self._cache.size += 1
+
+    def _find(self, name: str) -> Answer:
+        joined = self._join(name)
+        if not joined:
+            return self._answer(self._join_by_the_rules(name))
+        answer = self._absolute.get(joined)
+        if answer is None:
+            answer = self._answer(joined)
+            if len(joined) <= self._max_chars:
+                self._remember(self._absolute, joined, answer)
+        return answer
+
+    def _join(self, name: str) -> str:
+        """Return the absolute URL, empty if it takes more than concatenation."""
+        if name.startswith(_ABSOLUTE):
+            return "" if ";" in name else name
+        if _CAREFUL.match(name):
+            return ""
+        if name[0] == "/":
+            return self._origin + name
+        folder = self._folder
+        while name[:2] == ".." and name[2:3] == "/" and self._even:
+            folder = folder if folder == f"{self._origin}/" else f"{folder[:-1].rpartition('/')[0]}/"
+            name = name[3:]
+        if name[:2] == "./":
+            name = name[2:]
+        return "" if not self._even or _UNEVEN.match(name) else folder + name
+
+    def _join_by_the_rules(self, name: str) -> str:
+        try:
+            return urljoin(self.base_url, name)
+        except ValueError:
+            return "http://[invalid"
+
+    def _answer(self, url: str) -> Answer:
+        if not is_plain(url):
+            try:
+                url = str(safe_url_string(url, encoding=self._charset, path_encoding="utf-8"))
+                parts = urlsplit(url)
+                if parts.scheme not in SCHEMES:
+                    return "scheme"
+                if not parts.hostname:
+                    return "invalid"
+                url = parts._replace(fragment="").geturl()
+            except (ValueError, LookupError):
+                return "invalid"
+        return (url, identity(url)) if len(url) <= self._max_chars else "too_long"

@@ -1,0 +1,207 @@
+"""Session ids in URLs, learned from the links of a crawl, so that one page has one URL (Jiang 2013)."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.urls.session_shapes import LIKELY_NAMES, SURE_NAMES, looks_random
+
+MAX_KEYS = 200
+MAX_RESTS = 300
+"""Names told apart, and links remembered of each."""
+
+_LEAST_CHANGED, _LEAST_CHANGED_LIKELY = 3, 1
+_MAY_BE_SURE = re.compile("sess|sid|zenid|cfid|cftoken").search
+_MAY_BE_RANDOM = re.compile(r"[0-9][-_]*[A-Za-z][A-Za-z_-]*[0-9][0-9_-]*[A-Za-z]").search
+_IN_PATH = re.compile(r"(?i);(?:jsessionid|phpsessid|sid|sessionid)=[^/?#]*|/\([a-z]\([a-z0-9]{16,}\)\)(?=/)")
+
+
+@dataclass(slots=True)
+class _Name:
+    """What was seen of the random values of one query key, or of one place in paths.
+
+    Attributes
+    ----------
+    one, many
+        Fetches in which all its links had one value, and in which they had several.
+    changed, kept
+        Links seen again, else equal, with another value and with the same.
+    values
+        Hash of the rest of a link -> hash of its value; bounded, oldest first.
+    """
+
+    one: int = 0
+    many: int = 0
+    changed: int = 0
+    kept: int = 0
+    values: OrderedDict[int, int] = field(default_factory=OrderedDict)
+
+
+class SessionIds:
+    """Tells session ids from content in the URLs of a site, and takes them out.
+
+    A name is a query key in lower case, or the place of a path segment (``/2``). Only values that look random
+    are looked at: at least 16 letters and digits, mixed. A name is one of session ids if
+
+    - it is a usual one (``phpsessid``); or
+    - at least half of a page's links carry one value of it, and links seen again, equal in all else, came
+      with another, in most of the cases and three at least; one is enough for likely names (``s``, ``sid``);
+
+    unless fetches showed several values of it as often as one: those tell pages apart. So ``s=garden+chair``
+    and ``sid=1234`` stay, and so does a key that is the hash of an article, also where the article's own
+    links to reply and to print carry it. Links that repeat the value of the URL they stand under say nothing.
+
+    Notes
+    -----
+    `see` costs O(characters), `strip` too; memory O(`MAX_KEYS` x `MAX_RESTS`).
+
+    Differences from the paper, which requests a page several times: links seen from several pages are the
+    evidence, and a page fetched again adds to it. Nothing is fetched for it.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, _Name] = {}
+        self._learned: set[str] = set()
+        self._places: set[int] = set()
+
+    def see(self, page_url: str, urls: Sequence[str]) -> None:
+        """Learn from the links of one fetch that belong to the site, and the URL it was fetched by.
+
+        Links that repeat a value of the page's own URL say nothing: it may be what the page is about.
+        """
+        own = {(name, value) for name, value, _ in _candidates(page_url)}
+        found: dict[str, list[tuple[int, int]]] = {}
+        distinct = dict.fromkeys(urls)
+        for url in filter(_MAY_BE_RANDOM, distinct):
+            for name, value, rest in _candidates(url):
+                found.setdefault(name, []).append((rest, value))
+        for name, links in found.items():
+            if {(name, value) for _, value in links} <= own:
+                continue
+            if name in self._names or len(self._names) < MAX_KEYS:
+                known = self._names.setdefault(name, _Name())
+                _count(known, links, is_common=2 * len(links) >= len(distinct))
+                self._decide(name)
+
+    def is_session_id(self, name: str, value: str) -> bool:
+        """Say whether a value of a name is a session id, as far as is known."""
+        lower = name.lower()
+        if lower in SURE_NAMES:
+            known = self._names.get(lower)
+            is_content = known is not None and known.many > known.one
+            return not is_content and SURE_NAMES[lower].fullmatch(value) is not None
+        return lower in self._learned and looks_random(value)
+
+    def strip(self, url: str) -> str:
+        """Return a URL without session ids; all else stays as it is.
+
+        The answer may change while the site is learned. Cost O(characters).
+        """
+        address, mark, query = url.partition("?")
+        if ";" in address or "/(" in address:
+            address = _IN_PATH.sub("", address)
+        if self._places:
+            address = self._strip_path(address)
+        if not mark:
+            return address
+        if not self._learned and not _MAY_BE_SURE(query.lower()):
+            return f"{address}?{query}"
+        pairs = query.split("&")
+        kept = [pair for pair in pairs if not self.is_session_id(*_name_and_value(pair))]
+        return f"{address}?{'&'.join(kept)}" if kept else address
+
+    def names(self) -> list[str]:
+        """Return the names that were learned to be of session ids, without those known from the start."""
+        return sorted(self._learned)
+
+    def _decide(self, name: str) -> None:
+        is_session = name not in SURE_NAMES and _changes(name, self._names[name])
+        (self._learned.add if is_session else self._learned.discard)(name)
+        self._places = {int(known[1:]) for known in self._learned if known.startswith("/")}
+
+    def _strip_path(self, address: str) -> str:
+        segments = address.split("/")
+        kept = [
+            segment
+            for at, segment in enumerate(segments)
+            if at - _FIRST_SEGMENT not in self._places or not looks_random(segment)
+        ]
+        return "/".join(kept) if len(kept) > _FIRST_SEGMENT else "/".join([*kept, ""])
+
+    def to_state(self) -> list[Any]:
+        """Return what is known as plain values."""
+        return [
+            [name, known.one, known.many, known.changed, known.kept, list(known.values.items())]
+            for name, known in self._names.items()
+        ]
+
+    def load_state(self, state: list[Any]) -> None:
+        """Take over what `to_state` gave.
+
+        Raises
+        ------
+        CorruptState
+            If a row is malformed.
+        """
+        with reading_state("session ids"):
+            self._names = {
+                str(name): _Name(int(one), int(many), int(changed), int(kept), OrderedDict(values))
+                for name, one, many, changed, kept, values in state
+            }
+        for name in self._names:
+            self._decide(name)
+
+
+_FIRST_SEGMENT = 3
+"""Where paths begin in a URL split at slashes."""
+
+
+def _count(known: _Name, links: Sequence[tuple[int, int]], *, is_common: bool) -> None:
+    """Count one fetch: rest and value of its links with a name, and whether they are half of its links."""
+    if len({value for _, value in links}) > 1:
+        known.many += 1
+        return
+    if not is_common:
+        return
+    known.one += len(links) > 1
+    for rest, value in links:
+        before = known.values.pop(rest, None)
+        known.changed += before is not None and before != value
+        known.kept += before == value
+        known.values[rest] = value
+    while len(known.values) > MAX_RESTS:
+        known.values.popitem(last=False)
+
+
+def _changes(name: str, known: _Name) -> bool:
+    least = _LEAST_CHANGED_LIKELY if name in LIKELY_NAMES else _LEAST_CHANGED
+    return known.changed >= least and known.changed > known.kept and known.many < known.one
+
+
+def _name_and_value(pair: str) -> tuple[str, str]:
+    name, _, value = pair.partition("=")
+    return name, value
+
+
+def _candidates(url: str) -> list[tuple[str, int, int]]:
+    """Return name, value and rest, both as hashes, of each random value in a URL."""
+    address, _, query = url.partition("?")
+    found: list[tuple[str, int, int]] = []
+    pairs = query.split("&") if query else []
+    for at, pair in enumerate(pairs):
+        name, _, value = pair.partition("=")
+        if looks_random(value):
+            rest = f"{address}?{'&'.join(pairs[:at] + pairs[at + 1 :])}"
+            found.append((name.lower(), hash64(value), hash64(rest)))
+    segments = address.split("/")
+    for at, segment in enumerate(segments[_FIRST_SEGMENT:], start=_FIRST_SEGMENT):
+        if looks_random(segment):
+            rest = "/".join(segments[:at] + segments[at + 1 :])
+            found.append((f"/{at - _FIRST_SEGMENT}", hash64(segment), hash64(f"{rest}?{query}")))
+    return found

@@ -1,0 +1,108 @@
+"""One batch of records on its way from a message to staged visits; runs beside the request path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_scoring.engine.events import BrowseBatchImported
+from linkscore_scoring.errors import FieldProblem, InvalidInput, LimitExceeded
+from linkscore_server.browse_logs.cleaning import rule_sql
+from linkscore_server.storage.visits.base import VisitStore
+from linkscore_server.storage.visits.columns import columns_of, columns_of_table, table_problems
+from linkscore_server.storage.visits.connection import in_memory
+from linkscore_server.storage.visits.identities import teach
+from linkscore_server.storage.visits.records import COLUMNS, load
+
+MAX_BATCH_ID_BYTES = 128
+MAX_REASONS = 32
+_MAX_PROBLEMS = 10
+_RECORDS = """
+    SELECT t, nullif(client, '') AS client, nullif(url, '') AS url,
+        CASE WHEN referrer NOT IN ('', '-') THEN referrer END AS referrer,
+        nullif(user_agent, '') AS user_agent, nullif(method, '') AS method, status,
+        nullif(content_type, '') AS content_type, client = '' OR t < 0 AS bad
+    FROM (SELECT * FROM rows UNION ALL SELECT * FROM columns)"""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """Bounds of one batch: records, and DuckDB's memory in MiB."""
+
+    records: int
+    memory_mb: int
+
+
+def check(message: pb.ImportBrowseRecordsRequest, limits: BatchLimits) -> None:
+    """Check what is cheap to check of a batch.
+
+    Raises
+    ------
+    InvalidInput
+        If it has no id, or is larger than the limits.
+    """
+    problems = []
+    if not message.batch_id:
+        problems.append(FieldProblem("batch_id", "is required", "REQUIRED"))
+    if (size := len(message.batch_id.encode())) > MAX_BATCH_ID_BYTES:
+        problems.append(FieldProblem("batch_id", f"must be at most {MAX_BATCH_ID_BYTES} bytes, got {size}"))
+    if (n := len(message.records) + len(message.columns.epoch_ms)) > limits.records:
+        rule = f"must be at most {limits.records} (max_records_per_batch), got {n}"
+        problems.append(FieldProblem("records", rule))
+    if len(message.left_out) > MAX_REASONS:
+        problems.append(
+            FieldProblem("left_out", f"must be at most {MAX_REASONS}, got {len(message.left_out)}")
+        )
+    problems += table_problems(message.columns)
+    if problems:
+        raise InvalidInput(problems[:_MAX_PROBLEMS])
+
+
+def staged(
+    message: pb.ImportBrowseRecordsRequest,
+    hosts: Sequence[str],
+    store: VisitStore,
+    site_of: Callable[[str], str],
+    limits: BatchLimits,
+) -> BrowseBatchImported:
+    """Make the visits of a batch durable but unseen; returns the event that will show them.
+
+    Raises
+    ------
+    OSError
+        If they could not be made durable.
+    LimitExceeded
+        If the memory of an import does not do for the batch.
+    """
+    try:
+        return _staged(message, hosts, store, site_of, limits)
+    except duckdb.OutOfMemoryException as exc:
+        rule = f"browse_memory_mb: {limits.memory_mb} MiB do not do for this batch, send smaller ones"
+        raise LimitExceeded(rule) from exc
+
+
+def _staged(
+    message: pb.ImportBrowseRecordsRequest,
+    hosts: Sequence[str],
+    store: VisitStore,
+    site_of: Callable[[str], str],
+    limits: BatchLimits,
+) -> BrowseBatchImported:
+    with in_memory(memory_mb=limits.memory_mb) as con:
+        teach(con, site_of)
+        con.register("rows", columns_of(message.records))
+        con.register("columns", columns_of_table(message.columns))
+        outcomes = load(con, _RECORDS, rule_sql(hosts), store.salt())
+        days = store.stage(message.batch_id, con)
+        digest = con.execute(f"SELECT bit_xor(md5_number(concat_ws('\t', {COLUMNS}))) FROM visits").fetchone()
+    outcomes.update({name: count for name, count in message.left_out.items() if name and count})
+    return BrowseBatchImported(message.batch_id, f"{(digest and digest[0]) or 0:032x}", days, dict(outcomes))
+
+
+def left_out_of(outcomes: Counter[str]) -> dict[str, int]:
+    """Return the records left out, by rule."""
+    return {rule: count for rule, count in outcomes.items() if rule}

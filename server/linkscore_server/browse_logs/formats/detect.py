@@ -1,0 +1,114 @@
+"""Find out what format a log file has, from its name and its first lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+import duckdb
+import zstandard
+
+from linkscore_scoring.errors import InvalidInput
+from linkscore_server.browse_logs.formats.access_log import kind_of
+from linkscore_server.browse_logs.formats.base import LogFile, compression, is_header
+from linkscore_server.browse_logs.formats.delimited import POSITIONS
+from linkscore_server.storage.visits.connection import text
+
+_LOOK_LINES = 50
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def log_file(
+    path: Path,
+    *,
+    format: str = "",
+    columns: Mapping[str, str] | None = None,
+    names: tuple[str, ...] = (),
+    host: str = "",
+) -> LogFile:
+    """Return how to read a file; what is not given is found out.
+
+    Parameters
+    ----------
+    path
+        The file, compressed or not.
+    format
+        Name of a format; empty looks at the file.
+    columns
+        Column by field, see `LogFile.columns`.
+    names
+        Columns in order, for a file without a header.
+    host
+        Host in front of paths, with or without a scheme (then http).
+
+    Raises
+    ------
+    InvalidInput
+        If the file has no record to go by, is of no known format, or lacks a column.
+    OSError
+        If it cannot be read.
+    """
+    lines = [] if _is_parquet(path) else _first_lines(path)
+    kind = format or ("parquet" if _is_parquet(path) else _kind(lines, path))
+    header, has_header = _names(path, kind, lines)
+    base = host if not host or "://" in host else f"http://{host}"
+    given = columns or {}
+    return LogFile(path, kind, given, names or header, has_header and not names, base.rstrip("/"))
+
+
+def _kind(lines: list[str], path: Path) -> str:
+    for line in lines:
+        if line.startswith("{"):
+            return "json"
+        if access := kind_of(line):
+            return access
+        for kind, delimiter in _DELIMITERS.items():
+            if line.count(delimiter) >= 2 and ("://" in line or is_header(line.split(delimiter))):
+                return kind
+    raise InvalidInput(f"{path.name}: no known format in its first lines, say which it is", field="format")
+
+
+def _names(path: Path, kind: str, lines: list[str]) -> tuple[tuple[str, ...], bool]:
+    """Return the columns of a file and whether its first line names them."""
+    if kind == "parquet":
+        with duckdb.connect() as con:
+            rows = con.execute(f"DESCRIBE SELECT * FROM read_parquet({text(str(path))})").fetchall()
+        return tuple(row[0] for row in rows), False
+    if kind == "json":
+        return tuple({key: None for line in lines for key in _keys(line)}), False
+    if kind in _DELIMITERS:
+        cells = [cell.strip().strip('"') for cell in (lines or [""])[0].split(_DELIMITERS[kind])]
+        return (tuple(cells), True) if is_header(cells) else (POSITIONS[: len(cells)], False)
+    return (), False
+
+
+def _keys(line: str) -> list[str]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return []
+    return list(found) if isinstance(found, dict) else []
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _first_lines(path: Path) -> list[str]:
+    with io.TextIOWrapper(io.BufferedReader(_opened(path)), encoding="utf-8", errors="replace") as file:  # type: ignore[type-var]
+        lines = [line.rstrip("\r\n") for line, _ in zip(file, range(_LOOK_LINES), strict=False)]
+    return [line for line in lines if line]
+
+
+def _opened(path: Path) -> IO[bytes]:
+    match compression(path):
+        case "gzip":
+            return gzip.open(path, "rb")  # type: ignore[return-value]
+        case "zstd":
+            return zstandard.open(path, "rb")  # type: ignore[no-any-return]
+    return path.open("rb")

@@ -1,0 +1,253 @@
+"""Browse logs of a server's crawls: batches in, mining when it is due, old days out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_scoring.browse_logs.mining import MiningSettings
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.events import BrowseBatchImported
+from linkscore_scoring.errors import NotFound
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_server.browse_logs.batch import BatchLimits, staged
+from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
+from linkscore_server.crawls.actor import Closed, CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+from linkscore_server.storage.visits.base import SiteSpan, VisitQuestion, VisitStore
+
+_TIDY_S = 3_600.0
+_log = logging.getLogger(__name__)
+
+
+class BrowseRoom:
+    """Takes in and mines the browse logs of all crawls.
+
+    Batches of one crawl go one after the other, in a thread; sites are mined in processes. Neither holds up
+    scoring.
+
+    Parameters
+    ----------
+    registry
+        The crawls.
+    settings
+        Windows, schedule, limits.
+    metrics
+        Where records and minings are counted.
+    clock
+        Seconds since the epoch.
+    """
+
+    def __init__(
+        self, registry: CrawlRegistry, settings: Settings, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
+        self._registry = registry
+        self._settings = settings
+        self._metrics = metrics
+        self._clock = clock
+        self._limits = BatchLimits(settings.max_records_per_batch, settings.browse_memory_mb)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-browse")
+        self._pool = MiningPool()
+        self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._mining: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        self._taking: set[asyncio.Task[BrowseBatchImported | None]] = set()
+        self._tidying: asyncio.Task[None] | None = None
+
+    @property
+    def limits(self) -> BatchLimits:
+        """Bounds of one batch."""
+        return self._limits
+
+    def start(self) -> None:
+        """Begin to delete old days and to mine what is due, now and every hour."""
+        self._tidying = asyncio.create_task(self._tidy_for_ever())
+
+    async def close(self) -> None:
+        """Finish batches, and stop; minings under way come to nothing and are due after the next start."""
+        await asyncio.gather(*self._taking, return_exceptions=True)
+        tasks = [task for task in (self._tidying, *self._mining.values()) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._pool.close()
+        self._thread.shutdown()
+
+    async def take(
+        self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest, hosts: Sequence[str]
+    ) -> BrowseBatchImported | None:
+        """Take in a batch; returns what became of it once it is durable, None if it was there already.
+
+        It goes on to its end when the caller gives up.
+
+        Raises
+        ------
+        OSError
+            If it could not be made durable.
+        Closed
+            If the crawl takes nothing more.
+        """
+        task = asyncio.create_task(self._take(actor, message, hosts))
+        self._taking.add(task)
+        task.add_done_callback(self._taking.discard)
+        return await asyncio.shield(task)
+
+    async def mine(
+        self, actor: CrawlActor, site: str, settings: MiningSettings, window_days: int = 0
+    ) -> MiningResult | None:
+        """Mine a site now; returns what was read once its policies know, None if none of them reads logs.
+
+        Raises
+        ------
+        NotFound
+            If there are no visits of the site.
+        Exception
+            What the mining failed with.
+        """
+        if not reading_policies(actor):
+            return None
+        spans = await self.spans(actor)
+        if site not in spans:
+            raise NotFound(
+                f"site {site!r}: no browse log of crawl {actor.model.config.name!r} has a visit of it"
+            )
+        return await self._mine(actor, site, spans[site], settings, window_days)
+
+    def mine_later(self, actor: CrawlActor) -> None:
+        """Mine, beside other calls, the sites of a crawl for which it is due."""
+        name = actor.model.config.name
+        if name in self._mining:
+            self._again.add(name)
+            return
+        task = self._mining[name] = asyncio.create_task(self._mine_due(actor))
+        task.add_done_callback(lambda _: self._mined_all(name, actor))
+
+    async def idle(self) -> None:
+        """Wait until nothing that `mine_later` began is running."""
+        while self._mining:
+            await asyncio.wait(self._mining.values())
+            await asyncio.sleep(0)
+
+    async def spans(self, actor: CrawlActor) -> dict[str, SiteSpan]:
+        """Return the span of each site of a crawl's browse logs."""
+        found: dict[str, SiteSpan] = await self._off_loop(
+            self._registry.visits(actor.model.config.name).spans
+        )
+        return found
+
+    async def days(self, actor: CrawlActor) -> dict[int, int]:
+        """Return bytes stored by day."""
+        return dict(await self._off_loop(self._registry.visits(actor.model.config.name).days))
+
+    async def tidy(self) -> None:
+        """Delete the days whose retention is over, and mine what is due."""
+        before_s = self._clock() - self._settings.browse_retention_days * 86_400.0
+        for actor in self._registry.actors():
+            async with self._turn(actor.model.config.name):
+                store: VisitStore = self._registry.visits(actor.model.config.name)
+                expired = await self._off_loop(store.expire, before_s)
+            if expired:
+                self._metrics.browse_days_deleted.inc(len(expired))
+            self.mine_later(actor)
+
+    async def _take(
+        self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest, hosts: Sequence[str]
+    ) -> BrowseBatchImported | None:
+        name, batch_id = actor.model.config.name, message.batch_id
+        store = self._registry.visits(name)
+        async with self._turn(name):
+            if batch_id in actor.model.ledger.batches:
+                await self._off_loop(store.publish, batch_id)
+                return None
+            event: BrowseBatchImported = await self._off_loop(
+                staged, message, hosts, store, actor.model.site_of, self._limits
+            )
+            await actor.submit(event)
+            await self._off_loop(store.publish, batch_id)
+        self._metrics.took_records(event.counts)
+        return event
+
+    async def _mine(
+        self, actor: CrawlActor, site: str, span: SiteSpan, settings: MiningSettings, window_days: int = 0
+    ) -> MiningResult:
+        s, width = self._settings, window_days or self._settings.browse_window_days
+        question = VisitQuestion(site, span.last_day - width + 1, width, s.browse_max_pages_a_day)
+        known = actor.model.sites.get(site)
+        before = known.model.browse.to_state() if known is not None and known.model.browse else None
+        told = _with_params(settings, actor.model.config)
+        reader = self._registry.visits(actor.model.config.name).reader()
+        started = time.perf_counter()
+        result = await self._pool.run(MiningJob(reader, question, told, before, s.browse_memory_mb))
+        await actor.submit(result.event)
+        self._metrics.mined(time.perf_counter() - started, question.first_day + width)
+        return result
+
+    async def _mine_due(self, actor: CrawlActor) -> None:
+        """Mine the sites that are due, all at once; one that fails is left for the next time."""
+        if not reading_policies(actor):
+            return
+        spans = await self.spans(actor)
+        due = [site for site, span in spans.items() if self._is_due(actor, site, span)]
+        runs = (self._mine(actor, site, spans[site], MiningSettings()) for site in due)
+        for site, outcome in zip(due, await asyncio.gather(*runs, return_exceptions=True), strict=True):
+            if isinstance(outcome, Exception) and not isinstance(outcome, Closed):
+                self._metrics.mining_failures.inc()
+                _log.error("mining of %s failed, it keeps what it had", site, exc_info=outcome)
+
+    def _is_due(self, actor: CrawlActor, site: str, span: SiteSpan) -> bool:
+        if span.visits < self._settings.browse_mine_min_visits:
+            return False
+        known = actor.model.sites.get(site)
+        mined = known.model.browse if known is not None else None
+        new_days = span.last_day - (mined.first_day + mined.n_days - 1) if mined else span.last_day
+        return new_days >= self._settings.browse_mine_every_days
+
+    def _mined_all(self, name: str, actor: CrawlActor) -> None:
+        task = self._mining.pop(name)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("mining of crawl %s failed", name, exc_info=error)
+        if name in self._again and not task.cancelled():
+            self._again.discard(name)
+            self.mine_later(actor)
+
+    async def _tidy_for_ever(self) -> None:
+        while True:
+            try:
+                await self.tidy()
+            except Exception:
+                _log.exception("browse logs could not be tidied; next try in an hour")
+            await asyncio.sleep(_TIDY_S)
+
+    @asynccontextmanager
+    async def _turn(self, crawl: str) -> AsyncIterator[None]:
+        async with self._turns[crawl]:
+            yield
+
+    async def _off_loop(self, call: Callable[..., Any], *args: object) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
+
+
+def reading_policies(actor: CrawlActor) -> list[str]:
+    """Return the policies of a crawl that read browse logs, by name."""
+    config = actor.model.config
+    choices = (config.policy, *config.extra_policies)
+    wanting = (c.name for c in choices if policy_class(c.name).wants_logs(c.checked()))
+    return list(dict.fromkeys(wanting))
+
+
+def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSettings:
+    """Return settings with what the policies' parameters say; the served one has the last word."""
+    for choice in (*config.extra_policies, config.policy):
+        if (kind := policy_class(choice.name)).wants_logs(params := choice.checked()):
+            settings = replace(settings, **kind(params).mining())
+    return settings

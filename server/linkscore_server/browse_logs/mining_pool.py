@@ -1,0 +1,103 @@
+"""Mines sites in processes of their own: many at a time, none while there is nothing to mine."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+
+import msgpack
+
+from linkscore_scoring.browse_logs.mined import MinedSite
+from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
+from linkscore_scoring.engine.events import LogsMined
+from linkscore_server.storage.visits.base import VisitQuestion, VisitReader
+
+
+@dataclass(frozen=True, slots=True)
+class MiningJob:
+    """All that the mining of a site needs; `before` is the state of what the last one gave, or None."""
+
+    reader: VisitReader
+    question: VisitQuestion
+    settings: MiningSettings
+    before: dict[str, object] | None
+    memory_mb: int
+
+
+@dataclass(frozen=True, slots=True)
+class MiningResult:
+    """What mining a site gave: the event that tells the crawl, and how much was read."""
+
+    event: LogsMined
+    visits: int
+    pages: int
+    left_out: int
+
+
+class MiningPool:
+    """Processes that come with the first job and go with the last.
+
+    Parameters
+    ----------
+    processes
+        Most at a time; 0 takes one a core.
+    """
+
+    def __init__(self, processes: int = 0) -> None:
+        self._processes = processes or os.cpu_count() or 1
+        self._pool: ProcessPoolExecutor | None = None
+        self._running = 0
+
+    async def run(self, job: MiningJob) -> MiningResult:
+        """Mine one site.
+
+        Raises
+        ------
+        Exception
+            What the mining failed with.
+        """
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")  # gRPC's threads do not survive a fork
+            self._pool = ProcessPoolExecutor(self._processes, mp_context=context, initializer=_follow_parent)
+        self._running += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, mine, job)
+        finally:
+            self._running -= 1
+            if not self._running:
+                self.close()
+
+    def close(self) -> None:
+        """Let the processes go; jobs that wait are cancelled."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+
+
+def mine(job: MiningJob) -> MiningResult:
+    """Count and mine one site; blocks."""
+    counts = job.reader.counts(job.question, memory_mb=job.memory_mb)
+    before = MinedSite.from_state(job.before) if job.before is not None else None
+    mined = mine_site(counts, job.settings, before)
+    state = mined.to_state()
+    digest = hashlib.sha256(msgpack.packb(state)).hexdigest()
+    event = LogsMined(job.question.site, digest, state)
+    return MiningResult(event, mined.records, len(counts.urls), counts.left_out)
+
+
+def _follow_parent() -> None:
+    """End this process when the server ends, however it ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_exit_after, args=(parent,), daemon=True).start()
+
+
+def _exit_after(parent: BaseProcess) -> None:
+    parent.join()
+    os._exit(0)

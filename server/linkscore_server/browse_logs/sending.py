@@ -1,0 +1,145 @@
+"""A log file as batches for ImportBrowseRecords: read in one pass, cleaned on the way, flat in memory.
+
+Only what is kept is sent, with counts of what is not. The id of a batch is made of what the file holds, how
+it is read and where the batch begins: a second run over the same file makes the same batches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_server.browse_logs.bad_lines import MAX_SAMPLES, BadLines, rejected
+from linkscore_server.browse_logs.cleaning import BOT_AGENTS, rule_sql
+from linkscore_server.browse_logs.formats import FORMATS, LogFile
+from linkscore_server.storage.visits.connection import in_memory
+
+BATCH_RECORDS = 50_000
+_MAX_TEXT_BYTES = 2_083
+_Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class ReadLog:
+    """What was read of a file: records (bad lines included), what was left out by rule, and bad lines."""
+
+    records: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    bad: BadLines = field(default_factory=BadLines)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """What the user says about cleaning: hosts to keep (none: all), user agents to leave out (RE2)."""
+
+    hosts: Sequence[str] = ()
+    bots: str = BOT_AGENTS
+
+
+def batches_of(
+    file: LogFile,
+    cleaning: Cleaning,
+    read: ReadLog,
+    *,
+    is_known: Callable[[str], bool] = lambda batch_id: False,
+    batch_records: int = BATCH_RECORDS,
+    memory_mb: int = 512,
+) -> Iterator[pb.ImportBrowseRecordsRequest]:
+    """Yield the batches of a file that are not known yet, in the order of the file.
+
+    Parameters
+    ----------
+    file, cleaning
+        The file, and what to leave out.
+    read
+        Counts, kept up to date.
+    is_known
+        Batch id -> whether the crawl has it.
+    batch_records
+        Lines of the file a batch.
+    memory_mb
+        Memory of DuckDB, MiB.
+
+    Raises
+    ------
+    duckdb.Error
+        If the file cannot be read.
+    """
+    prefix = fingerprint(file, cleaning, batch_records)
+    with in_memory(memory_mb=memory_mb, threads=2) as con:
+        for begin, rows, is_last in _chunks(con, _query(file, cleaning), batch_records):
+            batch_id = f"{prefix}-{begin}"
+            message = pb.ImportBrowseRecordsRequest(batch_id=batch_id)
+            left_out = _fill(message.columns, rows, read.bad)
+            read.records += len(rows)
+            if is_last:
+                _add_rejected(con, read, left_out)
+            read.left_out.update(left_out)
+            message.left_out.update(left_out)
+            if not is_known(batch_id):
+                yield message
+
+
+def fingerprint(file: LogFile, cleaning: Cleaning, batch_records: int) -> str:
+    """Return what tells the batches of one reading of a file from those of others; reads the file."""
+    with file.path.open("rb") as opened:
+        content = hashlib.file_digest(opened, "sha256").hexdigest()
+    how = (file.format, sorted(file.columns.items()), file.names, file.has_header, file.host)
+    reading = repr((content, how, list(cleaning.hosts), cleaning.bots, batch_records))
+    return hashlib.sha256(reading.encode()).hexdigest()[:24]
+
+
+def _query(file: LogFile, cleaning: Cleaning) -> str:
+    rule = rule_sql(cleaning.hosts, bots=cleaning.bots)
+    kept = [f"CASE WHEN rule = '' THEN {name} END" for name in ("client", "url", "referrer")]
+    return (
+        f"SELECT CAST(t * 1000 AS BIGINT), {', '.join(kept)}, rule, line "
+        f"FROM (SELECT *, {rule} AS rule FROM ({FORMATS[file.format](file)}))"
+    )
+
+
+def _chunks(con: duckdb.DuckDBPyConnection, query: str, size: int) -> Iterator[tuple[int, list[_Row], bool]]:
+    """Yield (number of the first row, rows, whether they are the last) of a streamed result."""
+    result = con.execute(query)
+    begin, rows = 0, result.fetchmany(size)
+    while True:
+        following = result.fetchmany(size)
+        yield begin, rows, not following
+        if not following:
+            return
+        begin, rows = begin + len(rows), following
+
+
+def _fill(columns: pb.BrowseColumns, rows: list[_Row], bad: BadLines) -> Counter[str]:
+    """Put the rows that are kept into a message; returns how many others there are by rule."""
+    left_out: Counter[str] = Counter()
+    kept = []
+    for row in rows:
+        if not row[4] and len(row[2]) <= _MAX_TEXT_BYTES:
+            kept.append(row)
+            continue
+        left_out[row[4] or "bad_url"] += 1
+        if row[4] == "bad_line":
+            bad.add(row[5])
+    ids: dict[str, int] = {}
+    columns.epoch_ms.extend([row[0] for row in kept])
+    columns.clients.extend([ids.setdefault(row[1], len(ids)) for row in kept])
+    columns.urls.extend([ids.setdefault(row[2], len(ids)) for row in kept])
+    columns.referrers.extend([ids.setdefault(row[3], len(ids)) + 1 if row[3] else 0 for row in kept])
+    columns.texts.extend(ids)
+    return left_out
+
+
+def _add_rejected(con: duckdb.DuckDBPyConnection, read: ReadLog, left_out: Counter[str]) -> None:
+    found = rejected(con)
+    if found.count:
+        left_out["bad_line"] += found.count
+        read.records += found.count
+        read.bad.count += found.count
+        read.bad.samples = (read.bad.samples + found.samples)[:MAX_SAMPLES]

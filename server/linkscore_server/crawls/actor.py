@@ -1,0 +1,327 @@
+"""The single writer of a crawl: makes events durable in groups, applies them in order, answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import msgpack
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import (
+    ConfigChanged,
+    Event,
+    LearningFailed,
+    LearningRequested,
+    ModelActivated,
+    decode,
+    encode,
+)
+from linkscore_scoring.errors import LinkscoreError
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.storage.base import CrawlLog, Snapshot
+
+_log = logging.getLogger(__name__)
+_MAX_GROUP = 256
+_TURN = 32
+"""Events of one call that are applied before other calls get their turn."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Events that are made durable together, and who waits for their outcomes."""
+
+    events: Sequence[Event]
+    raw: list[bytes]
+    done: asyncio.Future[list[Any]]
+    learned: LearnedSite | None = None
+
+
+class Closed(LinkscoreError):
+    """The crawl was deleted, or the server stops: nothing more is taken in."""
+
+
+class CrawlActor:
+    """Owns the state of one crawl. Questions are asked of `model` directly, on the same event loop.
+
+    An event is applied after it is durable and answered after it is applied. While one group is being written
+    the next one gathers, so the cost of a sync is shared under load and nobody waits when there is none.
+    """
+
+    def __init__(
+        self,
+        model: CrawlModel,
+        log: CrawlLog,
+        *,
+        executor: Executor,
+        learner: Executor,
+        metrics: Metrics,
+        snapshot_events: int = 20_000,
+    ) -> None:
+        self.model = model
+        self._log = log
+        self._executor = executor
+        self._learner = learner
+        self._metrics = metrics
+        self._snapshot_events = snapshot_events
+        self._snapshot_seq = 0
+        self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue()
+        self._learning: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
+        self._writer: asyncio.Task[None] | None = None
+        self._closed = self._discarded = False
+
+    def recover(self, *, with_snapshot: bool = True) -> int:
+        """Rebuild the state from snapshot and log; blocks. Returns the number of events replayed.
+
+        Raises
+        ------
+        CorruptState
+            If the log is damaged, naming file and offset, or the snapshot is not one of this version.
+        NotFound
+            If a policy the crawl was set up with is not registered any more: what it learned would be lost.
+        """
+        snapshot = self._log.snapshot() if with_snapshot else None
+        if snapshot is not None:
+            self.model.load_state(msgpack.unpackb(snapshot.state, strict_map_key=False))
+            self._snapshot_seq = snapshot.seq
+            _find_policies(self.model.config)
+        replayed = 0
+        for seq, raw in self._log.read(self.model.seq):
+            event = decode(raw)
+            if isinstance(event, ConfigChanged):
+                _find_policies(CrawlConfig.from_state(event.config))
+            self._apply(seq, event, None)
+            replayed += 1
+        self.model.jobs = []
+        return replayed
+
+    def start(self) -> None:
+        """Begin to write; learnings that were cut short are started again."""
+        self._writer = asyncio.create_task(self._write())
+        for job in self.model.unfinished_jobs():
+            self._learn(job)
+
+    async def submit(self, event: Event, learned: LearnedSite | None = None) -> Any:
+        """Make an event durable, apply it and return its outcome.
+
+        Raises
+        ------
+        OSError
+            If it could not be made durable: nothing was applied.
+        Closed
+            If the actor takes nothing more: nothing was applied.
+        Exception
+            What applying it failed with.
+        """
+        (outcome,) = await self._submitted([event], learned)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def submit_all(self, events: Sequence[Event]) -> asyncio.Future[list[Any]]:
+        """Take in events as one group, in their order; returns what to wait for.
+
+        The result has one outcome an event, an exception in place of one that could not be applied. Errors as
+        of `submit`: all of the events are made durable, or none.
+
+        Raises
+        ------
+        Closed
+            If the actor takes nothing more.
+        """
+        return self._submitted(events)
+
+    def _submitted(
+        self, events: Sequence[Event], learned: LearnedSite | None = None
+    ) -> asyncio.Future[list[Any]]:
+        if self._closed:
+            raise Closed(f"crawl {self.model.config.name!r} is closed")
+        done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._waiting.put_nowait(_Waiting(events, [encode(event) for event in events], done, learned))
+        return done
+
+    async def learn(self, site: str) -> None:
+        """Learn a site from all its pages acknowledged before this call; returns when the model is active.
+
+        Raises
+        ------
+        Closed
+            If the crawl was closed meanwhile.
+        Exception
+            What the learning failed with.
+        """
+        asked_at, started_at = self.model.seq, 0
+        while started_at <= asked_at:  # one that runs already knows less: wait for it, then ask again
+            started_at = await self.submit(LearningRequested(site))
+            error = await self._learning_over(site, started_at)
+        if error is not None:
+            raise error
+
+    async def close(self) -> None:
+        """Finish what was submitted, write a snapshot, release the log."""
+        self._closed = True
+        for task in self._learning.values():
+            task.cancel()
+        if self._writer is not None:
+            self._waiting.put_nowait(None)
+            await self._writer
+            await self._snapshot()
+        self._log.close()
+
+    async def discard(self) -> None:
+        """Stop without a snapshot, for a crawl that is deleted."""
+        self._discarded = True
+        await self.close()
+
+    def release(self) -> None:
+        """Release the log of an actor that was never started."""
+        self._log.close()
+
+    async def _write(self) -> None:
+        while True:
+            group, last = await self._next_group()
+            if group and await self._commit(group):
+                await self._apply_group(group)
+            if last:
+                return
+            if self.model.seq - self._snapshot_seq >= self._snapshot_events:
+                await self._snapshot()
+
+    async def _next_group(self) -> tuple[list[_Waiting], bool]:
+        group: list[_Waiting] = []
+        events = 0
+        item = await self._waiting.get()
+        while item is not None:
+            group.append(item)
+            events += len(item.raw)
+            if self._waiting.empty() or events >= _MAX_GROUP:
+                return group, False
+            item = self._waiting.get_nowait()
+        return group, True
+
+    async def _commit(self, group: list[_Waiting]) -> bool:
+        started = time.perf_counter()
+        raw = [event for item in group for event in item.raw]
+        try:
+            await _run_in(self._executor, self._log.append, raw)
+        except Exception as exc:
+            self._metrics.commit_failures.inc()
+            _log.error("log of %s: %s", self.model.config.name, exc)
+            for item in group:
+                _fail(item.done, exc)
+            return False
+        self._metrics.commit_seconds.observe(time.perf_counter() - started)
+        self._metrics.commit_events.inc(len(raw))
+        return True
+
+    async def _apply_group(self, group: list[_Waiting]) -> None:
+        seq = self._log.last_seq - sum(len(item.raw) for item in group)
+        for item in group:
+            outcomes = []
+            for event in item.events:
+                seq += 1
+                outcomes.append(self._apply(seq, event, item.learned))
+                for job in self.model.take_jobs():
+                    self._learn(job)
+                if len(outcomes) % _TURN == 0:
+                    await asyncio.sleep(0)
+            if not item.done.done():
+                item.done.set_result(outcomes)
+            if len(group) > 1:
+                await asyncio.sleep(0)
+
+    def _apply(self, seq: int, event: Event, learned: LearnedSite | None) -> Any:
+        """Apply an event, or return why that is not possible: the same now and at every replay."""
+        try:
+            if isinstance(event, ModelActivated) and learned is not None:
+                self.model.seq = seq
+                return self.model.activate(event.site, learned)
+            return self.model.apply(seq, event)
+        except Exception as exc:
+            self._metrics.apply_failures.inc()
+            _log.exception("crawl %s: event %d could not be applied", self.model.config.name, seq)
+            return exc
+
+    def _learn(self, job: LearningJob) -> None:
+        if self._closed:
+            return
+        key = (job.site, job.built_from_seq)
+        task = self._learning[key] = asyncio.create_task(self._run(job))
+        task.add_done_callback(lambda _: self._learning.pop(key, None))
+
+    async def _run(self, job: LearningJob) -> Exception | None:
+        """Learn and activate; returns why that failed. Failure is an event too: the site may learn again."""
+        started = time.perf_counter()
+        try:
+            learned, event = await _run_in(self._learner, _run_job, job)
+            self._metrics.learning_seconds.observe(time.perf_counter() - started)
+            await self.submit(event, learned)
+        except Closed as exc:
+            return exc
+        except Exception as exc:
+            self._metrics.learning_failures.inc()
+            _log.exception("learning of %s failed; the site goes on without a new model", job.site)
+            await self._give_up(job)
+            return exc
+        return None
+
+    async def _give_up(self, job: LearningJob) -> None:
+        try:
+            await self.submit(LearningFailed(job.site, job.built_from_seq))
+        except (OSError, Closed) as exc:
+            _log.error(
+                "crawl %s: the failed learning of %s is not in the log: %s",
+                self.model.config.name,
+                job.site,
+                exc,
+            )
+
+    async def _learning_over(self, site: str, started_at: int) -> Exception | None:
+        """Wait for a learning to end; returns why it failed, None if it did not or ended before."""
+        task = self._learning.get((site, started_at))
+        if task is None:
+            return None
+        await asyncio.wait([task])
+        return Closed(f"crawl {self.model.config.name!r} is closed") if task.cancelled() else task.result()
+
+    async def _snapshot(self) -> None:
+        seq = self.model.seq
+        if seq == self._snapshot_seq or self._discarded:
+            return
+        self._snapshot_seq = seq  # one that fails is tried again after as many events
+        started = time.perf_counter()
+        try:
+            state = msgpack.packb(self.model.to_state())
+            await _run_in(self._executor, self._log.save, Snapshot(seq, state))
+        except Exception:
+            self._metrics.snapshot_failures.inc()
+            _log.exception("snapshot of %s failed; a restart replays more of the log", self.model.config.name)
+            return
+        self._metrics.snapshot_seconds.observe(time.perf_counter() - started)
+
+
+def _find_policies(config: CrawlConfig) -> None:
+    for choice in (config.policy, *config.extra_policies):
+        policy_class(choice.name)
+
+
+def _run_in(executor: Executor, call: Callable[..., Any], *args: Any) -> Awaitable[Any]:
+    return asyncio.get_running_loop().run_in_executor(executor, call, *args)
+
+
+def _run_job(job: LearningJob) -> tuple[LearnedSite, ModelActivated]:
+    learned = run(job)
+    return learned, ModelActivated(job.site, job.built_from_seq, learned.digest(), learned.to_state())
+
+
+def _fail(done: asyncio.Future[Any], error: Exception) -> None:
+    if not done.done():
+        done.set_exception(error)

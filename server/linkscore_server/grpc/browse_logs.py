@@ -1,0 +1,157 @@
+"""BrowseLogService."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
+from linkscore_scoring.browse_logs.mining import MiningSettings
+from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.urls.identity import validate_url
+from linkscore_server.browse_logs.batch import check, left_out_of
+from linkscore_server.browse_logs.importer import BrowseRoom, reading_policies
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.grpc.convert import results
+from linkscore_server.grpc.convert.names import parse_crawl, parse_site
+from linkscore_server.storage.visits.base import SiteSpan
+
+_DAY_S = 86_400
+_MAX_WINDOW = 3_650
+_MAX_LABELS = 100_000
+_MAX_ASKED = 10_000
+_MAX_SITES = 1_000
+
+
+class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
+    """Browse logs in, what was mined from them out."""
+
+    def __init__(self, registry: CrawlRegistry, room: BrowseRoom) -> None:
+        self._registry = registry
+        self._room = room
+
+    async def ImportBrowseRecords(
+        self, requests: AsyncIterator[pb.ImportBrowseRecordsRequest], context: Any
+    ) -> pb.ImportBrowseRecordsResponse:
+        """Take in batches one after the other."""
+        response = pb.ImportBrowseRecordsResponse()
+        outcomes: Counter[str] = Counter()
+        actor: CrawlActor | None = None
+        async for message in requests:
+            if actor is None or message.crawl:
+                actor = self._registry.get(parse_crawl(message.crawl))
+            status = response.batches.add(batch_id=message.batch_id).status
+            try:
+                check(message, self._room.limits)
+            except InvalidInput as exc:
+                status.CopyFrom(results.invalid(exc))
+                continue
+            event = await self._room.take(actor, message, message.hosts)
+            status.CopyFrom(results.status("ok" if event is not None else "duplicate"))
+            outcomes.update(event.counts if event is not None else {})
+        if actor is None:
+            raise InvalidInput("is required, in the form crawls/{crawl}", field="crawl", reason="REQUIRED")
+        self._room.mine_later(actor)
+        response.record_count = outcomes.total()
+        response.visit_count = outcomes[""]
+        response.left_out.update(left_out_of(outcomes))
+        return response
+
+    async def MineSite(self, request: pb.MineSiteRequest, context: Any) -> pb.MineSiteResponse:
+        """Mine a site now."""
+        crawl, site = parse_site(request.name)
+        actor = self._registry.get(crawl)
+        started = time.perf_counter()
+        result = await self._room.mine(actor, site, _settings(request), request.window_days)
+        if result is None:
+            return pb.MineSiteResponse()
+        first_day, n_days, _ = result.event.mined["window"]
+        return pb.MineSiteResponse(
+            window_start=_midnight(first_day),
+            window_days=n_days,
+            visit_count=result.visits,
+            page_count=result.pages,
+            left_out_count=result.left_out,
+            policies=_policies(actor, site),
+            duration=_duration(time.perf_counter() - started),
+        )
+
+    async def GetBrowseStats(
+        self, request: pb.GetBrowseStatsRequest, context: Any
+    ) -> pb.GetBrowseStatsResponse:
+        """Say what a crawl holds of browse logs."""
+        if len(request.batch_ids) > _MAX_ASKED:
+            rule = f"must be at most {_MAX_ASKED}, got {len(request.batch_ids)}"
+            raise InvalidInput(rule, field="batch_ids")
+        actor = self._registry.get(parse_crawl(request.crawl))
+        ledger, spans = actor.model.ledger, await self._room.spans(actor)
+        most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:_MAX_SITES]
+        return pb.GetBrowseStatsResponse(
+            days=[
+                pb.BrowseDay(start=_midnight(day), stored_bytes=size)
+                for day, size in (await self._room.days(actor)).items()
+            ],
+            sites=[_site(actor, site, spans[site]) for site in most],
+            batch_count=len(ledger.batches),
+            visit_count=ledger.outcomes[""],
+            left_out=left_out_of(ledger.outcomes),
+            imported_batch_ids=[batch for batch in request.batch_ids if batch in ledger.batches],
+        )
+
+
+def _settings(request: pb.MineSiteRequest) -> MiningSettings:
+    problems = []
+    if request.window_days and not 2 <= request.window_days <= _MAX_WINDOW:
+        rule = f"must be in [2, {_MAX_WINDOW}], got {request.window_days}"
+        problems.append(FieldProblem("window_days", rule))
+    if len(request.news_labels) > _MAX_LABELS:
+        rule = f"must be at most {_MAX_LABELS}, got {len(request.news_labels)}"
+        problems.append(FieldProblem("news_labels", rule))
+    if not 0 <= request.news_threshold < float("inf"):
+        problems.append(FieldProblem("news_threshold", f"must be > 0, got {request.news_threshold}"))
+    if problems:
+        raise InvalidInput(problems)
+    labels = {
+        validate_url(label.url, f"news_labels[{i}].url", error=InvalidInput): label.is_news
+        for i, label in enumerate(request.news_labels)
+    }
+    return MiningSettings(news_labels=labels, news_threshold=request.news_threshold)
+
+
+def _policies(actor: CrawlActor, site: str) -> list[pb.MinedPolicy]:
+    shard = actor.model.shard(site)
+    config = actor.model.config
+    choices = {choice.name: choice for choice in (*config.extra_policies, config.policy)}
+    return [
+        pb.MinedPolicy(policy=name, summary=shard.policy(choices[name]).state_of(shard.model))
+        for name in reading_policies(actor)
+    ]
+
+
+def _site(actor: CrawlActor, site: str, span: SiteSpan) -> pb.BrowseSite:
+    message = pb.BrowseSite(
+        site=site,
+        visit_count=span.visits,
+        first_day=_midnight(span.first_day),
+        last_day=_midnight(span.last_day),
+    )
+    known = actor.model.sites.get(site)
+    if known is not None and (mined := known.model.browse) is not None:
+        message.mined_start.CopyFrom(_midnight(mined.first_day))
+        message.mined_days = mined.n_days
+    return message
+
+
+def _midnight(day: int) -> Timestamp:
+    return Timestamp(seconds=day * _DAY_S)
+
+
+def _duration(seconds: float) -> Duration:
+    return Duration(seconds=int(seconds), nanos=int(seconds % 1 * 1e9))

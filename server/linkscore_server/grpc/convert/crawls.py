@@ -1,0 +1,131 @@
+"""Crawl messages to configurations and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from linkscore.v1 import crawl_service_pb2
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.site.config import MAX_SAMPLE, LearningConfig
+from linkscore_server.grpc.convert.examples import example_messages, examples_of
+from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
+from linkscore_server.grpc.convert.policies import choice_of, spec_of
+
+MAX_EXTRA_POLICIES = 8
+_T = TypeVar("_T")
+_SCOPE_ENUMS: dict[Scope, crawl_service_pb2.CrawlScope] = {
+    "host": crawl_service_pb2.CRAWL_SCOPE_HOST,
+    "domain": crawl_service_pb2.CRAWL_SCOPE_DOMAIN,
+    "any": crawl_service_pb2.CRAWL_SCOPE_ANY,
+}
+_CLUSTERER_ENUMS = {
+    "cosine_linkage": crawl_service_pb2.CLUSTERER_COSINE_LINKAGE,
+    "dbscan": crawl_service_pb2.CLUSTERER_DBSCAN,
+    "crescenzi_mdl": crawl_service_pb2.CLUSTERER_CRESCENZI_MDL,
+    "uxclust": crawl_service_pb2.CLUSTERER_UXCLUST,
+    "irobot_regions": crawl_service_pb2.CLUSTERER_IROBOT_REGIONS,
+}
+_SCOPES: dict[int, Scope] = {0: "host", **{number: name for name, number in _SCOPE_ENUMS.items()}}
+_CLUSTERERS: dict[int, str] = {
+    0: "cosine_linkage",
+    **{number: name for name, number in _CLUSTERER_ENUMS.items()},
+}
+
+
+def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
+    """Return the configuration a message describes.
+
+    Raises
+    ------
+    InvalidInput
+        With the path of every bad field.
+    """
+    fields: dict[str, Callable[[], Any]] = {
+        "name": lambda: parse_crawl(crawl.name, "crawl.name"),
+        "policy": lambda: choice_of(crawl.policy, "crawl.policy") or PolicyChoice(),
+        "extra_policies": lambda: extra_policies(crawl),
+        "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
+        "learning": lambda: _learning(crawl.learning),
+        "examples": lambda: examples_of(crawl.examples),
+    }
+    values = _all_of(fields)
+    return CrawlConfig(observe_only=crawl.observe_only, seed=crawl.seed, create_time_s=now_s, **values)
+
+
+def extra_policies(crawl: crawl_service_pb2.Crawl) -> tuple[PolicyChoice, ...]:
+    """Return the policies kept learning beside the served one.
+
+    Raises
+    ------
+    InvalidInput
+        If there are too many, or one is empty or has bad parameters.
+    """
+    if len(crawl.extra_policies) > MAX_EXTRA_POLICIES:
+        rule = f"must have at most {MAX_EXTRA_POLICIES} entries, got {len(crawl.extra_policies)}"
+        raise InvalidInput(rule, field="crawl.extra_policies", reason="TOO_MANY_ITEMS")
+    chosen = [choice_of(spec, f"crawl.extra_policies[{i}]") for i, spec in enumerate(crawl.extra_policies)]
+    for i, choice in enumerate(chosen):
+        if choice is None:
+            raise InvalidInput("must name a policy", field=f"crawl.extra_policies[{i}]", reason="REQUIRED")
+    return tuple(choice for choice in chosen if choice is not None)
+
+
+def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
+    """Return a crawl as a message."""
+    config = model.config
+    message = crawl_service_pb2.Crawl(
+        name=crawl_name(config.name),
+        policy=spec_of(config.policy),
+        extra_policies=[spec_of(choice) for choice in config.extra_policies],
+        scope=_SCOPE_ENUMS[config.scope],
+        learning=crawl_service_pb2.LearningConfig(
+            clusterer=_CLUSTERER_ENUMS[config.learning.clusterer],
+            sample_pages=config.learning.sample_pages,
+            max_sample_pages=config.learning.max_sample_pages,
+            paper=config.learning.paper,
+        ),
+        observe_only=config.observe_only,
+        seed=config.seed,
+        examples=example_messages(config.examples),
+        page_count=model.pages,
+        feedback_count=model.feedbacks,
+        site_count=len(model.sites),
+        event_seq=model.seq,
+    )
+    message.create_time.FromNanoseconds(int(config.create_time_s * 1e9))
+    return message
+
+
+def _learning(message: crawl_service_pb2.LearningConfig) -> LearningConfig:
+    sample = message.sample_pages if message.HasField("sample_pages") else 200
+    learning = LearningConfig(
+        clusterer=_known(_CLUSTERERS, message.clusterer, "crawl.learning.clusterer"),
+        sample_pages=sample,
+        max_sample_pages=message.max_sample_pages if message.HasField("max_sample_pages") else MAX_SAMPLE,
+        paper=message.paper,
+    )
+    if problems := learning.problems("crawl.learning"):
+        raise InvalidInput(problems)
+    return learning
+
+
+def _all_of(fields: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Return the value of each field, or raise one error that has the problems of all."""
+    values, problems = {}, list[FieldProblem]()
+    for name, value in fields.items():
+        try:
+            values[name] = value()
+        except InvalidInput as exc:
+            problems += exc.problems
+    if problems:
+        raise InvalidInput(problems)
+    return values
+
+
+def _known(table: dict[int, _T], number: int, field: str) -> _T:
+    if number not in table:
+        raise InvalidInput(f"is not a known value, got {number}", field=field)
+    return table[number]

@@ -1,0 +1,114 @@
+"""The front: a page as sent becomes an event with features. Stateless and CPU-bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from linkscore.v1 import common_pb2
+from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
+from linkscore_scoring.features.html import Extractor
+from linkscore_scoring.features.types import Limits, PageFeatures
+from linkscore_scoring.urls.identity import validate_url
+
+MAX_EVENT_ID_BYTES = 128
+MAX_TICKET_BYTES = 64
+
+
+class Front:
+    """Parses pages; keeps nothing but caches.
+
+    Parameters
+    ----------
+    limits
+        Bounds of extraction.
+    clock
+        Seconds since the epoch, for pages without a fetch time.
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+        self.limits = limits
+        self._clock = clock
+        self._extractor = Extractor(limits)
+
+    def event(
+        self, page: common_pb2.Page, site_of: Callable[[str], str], *, layout: bool = False
+    ) -> PageFetched:
+        """Return the event of a page; with `layout` if a policy of the crawl reads that.
+
+        Raises
+        ------
+        InvalidPage
+            Naming the field, the rule and the value got.
+        """
+        requested = validate_url(page.url, "url", limits=self.limits, error=InvalidPage)
+        final = page.final_url or page.url
+        if page.final_url:
+            validate_url(final, "final_url", limits=self.limits, error=InvalidPage)
+        _check_sizes(page)
+        features = self._features(page, final, layout=layout) if _usable(page) else None
+        return PageFetched(
+            event_id=page.event_id,
+            site=site_of(final if features is not None else page.url),
+            url=final,
+            requested_key=requested,
+            status_code=page.status_code,
+            fetch_error=page.fetch_error[:200],
+            ticket=page.ticket,
+            now_s=seconds_of(page.fetch_time, self._clock) if page.HasField("fetch_time") else self._clock(),
+            features=features,
+        )
+
+    def _features(self, page: common_pb2.Page, url: str, *, layout: bool) -> PageFeatures:
+        validate_url(url, "final_url" if page.final_url else "url", limits=self.limits, error=InvalidPage)
+        if page.WhichOneof("content") == "extracted":
+            features = _from_extracted(page, url, self.limits)
+        else:
+            features = self._extractor.extract(
+                page.body,
+                url=url,
+                content_type=page.content_type,
+                content_encoding=page.content_encoding,
+                layout=layout,
+            )
+        if page.outlinks:
+            given = [
+                ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in page.outlinks
+            ]
+            features = with_links(features, given, limits=self.limits)
+        return features
+
+
+def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:
+    """Return a timestamp as seconds since the epoch; one before 1970 counts as now."""
+    return time.seconds + time.nanos / 1e9 if time.seconds >= 0 else clock()
+
+
+def _usable(page: common_pb2.Page) -> bool:
+    """Say whether the fetch brought a page: content or links, no error, and no status that says otherwise."""
+    came = page.WhichOneof("content") is not None or bool(page.outlinks)
+    return came and not page.fetch_error and (page.status_code == 0 or 200 <= page.status_code < 400)
+
+
+def _check_sizes(page: common_pb2.Page) -> None:
+    if len(page.event_id.encode()) > MAX_EVENT_ID_BYTES:
+        raise InvalidPage(
+            f"must be at most {MAX_EVENT_ID_BYTES} bytes, got {len(page.event_id.encode())}", field="event_id"
+        )
+    if len(page.ticket) > MAX_TICKET_BYTES:
+        raise InvalidPage(f"must be at most {MAX_TICKET_BYTES} bytes, got {len(page.ticket)}", field="ticket")
+    if not 0 <= page.status_code <= 999:
+        raise InvalidPage(f"must be 0 or an HTTP status, got {page.status_code}", field="status_code")
+
+
+def _from_extracted(page: common_pb2.Page, url: str, limits: Limits) -> PageFeatures:
+    given = page.extracted
+    if len(given.tag_paths) != len(given.tag_path_counts):
+        rule = f"must be as long as tag_paths ({len(given.tag_paths)}), got {len(given.tag_path_counts)}"
+        raise InvalidPage(rule, field="extracted.tag_path_counts")
+    return page_from_extracted(
+        url, given.tag_paths, given.tag_path_counts, given.text_blocks, given.canonical_url, limits=limits
+    )

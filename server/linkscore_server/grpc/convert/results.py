@@ -1,0 +1,192 @@
+"""Results of the engine as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar, cast
+
+from linkscore.v1 import common_pb2, link_scoring_service_pb2, site_model_service_pb2
+from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.features.types import Links
+from linkscore_scoring.policies.answers import PolicyTrust
+from linkscore_scoring.types import UNKNOWN_CLUSTER, Suggestion
+from linkscore_server.grpc.convert.names import site_name
+
+_T = TypeVar("_T")
+_CODES = {
+    "ok": common_pb2.ITEM_CODE_OK,
+    "duplicate": common_pb2.ITEM_CODE_DUPLICATE,
+    "invalid": common_pb2.ITEM_CODE_INVALID,
+    "partial": common_pb2.ITEM_CODE_PARTIAL,
+}
+
+
+def wire_stage(stage: int) -> common_pb2.SiteStage:
+    """Return a stage as its wire enum; the numbers are the same."""
+    return cast("common_pb2.SiteStage", stage)
+
+
+def wire_verdicts(verdicts: Sequence[int] | None) -> Sequence[common_pb2.Verdict]:
+    """Return verdicts as their wire enum; the numbers are the same."""
+    return cast("Sequence[common_pb2.Verdict]", verdicts or ())
+
+
+def wire_url_types(types: Sequence[int] | None) -> Sequence[common_pb2.UrlType]:
+    """Return types of URLs as their wire enum; the numbers are the same."""
+    return cast("Sequence[common_pb2.UrlType]", types or ())
+
+
+def wire_page_type(kind: int) -> common_pb2.PageType:
+    """Return the type of a page as its wire enum; the numbers are the same."""
+    return cast("common_pb2.PageType", kind)
+
+
+def cluster_name(cluster: int) -> str:
+    """Return the wire name of a persistent cluster id; empty for a page that was never classified."""
+    if cluster == UNKNOWN_CLUSTER:
+        return ""
+    return f"c{cluster}" if cluster >= 0 else "outlier"
+
+
+def status(code: str, notes: Iterable[str] = ()) -> common_pb2.ItemStatus:
+    """Return an item status by word."""
+    return common_pb2.ItemStatus(code=_CODES[code], notes=notes)
+
+
+def invalid(error: InvalidInput) -> common_pb2.ItemStatus:
+    """Return the status of an item that breaks rules."""
+    problems = [
+        common_pb2.FieldProblem(field=p.field, description=p.rule, reason=p.reason) for p in error.problems
+    ]
+    return common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_INVALID, problems=problems)
+
+
+def link_scores(scored: ScoredLinks, links: Links | None = None) -> common_pb2.LinkScores:
+    """Return scores as columns; `links` adds the URLs of a page, and the status of unusable ones."""
+    message = common_pb2.LinkScores(
+        scores=scored.scores.tolist(),
+        buckets=scored.buckets,
+        bucket_names=scored.bucket_names,
+        tickets=scored.tickets,
+        ticket_values=scored.ticket_values,
+        verdicts=wire_verdicts(scored.verdicts),
+        in_scope=scored.in_scope,
+        url_types=wire_url_types(scored.url_types),
+    )
+    if scored.priorities is not None:
+        message.encoded_priorities.extend(scored.priorities.tolist())
+    if links is not None:
+        message.urls.extend(links.urls)
+        for row in (row for row, url in enumerate(links.urls) if not url):
+            message.statuses[row].CopyFrom(_unusable_link(row))
+    return message
+
+
+def spread(
+    scored: ScoredLinks, rows: Sequence[int], n: int, bad: Mapping[int, common_pb2.ItemStatus]
+) -> common_pb2.LinkScores:
+    """Return the scores of some of `n` links as columns over all; the others have score 0 and a status."""
+    message = common_pb2.LinkScores(scores=[0.0] * n, buckets=[len(scored.bucket_names)] * n)
+    message.bucket_names.extend([*scored.bucket_names, ""])
+    for at, row in enumerate(rows):
+        message.scores[row] = scored.scores[at]
+        message.buckets[row] = scored.buckets[at]
+    if scored.priorities is not None:
+        message.encoded_priorities.extend(_placed(scored.priorities.tolist(), rows, n, 0.0))
+    if scored.verdicts is not None:
+        verdicts = wire_verdicts(scored.verdicts)
+        message.verdicts.extend(_placed(verdicts, rows, n, common_pb2.VERDICT_UNSPECIFIED))
+    if scored.url_types is not None:
+        types = wire_url_types(scored.url_types)
+        message.url_types.extend(_placed(types, rows, n, common_pb2.URL_TYPE_UNSPECIFIED))
+    for row, item in bad.items():
+        message.statuses[row].CopyFrom(item)
+    return message
+
+
+def _placed(values: Sequence[_T], rows: Sequence[int], n: int, default: _T) -> list[_T]:
+    placed = [default] * n
+    for at, row in enumerate(rows):
+        placed[row] = values[at]
+    return placed
+
+
+def page_result(
+    crawl: str, outcome: PageOutcome, links: Links | None, notes: list[str]
+) -> link_scoring_service_pb2.PageResult:
+    """Return the result of one page."""
+    seen = outcome.observation
+    code = "duplicate" if outcome.duplicate else "partial" if notes else "ok"
+    result = link_scoring_service_pb2.PageResult(
+        status=status(code, notes),
+        site=site_name(crawl, outcome.site),
+        cluster=cluster_name(seen.cluster) if seen else "",
+        stage=wire_stage(outcome.stage),
+        links=link_scores(outcome.links, links),
+        novel_chars=seen.novel_chars if seen else 0,
+        suggestions=[suggestion(s) for s in outcome.suggestions],
+        event_seq=0 if outcome.duplicate else outcome.seq,
+        model_revision=outcome.revision,
+        learning=outcome.learning,
+        thread_id=outcome.thread_id,
+        page_type=wire_page_type(outcome.page_type),
+    )
+    if outcome.rescored_urls:
+        result.rescored.CopyFrom(link_scores(outcome.rescored))
+        result.rescored.urls.extend(outcome.rescored_urls)
+    return result
+
+
+def classification(crawl: str, found: PageClassified) -> link_scoring_service_pb2.PageClassification:
+    """Return what a page is taken for."""
+    return link_scoring_service_pb2.PageClassification(
+        status=status("ok"),
+        site=site_name(crawl, found.site),
+        cluster=cluster_name(found.cluster),
+        stage=wire_stage(found.stage),
+        distance=found.distance,
+        model_revision=found.revision,
+        page_type=wire_page_type(found.page_type),
+    )
+
+
+def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:
+    """Return a suggestion to fetch a page."""
+    return common_pb2.FetchSuggestion(url=planned.url, reason=planned.reason, urgency=planned.urgency)
+
+
+def policy_trust(known: PolicyTrust) -> site_model_service_pb2.PolicyTrust:
+    """Return how a policy did; the numbers of the roles are those of the wire enum."""
+    return site_model_service_pb2.PolicyTrust(
+        policy=known.policy,
+        role=cast("site_model_service_pb2.PolicyRole", known.role),
+        trust=known.trust,
+        judged_count=known.judged,
+        quality=known.quality,
+        reward=known.reward,
+    )
+
+
+def explanation(url: str, found: LinkExplained) -> link_scoring_service_pb2.LinkExplanation:
+    """Return why a link has its score."""
+    terms = [
+        link_scoring_service_pb2.ScoreTerm(name=t.name, value=t.value, description=t.description)
+        for t in found.explanation.terms
+    ]
+    return link_scoring_service_pb2.LinkExplanation(
+        status=status("ok"),
+        url=url,
+        score=found.score,
+        bucket=found.bucket,
+        summary=found.explanation.summary,
+        terms=terms,
+        source_cluster=cluster_name(found.source),
+        tag_path=found.tag_path,
+        stage=wire_stage(found.stage),
+    )
+
+
+def _unusable_link(row: int) -> common_pb2.ItemStatus:
+    rule = "names no http or https URL, also not relative to the page"
+    return invalid(InvalidInput(rule, field=f"outlinks[{row}].url", reason="MALFORMED_URL"))

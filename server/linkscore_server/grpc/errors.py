@@ -1,0 +1,110 @@
+"""Exceptions to gRPC status: one table, applied by one interceptor."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Sequence
+
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+
+from linkscore_scoring.errors import (
+    CorruptState,
+    FieldProblem,
+    InvalidInput,
+    LimitExceeded,
+    LinkscoreError,
+    NoRules,
+    NotFound,
+    NotLearned,
+)
+from linkscore_server.crawls.actor import Closed
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
+
+DOMAIN = "linkscore"
+# An error travels in trailers, of which gRPC takes 8 KB: the message twice, the details in base64.
+_MESSAGE_CHARS = 300
+_FIELD_CHARS = 200
+_VIOLATION_BYTES = 2_000
+_log = logging.getLogger(__name__)
+
+
+class NotServing(LinkscoreError):
+    """State is loading, or the server drains: try again."""
+
+
+class BadToken(LinkscoreError):
+    """The bearer token is missing or wrong."""
+
+
+# Type -> (code, reason); the first match counts, so subclasses stand before their base.
+_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
+    (InvalidInput, code_pb2.INVALID_ARGUMENT, "INVALID_VALUE"),
+    (CrawlNotFound, code_pb2.NOT_FOUND, "CRAWL_NOT_FOUND"),
+    (NotFound, code_pb2.NOT_FOUND, "SITE_NOT_FOUND"),
+    (CrawlExists, code_pb2.ALREADY_EXISTS, "CRAWL_EXISTS"),
+    (NotLearned, code_pb2.FAILED_PRECONDITION, "SITE_NOT_LEARNED"),
+    (NoRules, code_pb2.FAILED_PRECONDITION, "NO_RULES"),
+    (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
+    (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
+    (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
+    (Closed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
+    (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
+    (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
+)
+_RETRY_S = {code_pb2.RESOURCE_EXHAUSTED: 10, code_pb2.UNAVAILABLE: 1}
+
+
+def status_of(error: Exception) -> status_pb2.Status:
+    """Return the status of an exception; an unexpected one is logged and INTERNAL with a request id."""
+    for kind, code, reason in _TABLE:
+        if isinstance(error, kind):
+            return _status(code, str(error), getattr(error, "reason", reason), error)
+    return _status(code_pb2.INTERNAL, logged(error), "INTERNAL", error)
+
+
+def logged(error: Exception) -> str:
+    """Log an exception nobody expected; return what the client is told: a request id."""
+    request_id = secrets.token_hex(8)
+    _log.error("request %s failed", request_id, exc_info=error)
+    return f"internal error, request id {request_id}"
+
+
+def _status(code: int, message: str, reason: str, error: Exception) -> status_pb2.Status:
+    status = status_pb2.Status(code=code, message=_cut(message, _MESSAGE_CHARS))
+    status.details.append(_packed(error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)))
+    if isinstance(error, InvalidInput):
+        status.details.append(_packed(_bad_request(error.problems)))
+    if code in _RETRY_S:
+        retry = error_details_pb2.RetryInfo(retry_delay=Duration(seconds=_RETRY_S[code]))
+        status.details.append(_packed(retry))
+    return status
+
+
+def _bad_request(problems: Sequence[FieldProblem]) -> error_details_pb2.BadRequest:
+    """Return the fields that are wrong, as many as fit."""
+    request, room = error_details_pb2.BadRequest(), _VIOLATION_BYTES
+    for left, problem in zip(range(len(problems), 0, -1), problems, strict=True):
+        violation = error_details_pb2.BadRequest.FieldViolation(
+            field=_cut(problem.field, _FIELD_CHARS),
+            description=_cut(problem.rule, _MESSAGE_CHARS),
+            reason=problem.reason,
+        )
+        room -= violation.ByteSize()
+        if room < 0:
+            request.field_violations.add(description=f"and {left} more", reason=problem.reason)
+            break
+        request.field_violations.append(violation)
+    return request
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[:chars]}..."
+
+
+def _packed(message: object) -> AnyMessage:
+    packed = AnyMessage()
+    packed.Pack(message)  # type: ignore[arg-type]
+    return packed

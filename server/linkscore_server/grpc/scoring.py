@@ -1,0 +1,312 @@
+"""LinkScoringService."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, TypeVar
+
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+from linkscore_scoring.encodings import encoding
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.errors import InvalidInput, InvalidLink
+from linkscore_scoring.urls.identity import validate_url
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.grpc.admission import Work
+from linkscore_server.grpc.convert import examples_wanted, results, sites
+from linkscore_server.grpc.convert.names import parse_crawl
+from linkscore_server.grpc.convert.pages import Front
+from linkscore_server.grpc.convert.policies import choice_of
+from linkscore_server.grpc.errors import NotServing, logged
+from linkscore_server.grpc.feedback import FeedbackInbox
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+_Answers = asyncio.Queue[tuple[int, str, asyncio.Task[pb.PageResult]] | None]
+_MAX_EXPLAINED = 100
+_ENCODINGS = {
+    number: name.removeprefix("PRIORITY_ENCODING_").lower()
+    for name, number in common_pb2.PriorityEncoding.items()
+    if number
+}
+
+
+class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
+    """The hot path. One instance per server; everything runs on one event loop."""
+
+    def __init__(
+        self,
+        registry: CrawlRegistry,
+        front: Front,
+        settings: Settings,
+        metrics: Metrics,
+        clock: Callable[[], float],
+    ) -> None:
+        self._registry = registry
+        self._front = front
+        self._settings = settings
+        self._metrics = metrics
+        self._inbox = FeedbackInbox(front.limits, metrics, clock)
+        self._work = Work(settings.max_items_in_work)
+        self._streams: set[asyncio.Task[None]] = set()
+
+    def drain(self) -> None:
+        """End open streams once the pages they sent so far are answered."""
+        for feeding in list(self._streams):
+            feeding.cancel()
+
+    async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
+        """Take in pages and score their links."""
+        actor, choice, encode = self._asked(request)
+        _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
+        with self._work.admitted(len(request.pages)):
+            if len(request.pages) == 1:
+                found = [await self._ingest(actor, request.pages[0], choice, encode)]
+            else:
+                found = await self._ingest_all(actor, request.pages, choice, encode)
+        return pb.IngestPagesResponse(results=found, policy=_policy_name(actor, choice))
+
+    async def StreamPages(
+        self, requests: AsyncIterator[pb.StreamPagesRequest], context: Any
+    ) -> AsyncIterator[pb.StreamPagesResponse]:
+        """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
+        answers: _Answers = asyncio.Queue()
+        room = asyncio.Semaphore(self._settings.stream_window)
+        feeding = _watched(asyncio.create_task(self._feed(requests, answers, room)))
+        self._streams.add(feeding)
+        try:
+            while (item := await answers.get()) is not None:
+                request_id, policy, result = item
+                yield pb.StreamPagesResponse(request_id=request_id, result=await result, policy=policy)
+                room.release()
+            await asyncio.wait([feeding])
+            if feeding.cancelled():
+                raise NotServing("the server drains, open the stream again")
+            feeding.result()
+        finally:
+            self._streams.discard(feeding)
+            feeding.cancel()
+
+    async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
+        """Say which template cluster pages belong to."""
+        actor = self._actor(request.crawl)
+        _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
+        found = []
+        for page in request.pages:
+            found.append(self._classify(actor, page))
+            await asyncio.sleep(0)
+        return pb.ClassifyPagesResponse(classifications=found)
+
+    async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
+        """Score links again."""
+        actor, choice, encode = self._asked(request)
+        _check_count("links", len(request.links), self._settings.max_links_per_call)
+        rows, columns, bad = _candidates(request.links, self._front)
+        scored = actor.model.score_links(
+            *columns, choice=choice, encode=encode, require_learned=request.require_learned
+        )
+        policy = _policy_name(actor, choice)
+        self._metrics.links_scored.labels(policy).inc(len(rows))
+        links = (
+            results.link_scores(scored) if not bad else results.spread(scored, rows, len(request.links), bad)
+        )
+        return pb.ScoreLinksResponse(
+            links=links,
+            policy=policy,
+            stage=results.wire_stage(scored.stage if rows else 0),
+            event_seq=actor.model.seq,
+        )
+
+    async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
+        """Order buckets by value."""
+        actor, choice, _ = self._asked(request)
+        _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
+        order, values = actor.model.rank_buckets(request.buckets, choice)
+        order = order[: request.max_results] if request.max_results else order
+        policy = _policy_name(actor, choice)
+        self._metrics.buckets_ranked.labels(policy).inc(len(values))
+        return pb.RankBucketsResponse(
+            order=order.tolist(), values=values[order].tolist(), policy=policy, event_seq=actor.model.seq
+        )
+
+    async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
+        """Order sites, and hand out URLs among them."""
+        actor, choice, _ = self._asked(request)
+        _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
+        names, waiting, n = sites.asked(request, actor.model.config.name)
+        found = actor.model.rank_sites(names, waiting, n, choice)
+        policy = _policy_name(actor, choice)
+        self._metrics.sites_ranked.labels(policy).inc(len(names))
+        return sites.answer(found, request.max_results, policy=policy, event_seq=actor.model.seq)
+
+    async def ReportFeedback(
+        self, request: pb.ReportFeedbackRequest, context: Any
+    ) -> pb.ReportFeedbackResponse:
+        """Take in what extraction found."""
+        actor = self._actor(request.crawl)
+        _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
+        with self._work.admitted(len(request.feedback)):
+            return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
+
+    async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
+        """Say why links have their scores."""
+        actor, choice, _ = self._asked(request)
+        _check_count("links", len(request.links), _MAX_EXPLAINED)
+        rows, columns, bad = _candidates(request.links, self._front)
+        found = actor.model.explain(*columns, choice)
+        explained = [pb.LinkExplanation(url=link.url) for link in request.links]
+        for row, status in bad.items():
+            explained[row].status.CopyFrom(status)
+        for row, why in zip(rows, found, strict=True):
+            explained[row] = results.explanation(request.links[row].url, why)
+        return pb.ExplainLinksResponse(explanations=explained, policy=_policy_name(actor, choice))
+
+    async def SuggestExamples(
+        self, request: pb.SuggestExamplesRequest, context: Any
+    ) -> pb.SuggestExamplesResponse:
+        """Say which fetched pages a user should be asked about."""
+        actor, choice, _ = self._asked(request)
+        model = actor.model
+        found = model.suggest_examples(*examples_wanted.asked(request, model.config.name), choice)
+        policy = _policy_name(actor, choice)
+        self._metrics.examples_suggested.labels(policy).inc(len(found))
+        return examples_wanted.answer(model.config.name, found, policy=policy, event_seq=model.seq)
+
+    def _actor(self, crawl: str) -> CrawlActor:
+        return self._registry.get(parse_crawl(crawl))
+
+    def _asked(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
+        """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
+        actor = self._actor(request.crawl)
+        choice = choice_of(request.policy)
+        number = getattr(request, "encoding", 0)
+        if number and number not in _ENCODINGS:
+            raise InvalidInput(f"is not a known value, got {number}", field="encoding")
+        wanted = number and not actor.model.config.observe_only
+        return actor, choice, _ENCODINGS[number] if wanted else ""
+
+    async def _ingest_all(
+        self, actor: CrawlActor, pages: Sequence[common_pb2.Page], choice: PolicyChoice | None, encode: str
+    ) -> list[pb.PageResult]:
+        """Parse pages in turn, other calls between them, while those before are made durable."""
+        waiting = []
+        for page in pages:
+            waiting.append(_watched(asyncio.create_task(self._ingest(actor, page, choice, encode))))
+            await asyncio.sleep(0)
+        return await asyncio.gather(*waiting)
+
+    async def _ingest(
+        self, actor: CrawlActor, page: common_pb2.Page, choice: PolicyChoice | None, encode: str
+    ) -> pb.PageResult:
+        try:
+            event = self._event(actor, page)
+        except InvalidInput as exc:
+            self._metrics.pages.labels("invalid").inc()
+            return pb.PageResult(status=results.invalid(exc))
+        except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
+            self._metrics.pages.labels("fault").inc()
+            return pb.PageResult(status=results.invalid(InvalidInput(logged(exc), reason="INTERNAL")))
+        outcome: PageOutcome = await actor.submit(event)
+        if choice is not None:
+            actor.model.answer_by(choice, event, outcome)
+        if encode:
+            scale = actor.model.shard(outcome.site).scale_of(outcome.policy)
+            for scored in (outcome.links, outcome.rescored):
+                scored.priorities = encoding(encode)(scored.scores, scale)
+        self._count(outcome)
+        return _result(actor, event, outcome)
+
+    def _event(self, actor: CrawlActor, page: common_pb2.Page) -> PageFetched:
+        model = actor.model
+        return self._front.event(page, model.site_of, layout=model.config.reads_layout)
+
+    def _count(self, outcome: PageOutcome) -> None:
+        seen = outcome.observation
+        kind = "duplicate" if seen is None else "failed" if seen.failed else "ok"
+        self._metrics.pages.labels(kind).inc()
+        self._metrics.links_scored.labels(outcome.policy).inc(len(outcome.links.scores))
+        if outcome.relearned:
+            self._metrics.policy_relearned.labels(outcome.policy).inc(outcome.relearned)
+            _log.warning(
+                "%s: %s learns a part of the site anew, it has changed", outcome.site, outcome.policy
+            )
+        self._metrics.novel_chars.inc(seen.novel_chars if seen else 0)
+
+    async def _feed(
+        self, requests: AsyncIterator[pb.StreamPagesRequest], answers: _Answers, room: asyncio.Semaphore
+    ) -> None:
+        """Start a page for every message there is room for; None ends the answers."""
+        first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
+        try:
+            async for request in requests:
+                first = first or self._asked(request)
+                if request.crawl and self._actor(request.crawl) is not first[0]:
+                    raise InvalidInput("must be the crawl of the first message", field="crawl")
+                await room.acquire()
+                result = _watched(asyncio.create_task(self._ingest(first[0], request.page, *first[1:])))
+                answers.put_nowait((request.request_id, _policy_name(first[0], first[1]), result))
+        finally:
+            answers.put_nowait(None)
+
+    def _classify(self, actor: CrawlActor, page: common_pb2.Page) -> pb.PageClassification:
+        try:
+            event = self._event(actor, page)
+        except InvalidInput as exc:
+            return pb.PageClassification(status=results.invalid(exc))
+        return results.classification(actor.model.config.name, actor.model.classify(event))
+
+
+def _watched(task: asyncio.Task[_T]) -> asyncio.Task[_T]:
+    """Return the task, whose failure is nobody's concern once the call it belongs to is gone."""
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
+
+
+def _result(actor: CrawlActor, event: PageFetched, outcome: PageOutcome) -> pb.PageResult:
+    features = event.features
+    links, notes = (features.links, features.notes) if features else (None, [])
+    return results.page_result(actor.model.config.name, outcome, links, notes)
+
+
+def _candidates(
+    links: Sequence[pb.CandidateLink], front: Front
+) -> tuple[list[int], tuple[list[str], list[str], list[bytes], list[str]], dict[int, common_pb2.ItemStatus]]:
+    """Return rows of usable links, their columns (url, identity, ticket, anchor), and the others' status."""
+    rows: list[int] = []
+    columns: tuple[list[str], list[str], list[bytes], list[str]] = ([], [], [], [])
+    bad: dict[int, common_pb2.ItemStatus] = {}
+    urls, keys, tickets, anchors = columns
+    for row, link in enumerate(links):
+        url = link.url
+        try:
+            keys.append(validate_url(url, "url", limits=front.limits, error=InvalidLink))
+        except InvalidInput as exc:
+            bad[row] = results.invalid(exc.under(f"links[{row}]"))
+            continue
+        rows.append(row)
+        urls.append(url)
+        tickets.append(link.ticket)
+        anchors.append(link.anchor_text)
+    return rows, columns, bad
+
+
+def _check_count(field: str, count: int, limit: int, *, at_least: int = 0) -> None:
+    if count < at_least:
+        raise InvalidInput(f"must have at least {at_least} entry", field=field, reason="REQUIRED")
+    if count > limit:
+        raise InvalidInput(
+            f"must have at most {limit} entries, got {count}", field=field, reason="TOO_MANY_ITEMS"
+        )
+
+
+def _policy_name(actor: CrawlActor, choice: PolicyChoice | None) -> str:
+    return choice.name if choice is not None else actor.model.config.policy.name

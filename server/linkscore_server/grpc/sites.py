@@ -1,0 +1,113 @@
+"""SiteModelService."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linkscore.v1 import site_model_service_pb2 as pb
+from linkscore.v1 import site_model_service_pb2_grpc as pb_grpc
+from linkscore_scoring.engine.advice import DEFAULT_HORIZON
+from linkscore_scoring.errors import InvalidInput, NotLearned
+from linkscore_scoring.site.model import SiteModel
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.grpc.convert import results, rules, seeds, site_models
+from linkscore_server.grpc.convert.advice import advice_message
+from linkscore_server.grpc.convert.names import parse_crawl, parse_site
+from linkscore_server.grpc.convert.policies import choice_of
+from linkscore_server.grpc.paging import page_of
+
+_DEFAULT_PLAN = 16
+_MAX_PLAN = 1_000
+_MAX_HORIZON = 10_000
+
+
+class SiteModelService(pb_grpc.SiteModelServiceServicer):
+    """What was learned about sites."""
+
+    def __init__(self, registry: CrawlRegistry) -> None:
+        self._registry = registry
+
+    async def ListSites(self, request: pb.ListSitesRequest, context: Any) -> pb.ListSitesResponse:
+        """List the sites of a crawl by name."""
+        actor = self._registry.get(parse_crawl(request.crawl))
+        names, token = page_of(sorted(actor.model.sites), request.page_size, request.page_token)
+        sites = [self._site(actor, name) for name in names]
+        return pb.ListSitesResponse(sites=sites, next_page_token=token)
+
+    async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:
+        """Read one site, and say what to make of it."""
+        if request.horizon > _MAX_HORIZON:
+            raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
+        actor, site = self._found(request.name)
+        advice = actor.model.advice(site.name, request.horizon or DEFAULT_HORIZON)
+        return pb.GetSiteResponse(site=self._site(actor, site.name), advice=advice_message(advice))
+
+    async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
+        """Return clusters and the links between them."""
+        _, site = self._found(request.name)
+        clusters = site.templates.ids() if site.templates else []
+        A = site.navigation.adjacency(clusters)
+        return pb.GetSitemapResponse(
+            clusters=site_models.clusters(site, A),
+            edges=site_models.edges(clusters, A),
+            stage=results.wire_stage(site.stage),
+            model_revision=site.revision,
+        )
+
+    async def ListNavigationEntries(
+        self, request: pb.ListNavigationEntriesRequest, context: Any
+    ) -> pb.ListNavigationEntriesResponse:
+        """Say where links of each cluster and tag path lead."""
+        _, site = self._found(request.name)
+        entries = site_models.navigation(site)
+        names, token = page_of(sorted(entries), request.page_size, request.page_token)
+        return pb.ListNavigationEntriesResponse(
+            entries=[entries[name] for name in names], next_page_token=token
+        )
+
+    async def LearnSite(self, request: pb.LearnSiteRequest, context: Any) -> pb.LearnSiteResponse:
+        """Learn a site now."""
+        actor, site = self._found(request.name)
+        if not site.sample:
+            raise NotLearned(f"site {site.name!r}: no page to learn from yet")
+        await actor.learn(site.name)
+        return pb.LearnSiteResponse(site=self._site(actor, site.name))
+
+    async def GetSamplePlan(self, request: pb.GetSamplePlanRequest, context: Any) -> pb.GetSamplePlanResponse:
+        """Return the pages that would teach most about a site."""
+        if request.max_results > _MAX_PLAN:
+            raise InvalidInput(f"must be at most {_MAX_PLAN}, got {request.max_results}", field="max_results")
+        actor, site = self._found(request.name)
+        plan = actor.model.fetch_plan(site.name, request.max_results or _DEFAULT_PLAN)
+        return pb.GetSamplePlanResponse(suggestions=[results.suggestion(s) for s in plan])
+
+    async def SuggestSeeds(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
+        """Return the pages to start a crawl of a site from."""
+        model = self._registry.get(parse_crawl(request.crawl)).model
+        choice = choice_of(request.policy)
+        site, n = seeds.asked(request, model.config.name, model.site_of)
+        return seeds.answer(
+            model.config.name,
+            site,
+            model.seeds(site, n, choice),
+            policy=(choice or model.config.policy).name,
+            state=model.policy_state(site, choice),
+            event_seq=model.seq,
+        )
+
+    async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
+        """Return what was learned about URLs as files for crawlers."""
+        actor, site = self._found(request.name)
+        wanted, choice = rules.asked(request), choice_of(request.policy)
+        found = actor.model.site_rules(site.name, choice, min_confidence=request.min_confidence)
+        return rules.answer(found, wanted)
+
+    def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:
+        crawl, site = parse_site(name)
+        actor = self._registry.get(crawl)
+        return actor, actor.model.shard(site).model
+
+    @staticmethod
+    def _site(actor: CrawlActor, name: str) -> pb.Site:
+        return site_models.site_message(actor.model.config.name, actor.model.shard(name))

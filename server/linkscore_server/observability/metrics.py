@@ -1,0 +1,161 @@
+"""Prometheus metrics. Labels are few and bounded: never a host, a URL or a crawl."""
+
+from __future__ import annotations
+
+import platform
+from collections import deque
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from linkscore_server.browse_logs.cleaning import RULES
+
+_LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+_COMMIT_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0)
+
+RECENT_REWARDS = 1_000
+"""Feedback events that `linkscore_recent_reward` looks back, per policy."""
+
+
+class Metrics:
+    """Every metric of a server, in a registry of its own."""
+
+    def __init__(self) -> None:
+        r = self.registry = CollectorRegistry()
+        self.rpc_seconds = Histogram(
+            "linkscore_rpc_duration_seconds",
+            "Time to answer a call",
+            ["method", "code"],
+            buckets=_LATENCY_S,
+            registry=r,
+        )
+        self.pages = Counter(
+            "linkscore_pages",
+            "Pages taken in, by outcome: ok, failed, duplicate, invalid, fault",
+            ["outcome"],
+            registry=r,
+        )
+        self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
+        self.feedback = Counter(
+            "linkscore_feedback",
+            "Feedback events, by outcome: ok, duplicate, invalid",
+            ["outcome"],
+            registry=r,
+        )
+        self._add_reward_metrics(r)
+        self.novel_chars = Counter(
+            "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
+        )
+        self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
+        self.sites_ranked = Counter("linkscore_sites_ranked", "Sites ranked", ["policy"], registry=r)
+        self.examples_suggested = Counter(
+            "linkscore_examples_suggested", "Pages suggested as examples", ["policy"], registry=r
+        )
+        self.policy_relearned = Counter(
+            "linkscore_policy_relearned",
+            "Parts of a site that a policy learned anew because the site had changed",
+            ["policy"],
+            registry=r,
+        )
+        self._add_log_metrics(r)
+        self._add_learning_metrics(r)
+        self._add_browse_metrics(r)
+        build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
+        build.labels(version("linkscore"), platform.python_version()).set(1)
+
+    def took_feedback(
+        self, policy: str, rewards: Sequence[float], *, duplicates: int = 0, invalid: int = 0
+    ) -> None:
+        """Count feedback of a crawl that `policy` orders: rewards applied, and events that were not."""
+        for outcome, count in (("ok", len(rewards)), ("duplicate", duplicates), ("invalid", invalid)):
+            if count:
+                self.feedback.labels(outcome).inc(count)
+        if rewards:
+            self.rewarded.labels(policy).inc(len(rewards))
+            self.reward.labels(policy).inc(sum(rewards))
+            recent = self._recent.setdefault(policy, deque(maxlen=RECENT_REWARDS))
+            recent.extend(rewards)
+            self.recent_reward.labels(policy).set(sum(recent) / len(recent))
+
+    def _add_reward_metrics(self, r: CollectorRegistry) -> None:
+        self._recent: dict[str, deque[float]] = {}
+        self.rewarded = Counter(
+            "linkscore_feedback_applied",
+            "Feedback events applied, by the policy of their crawl",
+            ["policy"],
+            registry=r,
+        )
+        self.reward = Counter(
+            "linkscore_feedback_reward", "Sum of rewards reported, by policy", ["policy"], registry=r
+        )
+        self.recent_reward = Gauge(
+            "linkscore_recent_reward",
+            f"Mean reward of the last {RECENT_REWARDS:,} feedback events since the start, by policy",
+            ["policy"],
+            registry=r,
+        )
+
+    def _add_log_metrics(self, r: CollectorRegistry) -> None:
+        self.commit_seconds = Histogram(
+            "linkscore_log_commit_duration_seconds",
+            "Time to make a group of events durable",
+            buckets=_COMMIT_S,
+            registry=r,
+        )
+        self.commit_events = Counter("linkscore_log_events", "Events made durable", registry=r)
+        self.commit_failures = Counter(
+            "linkscore_log_commit_failures", "Groups that could not be made durable", registry=r
+        )
+        self.apply_failures = Counter(
+            "linkscore_apply_failures", "Durable events that could not be applied", registry=r
+        )
+        self.snapshot_seconds = Histogram(
+            "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
+        )
+        self.snapshot_failures = Counter(
+            "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
+        )
+
+    def _add_learning_metrics(self, r: CollectorRegistry) -> None:
+        self.learning_seconds = Histogram(
+            "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
+        )
+        self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
+
+    def _add_browse_metrics(self, r: CollectorRegistry) -> None:
+        self._mined_until = 0.0
+        self.browse_records = Counter(
+            "linkscore_browse_records",
+            "Records of browse logs, by outcome: visit, or the rule that left them out",
+            ["outcome"],
+            registry=r,
+        )
+        self.browse_days_deleted = Counter(
+            "linkscore_browse_days_deleted", "Days of browse logs deleted, their retention over", registry=r
+        )
+        self.mining_seconds = Histogram(
+            "linkscore_mining_duration_seconds",
+            "Time to mine the browse log of a site",
+            buckets=_LEARNING_S,
+            registry=r,
+        )
+        self.mining_failures = Counter("linkscore_mining_failures", "Minings that failed", registry=r)
+        self.mined_until = Gauge(
+            "linkscore_mined_until_timestamp_seconds",
+            "End of the latest window of browse logs that was mined since the start, of any site",
+            registry=r,
+        )
+
+    def took_records(self, outcomes: Mapping[str, int]) -> None:
+        """Count the records of a batch of browse logs by outcome; one that is not ours counts as `other`."""
+        for outcome, count in outcomes.items():
+            known = outcome if outcome in RULES else "other" if outcome else "visit"
+            self.browse_records.labels(known).inc(count)
+
+    def mined(self, seconds: float, end_day: int) -> None:
+        """Note a mining of a window that ended before a day, in days since 1970-01-01."""
+        self.mining_seconds.observe(seconds)
+        self._mined_until = max(end_day * 86_400.0, self._mined_until)
+        self.mined_until.set(self._mined_until)

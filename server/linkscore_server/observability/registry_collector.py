@@ -1,0 +1,95 @@
+"""Gauges that are counted when Prometheus asks: sites by stage, use of the bounds."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
+from linkscore_scoring.site.model import SiteModel, Stage
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.settings import Settings
+
+_ROLES = {SERVED: "served", EXTRA: "extra", CANDIDATE: "candidate"}
+
+
+class Census(Collector):
+    """Reads the models of a registry; every figure is O(sites), and none is labelled by site."""
+
+    def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
+        self._registry = registry
+        self._settings = settings
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """Return nothing: the names are known only by collecting."""
+        return []
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Count."""
+        shards = [shard for actor in self._registry.actors() for shard in list(actor.model.sites.values())]
+        sites = [shard.model for shard in shards]
+        yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=len(self._registry.names()))
+        yield GaugeMetricFamily(
+            "linkscore_crawls_damaged",
+            "Crawls whose log could not be read",
+            value=len(self._registry.damaged),
+        )
+        stages = Counter(site.stage for site in sites)
+        by_stage = GaugeMetricFamily("linkscore_sites", "Sites by stage", labels=["stage"])
+        for stage in Stage:
+            by_stage.add_metric([stage.name.lower()], stages[stage])
+        yield by_stage
+        yield from self._bounds(sites)
+        yield from _policies(shards)
+        evicted = sum(site.memory.evicted for site in sites)
+        yield GaugeMetricFamily(
+            "linkscore_links_evicted", "Links forgotten because of the bound", value=evicted
+        )
+
+    def _bounds(self, sites: list[SiteModel]) -> Iterator[GaugeMetricFamily]:
+        s = self._settings
+        uses = {
+            "site_links": (s.site_links, [len(site.memory) for site in sites]),
+            "site_blocks": (s.site_blocks, [len(site.texts) for site in sites]),
+            "site_apaths": (s.site_apaths, [len(site.apaths) for site in sites]),
+        }
+        limit = GaugeMetricFamily("linkscore_bound", "Settings that bound memory", labels=["bound"])
+        used = GaugeMetricFamily(
+            "linkscore_bound_used", "Largest use of a bound by any site", labels=["bound"]
+        )
+        for name, (most, counts) in uses.items():
+            limit.add_metric([name], most)
+            used.add_metric([name], max(counts, default=0))
+        yield limit
+        yield used
+
+
+def _policies(shards: list[SiteShard]) -> Iterator[GaugeMetricFamily]:
+    """Yield how policies did on the links fetched, by name and by what part they have."""
+    labels = ["policy", "role"]
+    judged = GaugeMetricFamily(
+        "linkscore_policy_judged_links", "Fetched links a policy was judged on, of all sites", labels=labels
+    )
+    quality = GaugeMetricFamily(
+        "linkscore_policy_quality",
+        "How often the better of two links had the higher score, 0.5 is chance; mean by judged links",
+        labels=labels,
+    )
+    trust = GaugeMetricFamily(
+        "linkscore_policy_trust", "Share of the trust, 0 to 1, of all sites alike", labels=labels
+    )
+    known = defaultdict(list)
+    for shard in shards:
+        for figures in shard.trusted():
+            known[figures.policy, _ROLES[figures.role]].append(figures)
+    for key, found in sorted(known.items()):
+        links = sum(figures.judged for figures in found)
+        judged.add_metric(key, links)
+        if links:
+            quality.add_metric(key, sum(f.quality * f.judged for f in found) / links)
+        trust.add_metric(key, sum(f.trust for f in found) / len(found))
+    yield from (judged, quality, trust)

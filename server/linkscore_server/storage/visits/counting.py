@@ -1,0 +1,88 @@
+"""Counts of a site's visits within a window of days: what mining reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_server.storage.visits.base import SiteSpan
+from linkscore_server.storage.visits.connection import text
+from linkscore_server.storage.visits.records import ORIGIN_BITS
+
+MAX_PAGES_A_DAY = 500
+"""Pages of a site that a client requests on one day before it is taken for a program."""
+
+
+def counts_of(
+    con: duckdb.DuckDBPyConnection,
+    site: str,
+    first_day: int,
+    n_days: int,
+    *,
+    max_pages_a_day: int = MAX_PAGES_A_DAY,
+) -> BrowseCounts:
+    """Count the visits of a site by page and day, and by referrer and page.
+
+    Parameters
+    ----------
+    con
+        Connection with the tables names and firsts, see `visits`.
+    site
+        Site as in names.
+    first_day, n_days
+        Window, days since 1970-01-01 UTC.
+    max_pages_a_day
+        On a day on which a client requests more pages of the site, its visits do not count.
+
+    Notes
+    -----
+    Out of core but for the result, O(pages x days + pairs). URLs are in the order of their bytes, rows in
+    that of their columns: the same visits give the same counts.
+    """
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE windowed AS
+        SELECT page, day - {first_day} AS day, client, first & {(1 << ORIGIN_BITS) - 1} AS origin
+        FROM firsts SEMI JOIN (SELECT id FROM names WHERE site = {text(site)}) AS own ON page = own.id
+        WHERE day BETWEEN {first_day} AND {first_day + n_days - 1}""")
+    busy = f"SELECT (client, day) FROM windowed GROUP BY client, day HAVING count(*) > {max_pages_a_day}"
+    deleted = con.execute(f"DELETE FROM windowed WHERE (client, day) IN ({busy})").fetchone()
+    con.execute("""
+        CREATE OR REPLACE TEMP TABLE used AS
+        SELECT id, row_number() OVER (ORDER BY id) - 1 AS row FROM (
+            SELECT page AS id FROM windowed UNION SELECT origin FROM windowed WHERE origin > 0)""")
+    urls = con.execute("SELECT url FROM names JOIN used USING (id) ORDER BY row").fetchall()
+    clicks = con.execute("""
+        SELECT row, day, count(*) AS n FROM windowed JOIN used ON page = id
+        GROUP BY ALL ORDER BY ALL""").fetchnumpy()
+    transits = con.execute("""
+        SELECT coalesce(source.row, -1) AS origin, target.row AS page, count(*) AS n
+        FROM windowed JOIN used AS target ON windowed.page = target.id
+        LEFT JOIN used AS source ON windowed.origin = source.id
+        GROUP BY ALL ORDER BY ALL""").fetchnumpy()
+    return BrowseCounts(
+        first_day,
+        n_days,
+        [url for (url,) in urls],
+        click_urls=_integers(clicks["row"]),
+        click_days=_integers(clicks["day"]),
+        clicks=_integers(clicks["n"]),
+        from_urls=_integers(transits["origin"]),
+        to_urls=_integers(transits["page"]),
+        transits=_integers(transits["n"]),
+        left_out=deleted[0] if deleted else 0,
+    )
+
+
+def spans_of(con: duckdb.DuckDBPyConnection) -> dict[str, SiteSpan]:
+    """Return the span of each site of the tables names and firsts."""
+    rows = con.execute("""
+        SELECT site, min(day), max(day), count(*)
+        FROM firsts JOIN names ON page = id GROUP BY site""").fetchall()
+    return {site: SiteSpan(first, last, n) for site, first, last, n in rows}
+
+
+def _integers(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.asarray(values).astype(np.int64)

@@ -1,0 +1,254 @@
+"""Visits in Parquet files, a folder a day.
+
+::
+
+    CRAWL/browse/salt                         32 bytes, readable by the owner only
+    CRAWL/browse/staged/BATCH/2026-09-07.parquet
+    CRAWL/browse/days/2026-09-07/BATCH.parquet
+
+A batch is staged under a passing name, synced and renamed; once the crawl's log has it, it is published,
+file by file. Whatever a crash leaves behind, the log says whether to publish it or to drop it. The files of a
+day are merged when they are many; while both are there, readers see visits twice, which makes no difference.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import duckdb
+
+from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_server.storage.disk import sync
+from linkscore_server.storage.visits.base import (
+    SALT_BYTES,
+    SiteSpan,
+    VisitQuestion,
+    VisitReader,
+    VisitStore,
+    token_of,
+)
+from linkscore_server.storage.visits.connection import WORK, text, workspace
+from linkscore_server.storage.visits.counting import counts_of
+from linkscore_server.storage.visits.records import COLUMNS, DAY_S, take_apart
+
+MANY_PARTS = 24
+_PASSING = ".tmp"
+_TRIES = 3
+_NONE = (
+    "(SELECT '' AS site, '' AS url, '' AS referrer, 0 AS day, 0 AS second, 0::UBIGINT AS client WHERE false)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader(VisitReader):
+    """Reads the files of a folder of days."""
+
+    folder: Path
+
+    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+        """See `VisitReader.counts`; starts again if files were merged meanwhile."""
+        for left in reversed(range(_TRIES)):
+            try:
+                return self._counts(question, memory_mb)
+            except duckdb.IOException:
+                if not left:
+                    raise
+        raise AssertionError
+
+    def _counts(self, question: VisitQuestion, memory_mb: int) -> BrowseCounts:
+        q = question
+        source = source_of(self.parts(q.first_day, q.first_day + q.n_days - 1))
+        _made(self.folder.parent)
+        own = f"(SELECT * FROM {source} WHERE site = {text(q.site)})"
+        with workspace(memory_mb=memory_mb, threads=1, below=self.folder.parent) as con:
+            take_apart(con, own)
+            return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
+
+    def parts(self, first_day: int, last_day: int) -> list[Path]:
+        """Return the files of some days, in order."""
+        days = sorted(self.folder.iterdir()) if self.folder.exists() else []
+        return [
+            part
+            for day in days
+            if first_day <= number_of(day.name) <= last_day
+            for part in sorted(day.glob("*.parquet"))
+        ]
+
+
+class FileVisits(VisitStore):
+    """The visits of one crawl below its folder, which exists."""
+
+    def __init__(self, folder: Path, *, many_parts: int = MANY_PARTS) -> None:
+        self._folder = folder
+        self._staged, self._days = folder / "staged", folder / "days"
+        self._many_parts = many_parts
+
+    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+        """See `VisitReader.counts`."""
+        return self.reader().counts(question, memory_mb=memory_mb)
+
+    def reader(self) -> FileReader:
+        """See `VisitStore.reader`."""
+        return FileReader(self._days)
+
+    def salt(self) -> bytes:
+        """See `VisitStore.salt`."""
+        path = self._folder / "salt"
+        if not path.exists():
+            _made(self._folder)
+            draft = self._folder / f"salt-{secrets.token_hex(8)}{_PASSING}"
+            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(fd, "wb") as file:
+                file.write(secrets.token_bytes(SALT_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            sync(self._folder)
+        return path.read_bytes()
+
+    def stage(self, batch_id: str, con: duckdb.DuckDBPyConnection) -> dict[int, int]:
+        """See `VisitStore.stage`."""
+        for folder in (self._folder, self._staged, self._days):
+            _made(folder)
+        token = token_of(batch_id)
+        draft = self._staged / f"{token}{_PASSING}"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        days = dict(con.execute("SELECT day, count(*) FROM visits GROUP BY day ORDER BY day").fetchall())
+        for day in days:
+            _write(con, f"visits WHERE day = {day}", draft / f"{name_of(day)}.parquet")
+        sync(draft)
+        shutil.rmtree(self._staged / token, ignore_errors=True)
+        draft.replace(self._staged / token)
+        sync(self._staged)
+        return days
+
+    def publish(self, batch_id: str) -> None:
+        """See `VisitStore.publish`; merges the files of a day that has many."""
+        for folder in self._publish(token_of(batch_id)):
+            if len(parts := sorted(folder.glob("*.parquet"))) > self._many_parts:
+                self._merge(folder, parts)
+
+    def settle(self, imported: Collection[str]) -> None:
+        """See `VisitStore.settle`."""
+        if not self._folder.exists():
+            return
+        for leftover in [*self._folder.glob(f"*{_PASSING}"), *self._days.glob(f"*/*{_PASSING}")]:
+            leftover.unlink()
+        for leftover in self._folder.glob(f"{WORK}*"):
+            shutil.rmtree(leftover)
+        staged = list(self._staged.iterdir()) if self._staged.exists() else []
+        known = {token_of(batch_id) for batch_id in imported} if staged else set()
+        for batch in staged:
+            if batch.name in known:
+                self._publish(batch.name)
+            else:
+                shutil.rmtree(batch)
+
+    def days(self) -> Mapping[int, int]:
+        """See `VisitStore.days`."""
+        folders = sorted(self._days.iterdir()) if self._days.exists() else []
+        return {
+            number_of(folder.name): sum(part.stat().st_size for part in folder.glob("*.parquet"))
+            for folder in folders
+        }
+
+    def spans(self) -> dict[str, SiteSpan]:
+        """See `VisitStore.spans`; visits that came with several batches count once for each."""
+        source = source_of(self.reader().parts(-(1 << 31), 1 << 31))
+        if source == _NONE:
+            return {}
+        with workspace(below=self._folder) as con:
+            rows = con.execute(
+                f"SELECT site, min(day), max(day), count(*) FROM {source} GROUP BY site"
+            ).fetchall()
+        return {site: SiteSpan(first, last, n) for site, first, last, n in rows}
+
+    def expire(self, arrived_before_s: float) -> list[int]:
+        """See `VisitStore.expire`."""
+        expired = []
+        for folder in sorted(self._days.iterdir()) if self._days.exists() else []:
+            if (
+                max((part.stat().st_mtime for part in folder.glob("*.parquet")), default=0.0)
+                < arrived_before_s
+            ):
+                shutil.rmtree(folder)
+                expired.append(number_of(folder.name))
+        if expired:
+            sync(self._days)
+        return expired
+
+    def _publish(self, token: str) -> list[Path]:
+        """Move what is staged of a batch to its days; returns their folders."""
+        batch = self._staged / token
+        if not batch.exists():
+            return []
+        folders = []
+        for part in sorted(batch.glob("*.parquet")):
+            folder = self._days / part.stem
+            _made(folder)
+            part.replace(folder / f"{token}.parquet")
+            sync(folder)
+            folders.append(folder)
+        shutil.rmtree(batch)
+        sync(self._staged)
+        return folders
+
+    def _merge(self, folder: Path, parts: list[Path]) -> None:
+        """Put one file in the place of several; the day keeps the time at which its last visits arrived."""
+        arrived = max(part.stat().st_mtime for part in parts)
+        merged = folder / f"merged-{secrets.token_hex(8)}.parquet"
+        draft = merged.with_suffix(_PASSING)
+        with workspace(threads=1, below=self._folder) as con:
+            take_apart(con, source_of(parts))
+            _write(con, "visits", draft)
+        os.utime(draft, (arrived, arrived))
+        draft.replace(merged)
+        sync(folder)
+        for part in parts:
+            part.unlink()
+
+
+def source_of(parts: list[Path]) -> str:
+    """Return the FROM item of some files."""
+    return f"read_parquet([{', '.join(text(str(part)) for part in parts)}])" if parts else _NONE
+
+
+def name_of(day: int) -> str:
+    """Return a day, in days since 1970-01-01, as ISO 8601."""
+    return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()
+
+
+def number_of(name: str) -> int:
+    """Return the day of `name_of`."""
+    return (date.fromisoformat(name) - date(1970, 1, 1)).days
+
+
+def _write(con: duckdb.DuckDBPyConnection, source: str, path: Path) -> None:
+    query = f"SELECT {COLUMNS} FROM {source} ORDER BY site, url, client"
+    with _disk_errors():
+        con.execute(f"COPY ({query}) TO {text(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+    path.chmod(0o600)
+    sync(path)
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """Turn what DuckDB says of a disk into what Python says of it."""
+    try:
+        yield
+    except duckdb.IOException as exc:
+        raise OSError(f"browse logs: {exc}") from exc
+
+
+def _made(folder: Path) -> None:
+    if not folder.exists():
+        folder.mkdir(exist_ok=True)
+        sync(folder.parent)

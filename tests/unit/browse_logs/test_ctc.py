@@ -1,0 +1,67 @@
+"""ClickThroughConcentration, by hand."""
+
+from __future__ import annotations
+
+import pytest
+from clicks import counts_of
+
+from linkscore_scoring.browse_logs.news.ctc import LITERAL, CtcSettings, concentration
+
+EVEN = dict.fromkeys(range(10), 2)
+EARLY = {2: 6, 3: 3, 9: 1}
+
+
+def test_even_clicks_have_a_concentration_of_exactly_one() -> None:
+    found = concentration(counts_of({"http://a.test/": EVEN}), CtcSettings())
+    assert found.values.tolist() == [pytest.approx(1.0)]
+
+
+def test_the_formula_as_printed_misses_one_by_a_day() -> None:
+    found = concentration(counts_of({"http://a.test/": EVEN}), CtcSettings(mode=LITERAL))
+    assert found.values[0] == pytest.approx((8 / 20) / (3 / 9))
+
+
+def test_early_clicks_by_hand() -> None:
+    counts = counts_of({"http://a.test/": EARLY})
+    # First click on the third day of ten: 9 of 10 clicks in 3 of the 8 days there are.
+    assert concentration(counts, CtcSettings()).values[0] == pytest.approx(0.9 / (3 / 8))
+    # As printed: days a to a + m (9 of 10), m / (n - a) = 3 / 7.
+    assert concentration(counts, CtcSettings(mode=LITERAL)).values[0] == pytest.approx(0.9 / (3 / 7))
+    assert concentration(counts, CtcSettings(m=1)).values[0] == pytest.approx(0.6 / (1 / 8))
+
+
+def test_pages_below_one_click_a_day_are_not_looked_at() -> None:
+    counts = counts_of({"http://a.test/few": {0: 9}, "http://a.test/enough": {0: 10}})
+    assert concentration(counts, CtcSettings()).frequent.tolist() == [False, True]
+
+
+def test_the_mean_over_the_own_life_takes_in_late_pages() -> None:
+    counts = counts_of({"http://a.test/late": {7: 2, 9: 1}})
+    assert not concentration(counts, CtcSettings()).frequent[0]
+    assert concentration(counts, CtcSettings(over_life=True)).frequent[0]
+
+
+def test_a_short_life_is_undecided() -> None:
+    counts = counts_of({"http://a.test/3": {3: 10}, "http://a.test/4": {4: 10}})
+    assert concentration(counts, CtcSettings()).decided.tolist() == [True, False]
+    assert concentration(counts, CtcSettings(m=4)).decided.tolist() == [False, False]
+
+
+def test_pages_of_the_first_day_may_be_left_undecided() -> None:
+    counts = counts_of({"http://a.test/old": EVEN, "http://a.test/new": {1: 10}})
+    assert concentration(counts, CtcSettings(skip_first_day=True)).decided.tolist() == [False, True]
+
+
+def test_a_page_that_only_referred_has_no_concentration() -> None:
+    counts = counts_of({"http://a.test/b": EVEN}, transits=[("http://a.test/a", "http://a.test/b", 20)])
+    found = concentration(counts, CtcSettings())
+    row = counts.urls.index("http://a.test/a")
+    assert (found.values[row], found.frequent[row], found.first_days[row]) == (0.0, False, 10)
+
+
+def test_a_first_click_on_the_last_day_divides_by_nothing() -> None:
+    counts = counts_of({"http://a.test/": {9: 50}})
+    for mode in ("consistent", LITERAL):
+        found = concentration(counts, CtcSettings(mode=mode))
+        assert not found.decided[0]
+        assert found.values[0] in (0.0, pytest.approx(1 / 3))

@@ -1,0 +1,109 @@
+"""The rarity filter of class-aware paths and the numbers it keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkscore_scoring.clustering.class_digits import explained_share, template_numbers
+from linkscore_scoring.clustering.class_modifiers import modifiers
+from linkscore_scoring.clustering.class_paths import drop_rarest, fit_class_paths, readable
+from linkscore_scoring.features.bags import plain_bag
+
+
+def _printed(bag: dict[str, int]) -> dict[str, int]:
+    return {readable(path): leaves for path, leaves in bag.items()}
+
+
+def test_plain_bag_adds_up_paths_that_differ_in_classes(page) -> None:
+    assert plain_bag(page("html/p.a/text()", "html/p.b/text()", "html/img")) == {
+        "html/p/text()": 2,
+        "html/img": 1,
+    }
+
+
+def test_page_unique_tokens_are_dropped_and_frequent_ones_stay(page) -> None:
+    names = "abcdef"
+    tries = [page(f"html/body.post.page-{name}/text()") for name in names]
+    _, bags = fit_class_paths(tries)
+    assert all(_printed(bag) == {"html/body.post/text()": 1} for bag in bags)
+
+
+def test_digit_runs_become_one_token(page) -> None:
+    _, bags = fit_class_paths([page(f"html/body.postid-{i}/text()") for i in range(6)])
+    assert _printed(bags[0]) == {"html/body.postid-#/text()": 1}
+
+
+def test_rare_path_loses_its_rarest_token_until_it_is_frequent(page) -> None:
+    tries = [page("html/div.x/text()", "html/p.y/img")] * 6 + [
+        page("html/div.x.y/text()", "html/p.y/img")
+    ] * 2
+    _, bags = fit_class_paths(tries)
+    # x and y are on 8 pages each: x goes first, by alphabet; html/div.y is on 2 pages only, so y goes too
+    assert "html/div/text()" not in _printed(bags[0])
+    assert _printed(bags[7]) == {"html/div/text()": 1, "html/p.y/img": 1}
+
+
+def test_pages_of_a_rare_path_count_for_its_shorter_form(page) -> None:
+    tries = [page("html/div.x/text()")] * 3 + [page("html/div.x.y/text()", "html/p.y/img")] * 3
+    tries += [page("html/i.x/img")] * 2
+    learned, bags = fit_class_paths(tries)
+    assert "html/div.x/text()" in _printed(bags[0])
+    assert "html/div.x/text()" in _printed(bags[3])
+    assert learned.bag(tries[3]) == bags[3]
+
+
+def test_new_page_is_filtered_like_the_sample(page) -> None:
+    learned, _ = fit_class_paths([page("html/body.post/text()")] * 5)
+    assert _printed(learned.bag(page("html/body.post.fresh-9/text()"))) == {"html/body.post/text()": 1}
+
+
+def test_drop_rarest_takes_every_occurrence_and_ends_at_bare_paths() -> None:
+    assert drop_rarest("div a b\np a", {"a": 1, "b": 2}) == "div b\np"
+    assert drop_rarest("div\np", {}) is None
+
+
+def test_numbers_that_explain_layout_are_kept(page) -> None:
+    tries = [page("html/body.ns-1/ul/li/a", "html/body.ns-1/h1/text()")] * 6
+    tries += [page("html/body.ns-2/p/text()", "html/body.ns-2/h1/text()")] * 6
+    assert template_numbers(tries, 4) == {"ns-1", "ns-2"}
+
+
+def test_numbers_of_things_are_folded(page) -> None:
+    same_layout = [page(f"html/body.cat-{i % 2}/p/text()", "html/h1/text()") for i in range(12)]
+    long_tail = [page(f"html/body.post-{i}/p/text()") for i in range(12)]
+    several = [page("html/body/i.s-1/img", "html/body/i.s-2/img", *["html/p/a"] * (i % 2)) for i in range(12)]
+    for tries in (same_layout, long_tail, several):
+        assert template_numbers(tries, 4) == frozenset()
+
+
+def test_explained_share_is_one_for_pure_groups_and_near_zero_for_random_ones() -> None:
+    rows = np.array([[1.0, 0.0]] * 5 + [[0.0, 1.0]] * 5)
+    assert explained_share(rows, [range(5), range(5, 10)]) == pytest.approx(1.0)
+    assert explained_share(rows, [range(0, 10, 2), range(1, 10, 2)]) < 0.1
+    assert explained_share(rows[:5], [range(2), range(2, 5)]) == 0.0
+
+
+def _archive(page, kinds: str, paged: set[int]) -> list:
+    """Return pages of templates named by letters; page i of each is paged when i is in `paged`."""
+    return [
+        page(f"html/body.{kind}{f'.paged.{kind}-paged' if i in paged else ''}/p/text()")
+        for kind in kinds
+        for i in range(10)
+    ]
+
+
+def test_token_that_crosses_three_templates_is_a_modifier_and_so_are_its_parts(page) -> None:
+    tries = _archive(page, "abc", {0, 1, 2, 3, 4})
+    assert modifiers(tries, 4, ()) == {"paged", "a-paged", "b-paged", "c-paged"}
+
+
+def test_token_that_crosses_two_templates_or_covers_them_stays(page) -> None:
+    assert modifiers(_archive(page, "ab", {0, 1, 2, 3, 4}), 4, ()) == frozenset()
+    assert modifiers(_archive(page, "abc", set(range(10))), 4, ()) == frozenset()
+    assert modifiers(_archive(page, "abc", {0}), 4, ()) == frozenset()
+
+
+def test_modified_pages_share_the_paths_of_their_template(page) -> None:
+    _, bags = fit_class_paths(_archive(page, "abc", {0, 1, 2, 3, 4}))
+    assert bags[0] == bags[9] == {"html\nbody a\np\ntext()": 1}

@@ -1,0 +1,47 @@
+"""Cluster ids over relearning."""
+
+from __future__ import annotations
+
+from linkscore_scoring.clustering.identity import ClusterIdentities
+
+
+def _old(**members: str) -> dict[str, int]:
+    return {page: int(name[1:]) for name, pages in members.items() for page in pages}
+
+
+def test_first_learning_counts_from_zero_and_leaves_outliers_out() -> None:
+    ids = ClusterIdentities()
+    assert ids.carry_over({}, ["a", "b", "c"], [0, 1, -1]) == {0: 0, 1: 1}
+    assert ids.next_id == 2
+
+
+def test_same_clusters_under_new_labels_keep_their_ids() -> None:
+    ids = ClusterIdentities(next_id=2)
+    assert ids.carry_over(_old(c0="abc", c1="xyz"), list("xyzabc"), [0, 0, 0, 1, 1, 1]) == {0: 1, 1: 0}
+
+
+def test_larger_part_of_a_split_keeps_the_id() -> None:
+    ids = ClusterIdentities(next_id=1)
+    assert ids.carry_over(_old(c0="abcde"), list("abcde"), [0, 0, 1, 1, 1]) == {1: 0, 0: 1}
+
+
+def test_merged_cluster_keeps_the_id_of_the_larger_part() -> None:
+    ids = ClusterIdentities(next_id=2)
+    assert ids.carry_over(_old(c0="ab", c1="vwxyz"), list("abvwxyz"), [0] * 7) == {0: 1}
+
+
+def test_small_overlap_is_a_new_cluster() -> None:
+    ids = ClusterIdentities(next_id=1)
+    old = _old(c0="abcdefghij")
+    assert ids.carry_over(old, [*"abcdefghij"], [5, *[-1] * 9]) == {5: 1}
+
+
+def test_ids_of_vanished_clusters_are_never_given_again() -> None:
+    ids = ClusterIdentities()
+    ids.carry_over({}, ["a", "b"], [0, 1])
+    assert ids.carry_over({}, ["c"], [0]) == {0: 2}
+
+
+def test_pages_nobody_knew_do_not_count_for_the_overlap() -> None:
+    ids = ClusterIdentities(next_id=1)
+    assert ids.carry_over({"a": 0}, ["a", *"bcdefghijkl"], [0] * 12) == {0: 0}

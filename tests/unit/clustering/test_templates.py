@@ -1,0 +1,77 @@
+"""Learned templates: statistics, persistent ids, digest, states."""
+
+from __future__ import annotations
+
+import msgpack
+import pytest
+
+from linkscore_scoring.clustering.registry import CLUSTERERS, OUTLIER
+from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.clustering.templates import TemplateModel, learn
+from linkscore_scoring.errors import CorruptState
+
+
+@pytest.fixture(params=sorted(CLUSTERERS))
+def model(request, two_templates) -> TemplateModel:
+    return learn(two_templates, CLUSTERERS[request.param]())
+
+
+def test_clusters_are_described(model) -> None:
+    assert [stats.size for stats in model.clusters] == [10, 10]
+    assert all(stats.example in model.sample for stats in model.clusters)
+    if model.clusterer in ("cosine_linkage", "dbscan"):
+        assert all(stats.dsim > 0.0 for stats in model.clusters)
+
+
+SPECIAL = {
+    "cosine_linkage": "html/body/h1/text()",
+    "crescenzi_mdl": "html/body/div/a",
+    "dbscan": "html/body/h1/text()",
+    "irobot_regions": "html/body/div.post",
+    "uxclust": "html/body/ul/li/a[]",
+}
+
+
+def test_top_paths_name_what_is_special_about_posts(model) -> None:
+    assert SPECIAL[model.clusterer] in model.clusters[0].top_paths
+    assert SPECIAL[model.clusterer] not in model.clusters[1].top_paths
+
+
+def test_persistent_ids_replace_labels_everywhere(model, two_templates) -> None:
+    renamed = model.renamed({0: 40, 1: 7})
+    assert renamed.ids() == [40, 7]
+    assert renamed.classify(two_templates[:2]).tolist() == [40, 7]
+    assert renamed.sample["/post-0"] == 40
+
+
+def test_outliers_stay_outliers_under_any_ids(model, page) -> None:
+    assert model.renamed({0: 40, 1: 7}).classify([SamplePage("/x", page("x/y/img"))]).tolist() == [OUTLIER]
+
+
+def test_state_survives_bytes_and_classifies_alike(model, two_templates) -> None:
+    state = msgpack.unpackb(msgpack.packb(model.to_state()), strict_map_key=False)
+    again = TemplateModel.from_state(state)
+    assert again.digest() == model.digest()
+    assert again.classify(two_templates).tolist() == model.classify(two_templates).tolist()
+    assert again.clusters == model.clusters
+
+
+def test_learning_twice_gives_one_digest_and_other_pages_another(model, two_templates) -> None:
+    def digest(sample) -> str:
+        return learn(sample, CLUSTERERS[model.clusterer]()).digest()
+
+    assert digest(two_templates) == model.digest()
+    assert digest(two_templates[:-4]) != model.digest()
+
+
+@pytest.mark.parametrize("field", ["clusterer", "model", "clusters", "sample"])
+def test_state_without_a_field_is_refused(model, field) -> None:
+    state = model.to_state()
+    del state[field]
+    with pytest.raises(CorruptState):
+        TemplateModel.from_state(state)
+
+
+def test_state_of_an_unknown_clusterer_is_refused(model) -> None:
+    with pytest.raises(CorruptState):
+        TemplateModel.from_state({**model.to_state(), "clusterer": "kmeans"})

@@ -1,0 +1,58 @@
+"""Equations 1 and 2 of Xu 2018, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from linkscore_scoring.clustering.weights import Vectorizer, fit_vectorizer, zero_rows
+from linkscore_scoring.errors import CorruptState
+
+BAGS = [{"a": 1, "b": 3}, {"a": 1}, {"a": 2, "c": 1}, {"a": 1, "b": 1}]
+
+
+def test_weights_follow_equation_1_then_l1() -> None:
+    got = fit_vectorizer(BAGS, min_df=1).transform([BAGS[0]])[0]
+    a = math.log(1 + 1) * math.log(4 / 4 + 1)
+    b = math.log(3 + 1) * math.log(4 / 2 + 1)
+    assert got == pytest.approx([a / (a + b), b / (a + b), 0.0])
+
+
+def test_idf_never_falls_below_ln_2() -> None:
+    assert fit_vectorizer(BAGS, min_df=1).idf.min() == pytest.approx(math.log(2))
+
+
+def test_paths_below_theta_are_dropped() -> None:
+    assert fit_vectorizer(BAGS, min_df=2).vocabulary == ("a", "b")
+
+
+def test_vocabulary_bound_keeps_the_most_frequent_paths() -> None:
+    assert fit_vectorizer(BAGS, min_df=1, max_paths=2).vocabulary == ("a", "b")
+
+
+def test_unseen_paths_are_dropped_before_normalising() -> None:
+    vectorizer = fit_vectorizer(BAGS, min_df=1)
+    assert np.array_equal(vectorizer.transform([{"a": 1, "new": 50}]), vectorizer.transform([{"a": 1}]))
+
+
+def test_page_without_known_paths_is_a_flagged_zero_row() -> None:
+    matrix = fit_vectorizer(BAGS, min_df=1).transform([{"new": 1}, {}, {"a": 1}])
+    assert zero_rows(matrix).tolist() == [True, True, False]
+    assert not matrix[:2].any()
+
+
+def test_l2_rows_have_euclidean_norm_one() -> None:
+    matrix = fit_vectorizer(BAGS, min_df=1, norm="l2").transform(BAGS)
+    assert np.linalg.norm(matrix, axis=1) == pytest.approx(np.ones(4))
+
+
+def test_no_pages_give_an_empty_space() -> None:
+    assert fit_vectorizer([]).transform([{"a": 1}]).shape == (1, 0)
+
+
+def test_state_of_disagreeing_lengths_is_refused() -> None:
+    state = fit_vectorizer(BAGS, min_df=1).to_state()
+    with pytest.raises(CorruptState, match="df values"):
+        Vectorizer.from_state({**state, "df": [1]})

@@ -1,0 +1,119 @@
+"""Pages of one list or thread are joined, and lead to the first."""
+
+from __future__ import annotations
+
+import msgpack
+import pytest
+from observed import HOST, key_of, page
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.pagination.chains import FlipChains
+
+
+def chains(*pages: object, **bounds: int) -> FlipChains:
+    found = FlipChains(**bounds)
+    for one in pages:
+        found.see(one)  # type: ignore[arg-type]
+    return found
+
+
+def test_later_pages_lead_to_the_first_whatever_the_order_they_came_in():
+    third = page(
+        "/t?id=7&start=30", ("1", "/t?id=7"), ("2", "/t?id=7&start=15"), ("Prev", "/t?id=7&start=15")
+    )
+    first = page("/t?id=7", ("2", "/t?id=7&start=15"), ("3", "/t?id=7&start=30"))
+    for order in ([third, first], [first, third], [third]):
+        found = chains(*order)
+        for url in ("/t?id=7", "/t?id=7&start=15", "/t?id=7&start=30"):
+            assert found.first_page(key_of(url)) == f"{HOST}/t?id=7"
+    assert found.first_page(key_of("/t?id=8")) == ""
+
+
+def test_a_page_back_that_names_no_number_is_the_first():
+    found = chains(page("/t?id=7&page=2", ("Prev", "/t?id=7"), ("Next", "/t?id=7&page=3")))
+    assert found.first_page(key_of("/t?id=7&page=3")) == f"{HOST}/t?id=7"
+
+
+def test_a_permalink_belongs_to_the_thread_it_names_as_canonical():
+    one = page("/t?p=99", ("A thread", "/t?id=7"))
+    one.is_copy, one.canonical = True, key_of("/t?id=7")
+    assert chains(one).first_page(one.key) == f"{HOST}/t?id=7"
+    thread = page("/t?id=7", ("2", "/t?id=7&start=15"), ("3", "/t?id=7&start=30"))
+    later = page("/t?p=120", ("Title", "/t?id=7&start=15"))
+    later.is_copy, later.canonical = True, key_of("/t?id=7&start=15")
+    for order in ([one, thread, later], [later, thread, one]):
+        found = chains(*order)
+        assert {found.first_page(p.key) for p in order} == {f"{HOST}/t?id=7"}
+
+
+def test_a_canonical_form_that_is_not_linked_joins_nothing():
+    one = page("/a", ("Home", "/"))
+    one.is_copy, one.canonical = True, key_of("/elsewhere")
+    assert chains(one).first_page(one.key) == ""
+
+
+def test_the_url_without_number_is_the_first_page_rather_than_page_zero():
+    found = chains(
+        page("/q/7?start=10", ("1", "/q/7?start=0"), ("3", "/q/7?start=20")),
+        page("/q/7", ("2", "/q/7?start=10"), ("3", "/q/7?start=20")),
+    )
+    assert found.first_page(key_of("/q/7?start=20")) == f"{HOST}/q/7"
+
+
+def test_page_numbers_of_threads_on_a_board_join_their_threads_not_the_board():
+    board = page(
+        "/b/1",
+        ("A thread", "/t?id=7"),
+        ("2", "/t?id=7&start=15"),
+        ("3", "/t?id=7&start=30"),
+        ("Another thread", "/t?id=8"),
+        ("2", "/t?id=8&start=15"),
+        ("2", "/b/1?page=2"),
+        ("Next", "/b/1?page=2"),
+    )
+    found = chains(board)
+    assert found.first_page(key_of("/t?id=7&start=30")) == f"{HOST}/t?id=7"
+    assert found.first_page(key_of("/t?id=8&start=15")) == f"{HOST}/t?id=8"
+    assert found.first_page(key_of("/b/1?page=2")) == f"{HOST}/b/1"
+    assert found.first_page(key_of("/t?id=7")) != found.first_page(key_of("/t?id=8"))
+    assert found.first_page(key_of("/t?id=7")) != found.first_page(key_of("/b/1"))
+
+
+def test_offsets_inside_a_value_are_joined_by_their_line():
+    found = chains(page("/i?topic=5.15", ("1", "/i?topic=5.0"), ("3", "/i?topic=5.30")))
+    assert found.first_page(key_of("/i?topic=5.30")) == f"{HOST}/i?topic=5.0"
+    assert found.first_page(key_of("/i?topic=5.15")) == f"{HOST}/i?topic=5.0"
+
+
+def test_a_page_without_flips_is_of_no_list():
+    found = chains(page("/x", ("A title", "/y")))
+    assert len(found) == 0
+    assert found.first_page(key_of("/x")) == ""
+
+
+def test_pages_that_only_lead_on_and_back_have_the_lowest_number_first():
+    pages = [
+        page(f"/l?page={n}", ("Prev", f"/l?page={n - 1}"), ("Next", f"/l?page={n + 1}")) for n in (4, 2, 3)
+    ]
+    assert chains(*pages[:1]).first_page(key_of("/l?page=5")) == f"{HOST}/l?page=3"
+    assert chains(*pages).first_page(key_of("/l?page=5")) == f"{HOST}/l?page=1"
+
+
+def test_old_pages_are_forgotten_and_no_list_grows_without_bound():
+    pages = [page(f"/t?id={i}", ("2", f"/t?id={i}&page=2"), ("3", f"/t?id={i}&page=3")) for i in range(50)]
+    found = chains(*pages, max_pages=60)
+    assert len(found) <= 60
+    assert found.first_page(key_of("/t?id=49&page=2")) == f"{HOST}/t?id=49"
+    assert found.first_page(key_of("/t?id=0&page=2")) == ""
+    long = chains(*(page(f"/l?page={i}", ("Next", f"/l?page={i + 1}")) for i in range(2, 30)), max_list=10)
+    assert long.first_page(key_of("/l?page=2")) != long.first_page(key_of("/l?page=29"))
+
+
+def test_what_is_known_survives_as_plain_values():
+    found = chains(page("/t?id=7", ("2", "/t?id=7&start=15"), ("3", "/t?id=7&start=30")))
+    other = FlipChains()
+    other.load_state(msgpack.unpackb(msgpack.packb(found.to_state())))
+    assert other.to_state() == found.to_state()
+    assert other.first_page(key_of("/t?id=7&start=15")) == f"{HOST}/t?id=7"
+    with pytest.raises(CorruptState, match="flip chains"):
+        other.load_state({"parents": [[1]]})

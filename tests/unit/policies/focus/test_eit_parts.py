@@ -1,0 +1,128 @@
+"""Entry, threads, drift and expressions of the way from entry to threads, each by hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.policies.focus.entry import EntrySearch, guesses, shortness
+from linkscore_scoring.policies.focus.expressions import Expressions
+from linkscore_scoring.policies.focus.links import LinkPlaces
+from linkscore_scoring.policies.focus.paths import find_paths
+from linkscore_scoring.policies.focus.votes import KindVotes
+from linkscore_scoring.policies.focus.watch import PredictionWatch, tail_prob
+from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
+from linkscore_scoring.urls.pattern_tree import UrlPatterns
+
+
+def test_guesses_are_the_forum_part_the_root_and_the_folders_above() -> None:
+    assert guesses("http://h/en/forum/viewtopic.php?t=1") == [
+        "http://h/en/forum/",
+        "http://h/",
+        "http://h/en/",
+    ]
+
+
+def test_fewer_folders_come_before_shorter_urls() -> None:
+    urls = ["http://h/a/b", "http://h/long-name-of-a-page", "http://h/?x=1", "http://h/"]
+    assert sorted(urls, key=shortness)[0] == "http://h/"
+    assert sorted(urls, key=shortness)[-1] == "http://h/a/b"
+
+
+def test_the_entry_is_the_shortest_of_the_pages_with_about_the_most_index_urls() -> None:
+    search = EntrySearch()
+    home, board, faq = "http://h/index.php", "http://h/board.php?b=1", "http://h/faq"
+    everywhere = {hash64(url): url for url in (home, board, faq)}
+    for url, own, n in ((board, 2, 9), (home, 1, 8), (faq, 3, 1), ("http://h/t/1", 4, 3)):
+        search.see([hash64(url)], url, everywhere, {(2, 0): n}, own)
+    found = search.entry(lambda ways: ways[2, 0], lambda pattern: pattern == 2)
+    assert found is not None
+    assert found.url == home
+
+
+def test_no_entry_without_index_urls() -> None:
+    search = EntrySearch()
+    for n in range(3):
+        search.see([n], f"http://h/{n}", {}, {}, n)
+    assert search.entry(lambda ways: 0, lambda pattern: False) is None
+
+
+def test_tail_probability_is_binomial() -> None:
+    assert tail_prob(3, 2, 0.5) == pytest.approx(0.5)
+    assert tail_prob(4, 4, 0.1) == pytest.approx(1e-4)
+
+
+def test_a_pattern_that_was_reliable_is_found_to_have_changed_soon() -> None:
+    watch = PredictionWatch()
+    assert not any(watch.add(1, surprise=False) for _ in range(200))
+    assert [watch.add(1, surprise=True) for _ in range(6)].index(True) == 3
+
+
+def test_noise_is_no_change() -> None:
+    watch = PredictionWatch()
+    assert not any(watch.add(1, surprise=n % 3 == 0) for n in range(300))
+
+
+def test_a_new_pattern_has_to_disappoint_twelve_times() -> None:
+    watch = PredictionWatch()
+    assert [watch.add(1, surprise=True) for _ in range(12)].index(True) == 11
+
+
+@pytest.fixture
+def forum() -> tuple[KindVotes, LinkPlaces, int]:
+    """Votes and links of a forum: home -> boards -> threads and profiles; boards have pages."""
+    votes, places = KindVotes(UrlPatterns()), LinkPlaces()
+    urls = {
+        "board": [f"http://h/board?b={n}" for n in range(3)],
+        "flip": [f"http://h/board?b={n}&page={n + 2}" for n in range(3)],
+        "thread": [f"http://h/thread?t={n}" for n in range(9)],
+        "profile": [f"http://h/user?u={n}" for n in range(9)],
+    }
+    ids = {name: next(iter([votes.patterns.insert(url) for url in found])) for name, found in urls.items()}
+    home = votes.patterns.insert("http://h/")
+    shares = {"board": (0.9, 0.0, 0.1), "thread": (0.0, 0.9, 0.1), "profile": (0.1, 0.1, 0.8)}
+    for name, share in shares.items():
+        for _ in urls[name][:3]:
+            votes.cast(ids[name], [], share, copy=0.0)
+    for _ in range(2):
+        votes.flip(ids["flip"], INDEX, 1.0)
+    places.see(home, [(ids["board"], 1, hash64(url), url) for url in urls["board"]])
+    for name in ("flip", "thread", "profile"):
+        places.see(ids["board"], [(ids[name], 2, hash64(url), url) for url in urls[name]])
+    return votes, places, home
+
+
+def test_the_way_leads_over_indexes_to_threads(forum: tuple[KindVotes, LinkPlaces, int]) -> None:
+    votes, places, home = forum
+    found = find_paths([home], places, votes)
+    text = votes.patterns.text
+    assert {text(p) for p in found.index} >= {"h/board?b b=#"}
+    assert {text(p) for p in found.thread} == {"h/thread?t t=#"}
+    assert {text(p) for p in found.off} == {"h/user?u u=#"}
+    assert [found.type_of(p, 2, 0) for p in found.thread] == [THREAD]
+
+
+def test_expressions_are_learned_of_the_way_and_do_not_fit_what_is_off_it(
+    forum: tuple[KindVotes, LinkPlaces, int],
+) -> None:
+    votes, places, home = forum
+    expressions = Expressions()
+    expressions.learn(find_paths([home], places, votes), places, votes)
+    assert expressions.match("http://h/thread?t=4711") == THREAD
+    assert expressions.match("http://h/board?b=12") == INDEX
+    assert expressions.match("http://h/user?u=1") == 0
+    assert {rule.kind for rule in expressions.rules()} >= {"index", "thread"}
+    assert all(re.fullmatch(rule.pattern, rule.example) for rule in expressions.rules())
+
+
+def test_an_expression_decides_only_where_votes_do_not(forum: tuple[KindVotes, LinkPlaces, int]) -> None:
+    votes, places, home = forum
+    found = find_paths([home], places, votes)
+    (thread,) = found.thread
+    (off,) = found.off
+    assert found.type_of(thread, 2, INDEX) == THREAD
+    assert found.type_of(off, 2, THREAD) == OTHER
+    assert found.type_of(9_999, 5, PAGE_FLIP) == PAGE_FLIP
+    assert found.type_of(9_999, 5, 0) == OTHER

@@ -1,0 +1,75 @@
+"""Means shrunk down the chain site -> Apath -> pattern -> arm, by hand."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import pytest
+
+from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, nodes_of
+
+
+def test_an_arm_nobody_knows_is_worth_the_prior() -> None:
+    arms = HierarchicalArms(prior=0.3)
+    assert (arms.reward(1, 2), arms.hub(1, 2)) == (0.3, 0.3)
+
+
+def test_an_arm_stands_on_site_apath_pattern_and_itself() -> None:
+    assert nodes_of(1, 2) == (SITE, (-1, 2), (1, -1), (1, 2))
+
+
+def test_one_pull_shrinks_by_two_pseudo_pulls_on_each_level() -> None:
+    """Reward 1: site (1 + 2 x .3) / 3, then three levels more, each (1 + 2 m) / 3."""
+    arms = HierarchicalArms(prior=0.3)
+    arms.credit(nodes_of(1, 2), 1.0, 0.0)
+    mean = 0.3
+    for _ in range(4):
+        mean = (1.0 + 2.0 * mean) / 3.0
+    assert arms.reward(1, 2) == pytest.approx(mean)
+    assert arms.reward(8, 9) == pytest.approx((1.0 + 0.6) / 3.0)
+
+
+def test_a_new_arm_starts_from_its_parts() -> None:
+    arms = HierarchicalArms()
+    for _ in range(20):
+        arms.credit(nodes_of(1, 2), 1.0, 0.0)
+        arms.credit(nodes_of(3, 4), 0.0, 0.0)
+    assert arms.reward(3, 4) < arms.reward(8, 9) < arms.reward(1, 9) < arms.reward(1, 2)
+    assert arms.reward(8, 9) < arms.reward(8, 2)
+
+
+def test_the_bonus_is_that_of_ucb1_with_pulls_pooled_from_parents() -> None:
+    arms = HierarchicalArms(pooled=0.3)
+    for _ in range(10):
+        arms.credit(nodes_of(1, 2), 0.5, 0.0)
+    assert arms.bonus(1, 2) == pytest.approx(sqrt(2 * log(11) / 11))
+    assert arms.bonus(1, 3) == pytest.approx(sqrt(2 * log(11) / (1 + 0.3 * 10)))
+    assert arms.bonus(8, 9) == pytest.approx(sqrt(2 * log(11)))
+
+
+def test_a_revised_reward_counts_as_if_it_had_been_so_at_once() -> None:
+    one, two = HierarchicalArms(), HierarchicalArms()
+    one.credit(nodes_of(1, 2), 0.2, 0.1)
+    one.revise(nodes_of(1, 2), 0.5)
+    two.credit(nodes_of(1, 2), 0.7, 0.1)
+    assert one.reward(1, 2) == pytest.approx(two.reward(1, 2))
+    assert one.pulls((1, 2)) == 1.0
+
+
+def test_the_least_pulled_go_when_there_are_too_many_and_the_site_stays() -> None:
+    arms = HierarchicalArms(max_nodes=100)
+    for n in range(200):
+        arms.credit(nodes_of(1, n), 1.0, 0.0)
+        arms.credit(nodes_of(7, 7), 1.0, 0.0)
+    assert len(arms) <= 100
+    assert arms.pulls(SITE) == 400.0
+    assert arms.pulls((7, 7)) == 200.0
+
+
+def test_arms_restored_are_worth_the_same() -> None:
+    arms, again = HierarchicalArms(), HierarchicalArms()
+    for n in range(10):
+        arms.credit(nodes_of(n % 3, n), n / 10, 0.5)
+    again.load_state(arms.to_state())
+    assert again.to_state() == arms.to_state()
+    assert again.reward(1, 4) == arms.reward(1, 4)

@@ -1,0 +1,170 @@
+"""Session ids are taken out of URLs, content is not."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgpack
+import pytest
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.urls.session_ids import MAX_KEYS, MAX_RESTS, SessionIds
+from linkscore_scoring.urls.session_shapes import SURE_NAMES, looks_random
+
+PAGE = "http://f.org/page"
+HEX = "6ef2dc853f8f83ceb07b30be0370bb0d"
+
+
+def token(n: int) -> str:
+    return hashlib.md5(str(n).encode()).hexdigest()
+
+
+def links(value: str, *, key: str = "xploidid", n: int = 5) -> list[str]:
+    return [f"http://f.org/p{i}?id={i}&{key}={value}" for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("url", "stripped"),
+    [
+        (f"http://f.org/t?PHPSESSID={HEX}", "http://f.org/t"),
+        ("http://f.org/t?osCsid=u3p6v1q8c9&x=1", "http://f.org/t?x=1"),
+        ("http://f.org/t?CFID=12345&CFTOKEN=88776655", "http://f.org/t"),
+        ("http://f.org/a;jsessionid=0A1B2C.node1?x=1", "http://f.org/a?x=1"),
+        ("http://f.org/a;jsessionid=0A1B2C/b", "http://f.org/a/b"),
+        ("http://f.org/(S(lit3py55t21z5v55vlm25s55))/default.aspx", "http://f.org/default.aspx"),
+    ],
+)
+def test_usual_session_ids_are_taken_out_at_once(url: str, stripped: str):
+    assert SessionIds().strip(url) == stripped
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://f.org/?s=garden+chair",
+        "http://f.org/?s=garden",
+        "http://f.org/story?sid=1234",
+        "http://f.org/story?sid=16/03/18/0425227",
+        f"http://f.org/file?hash={HEX}",
+        f"http://f.org/story?sid={HEX}",
+        "http://f.org/t?id=7&start=15",
+        "http://f.org/ten-cars-of-2016-and-2017",
+        "http://f.org/wiki/A;b=c",
+        "http://f.org/t?PHPSESSID=",
+        "http://f.org/t?",
+    ],
+)
+def test_searches_stories_and_other_content_stay(url: str):
+    assert SessionIds().strip(url) in (url, url.removesuffix("?"))
+
+
+def test_a_key_is_learned_when_links_come_again_with_another_value():
+    ids = SessionIds()
+    ids.see(PAGE, links(token(1)))
+    assert ids.strip(links(token(9))[0]) == links(token(9))[0]
+    ids.see(PAGE, links(token(2), n=3))
+    assert ids.names() == ["xploidid"]
+    assert ids.strip(f"http://f.org/new?xploidid={token(9)}&id=1") == "http://f.org/new?id=1"
+
+
+def test_a_likely_name_is_learned_from_one_link_that_comes_again():
+    ids = SessionIds()
+    ids.see(PAGE, [*links(token(1), key="SID"), "http://f.org/login"])
+    ids.see(PAGE, [links(token(2), key="SID")[0], "http://f.org/p9", "http://f.org/p8"])
+    assert ids.names() == []  # less than half of a page's links may be an article's own
+    ids.see(PAGE, links(token(3), key="SID"))
+    assert ids.names() == ["sid"]
+    assert ids.strip(f"http://f.org/new?id=1&sid={token(9)}") == "http://f.org/new?id=1"
+
+
+def test_a_value_that_stays_the_same_is_no_session_id():
+    ids = SessionIds()
+    for _ in range(9):
+        ids.see(PAGE, links(token(1)))
+    assert ids.names() == []
+
+
+def test_hashes_that_tell_articles_apart_stay_even_under_the_name_of_sessions():
+    ids = SessionIds()
+    for page in range(5):
+        ids.see(PAGE, [f"http://f.org/story?sid={token(i)}" for i in range(page, page + 9)])
+    assert ids.strip(f"http://f.org/story?sid={token(3)}") == f"http://f.org/story?sid={token(3)}"
+
+
+def test_an_article_whose_own_links_carry_its_hash_stays():
+    ids = SessionIds()
+    for n in range(9):
+        own = [f"http://f.org/{what}?sid={token(n)}" for what in ("reply", "print", "mail")]
+        ids.see(PAGE, [*own, *(f"http://f.org/menu/{i}" for i in range(4))])
+    assert ids.names() == []
+
+
+def test_a_name_that_proves_to_tell_pages_apart_is_taken_back():
+    ids = SessionIds()
+    for n in range(2):
+        ids.see(PAGE, links(token(n)))
+    for n in range(3):
+        assert ids.names() == (["xploidid"] if n < 2 else [])
+        ids.see(PAGE, [*links(token(n), n=2), *links(token(n + 1), n=2)])
+
+
+def test_what_a_page_is_about_is_no_session_id_though_all_its_links_carry_it():
+    ids = SessionIds()
+    for n in range(9):
+        project = f"http://f.org/p/{token(n)}"
+        ids.see(project, [f"{project}/{tab}" for tab in ("code", "wiki", "issues")])
+    assert ids.names() == []
+
+
+def test_the_number_of_a_thread_on_its_own_links_is_content():
+    ids = SessionIds()
+    for t in range(9):
+        ids.see(PAGE, [f"http://f.org/{what}?t={t}" for what in ("reply", "print", "mail")])
+    assert ids.names() == []
+
+
+def test_a_token_in_the_path_is_learned_by_its_place():
+    ids = SessionIds()
+    for n in range(2):
+        ids.see(PAGE, [f"http://f.org/{token(n)}/page/{i}" for i in range(4)])
+    assert ids.names() == ["/0"]
+    assert ids.strip(f"http://f.org/{token(7)}/page/9") == "http://f.org/page/9"
+    assert ids.strip(f"http://f.org/{token(7)}") == "http://f.org/"
+    plain = "http://f.org/about/page/9"
+    assert ids.strip(plain) == plain
+
+
+def test_memory_is_bounded_and_survives_as_plain_values():
+    ids = SessionIds()
+    for n in range(MAX_KEYS + 50):
+        ids.see(PAGE, links(token(n), key=f"k{n}", n=MAX_RESTS + 50 if n < 2 else 2))
+    state = ids.to_state()
+    assert len(state) == MAX_KEYS
+    assert max(len(row[-1]) for row in state) == MAX_RESTS
+    other = SessionIds()
+    other.load_state(msgpack.unpackb(msgpack.packb(state)))
+    assert other.to_state() == state
+    with pytest.raises(CorruptState, match="session ids"):
+        other.load_state([["a"]])
+
+
+def test_every_usual_name_is_looked_for():
+    for name in SURE_NAMES:
+        assert SessionIds().strip(f"http://f.org/t?id=7&{name.upper()}=12345678") == "http://f.org/t?id=7"
+
+
+@pytest.mark.parametrize(
+    ("value", "random"),
+    [
+        (HEX, True),
+        ("4ra492h82a63dg4t0an2jupeb6", True),
+        ("0f8fad5b-d9cb-469f-a165-70867728950e", True),
+        ("ten-cars-of-2016-and-2017", False),
+        ("aVeryLongWordWithoutDigits", False),
+        ("12345678901234567890", False),
+        ("a1b2c3", False),
+        ("garden%20chair%20a1b2c3d4", False),
+    ],
+)
+def test_random_texts_mix_letters_and_digits(value: str, random: bool):
+    assert looks_random(value) is random
