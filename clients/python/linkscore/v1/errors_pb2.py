@@ -24,13 +24,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/errors.proto\x12\x0clinkscore.v1*\xca\x05\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_VALUE\x10\x01\x12\x19\n\x15\x45RROR_REASON_REQUIRED\x10\x02\x12\x1f\n\x1b\x45RROR_REASON_TOO_MANY_ITEMS\x10\x03\x12\x1d\n\x19\x45RROR_REASON_RELATIVE_URL\x10\x04\x12#\n\x1f\x45RROR_REASON_UNSUPPORTED_SCHEME\x10\x05\x12\x1e\n\x1a\x45RROR_REASON_MALFORMED_URL\x10\x06\x12\x1f\n\x1b\x45RROR_REASON_TRUNCATED_BODY\x10\x07\x12\x1f\n\x1b\x45RROR_REASON_BODY_TOO_LARGE\x10\x08\x12\x1f\n\x1b\x45RROR_REASON_UNKNOWN_POLICY\x10\t\x12 \n\x1c\x45RROR_REASON_CRAWL_NOT_FOUND\x10\n\x12\x1f\n\x1b\x45RROR_REASON_SITE_NOT_FOUND\x10\x0b\x12\x1d\n\x19\x45RROR_REASON_CRAWL_EXISTS\x10\x0c\x12!\n\x1d\x45RROR_REASON_SITE_NOT_LEARNED\x10\r\x12\x1f\n\x1b\x45RROR_REASON_LIMIT_EXCEEDED\x10\x0e\x12\x1c\n\x18\x45RROR_REASON_NOT_SERVING\x10\x0f\x12\x1a\n\x16\x45RROR_REASON_BAD_TOKEN\x10\x10\x12\x19\n\x15\x45RROR_REASON_INTERNAL\x10\x11\x12\x1e\n\x1a\x45RROR_REASON_CORRUPT_STATE\x10\x12\x12%\n!ERROR_REASON_UNSUPPORTED_ENCODING\x10\x13\x12\x1d\n\x19\x45RROR_REASON_CORRUPT_BODY\x10\x14\x12\x19\n\x15\x45RROR_REASON_NO_RULES\x10\x19\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19linkscore/v1/errors.proto\x12\x0clinkscore.v1*\xca\x05\n\x0b\x45rrorReason\x12\x1c\n\x18\x45RROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x45RROR_REASON_INVALID_VALUE\x10\x01\x12\x19\n\x15\x45RROR_REASON_REQUIRED\x10\x02\x12\x1f\n\x1b\x45RROR_REASON_TOO_MANY_ITEMS\x10\x03\x12\x1d\n\x19\x45RROR_REASON_RELATIVE_URL\x10\x04\x12#\n\x1f\x45RROR_REASON_UNSUPPORTED_SCHEME\x10\x05\x12\x1e\n\x1a\x45RROR_REASON_MALFORMED_URL\x10\x06\x12\x1f\n\x1b\x45RROR_REASON_TRUNCATED_BODY\x10\x07\x12\x1f\n\x1b\x45RROR_REASON_BODY_TOO_LARGE\x10\x08\x12\x1f\n\x1b\x45RROR_REASON_UNKNOWN_POLICY\x10\t\x12 \n\x1c\x45RROR_REASON_CRAWL_NOT_FOUND\x10\n\x12\x1f\n\x1b\x45RROR_REASON_SITE_NOT_FOUND\x10\x0b\x12\x1d\n\x19\x45RROR_REASON_CRAWL_EXISTS\x10\x0c\x12!\n\x1d\x45RROR_REASON_SITE_NOT_LEARNED\x10\r\x12\x1f\n\x1b\x45RROR_REASON_LIMIT_EXCEEDED\x10\x0e\x12\x1c\n\x18\x45RROR_REASON_NOT_SERVING\x10\x0f\x12\x1a\n\x16\x45RROR_REASON_BAD_TOKEN\x10\x10\x12\x19\n\x15\x45RROR_REASON_INTERNAL\x10\x11\x12\x1e\n\x1a\x45RROR_REASON_CORRUPT_STATE\x10\x12\x12%\n!ERROR_REASON_UNSUPPORTED_ENCODING\x10\x13\x12\x1d\n\x19\x45RROR_REASON_CORRUPT_BODY\x10\x14\x12\x19\n\x15\x45RROR_REASON_NO_RULES\x10\x19\x42>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'linkscore.v1.errors_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\014linkscore.v1P\001Z,linkscore.example/go/linkscorev1;linkscorev1'
   _globals['_ERRORREASON']._serialized_start=44
   _globals['_ERRORREASON']._serialized_end=758
 # @@protoc_insertion_point(module_scope)
