@@ -36,6 +36,24 @@ class BrowseCounts:
         the sum of its `clicks`.
     left_out
         Visits of the window that are not counted, their clients being taken for programs.
+
+    Examples
+    --------
+    Two days; on the first two people came to the front page and one of them went on to a thread.
+
+    >>> import numpy as np
+    >>> counts = BrowseCounts(
+    ...     n_days=2,
+    ...     urls=["http://a.example/", "http://a.example/thread/1"],
+    ...     click_urls=np.array([0, 1]),
+    ...     click_days=np.array([0, 0]),
+    ...     clicks=np.array([2, 1]),
+    ...     from_urls=np.array([OUTSIDE, 0]),
+    ...     to_urls=np.array([0, 1]),
+    ...     transits=np.array([2, 1]),
+    ... )
+    >>> counts.visits().tolist(), counts.referrals().tolist()
+    ([2, 1], [1, 0])
     """
 
     first_day: int = 0
