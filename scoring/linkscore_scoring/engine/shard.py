@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.encodings.scale import PriorityScale
+from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.link_batches import link_of

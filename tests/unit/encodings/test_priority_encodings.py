@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.encodings import encoding, encodings
-from linkscore_scoring.encodings.scale import LEVELS, PriorityScale
+from linkscore_scoring.encodings import ENCODINGS, LEVELS, PriorityScale, encoding
 from linkscore_scoring.errors import NotFound
 
 # Crawler -> (what comes first, lowest number, highest number, whole numbers)
@@ -30,7 +29,7 @@ def scale_of(scores: np.ndarray) -> PriorityScale:
 
 
 def test_every_encoding_has_its_line_in_the_table() -> None:
-    assert set(encodings()) == set(TABLE)
+    assert set(ENCODINGS) == set(TABLE)
 
 
 @pytest.mark.parametrize("name", TABLE)

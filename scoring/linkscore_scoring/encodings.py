@@ -1,0 +1,152 @@
+"""Scores as the numbers that crawlers order their queues by.
+
+Every crawler has a range and a direction of its own; `ENCODINGS` has one function for each. An encoding keeps
+the order of scores as far as its range allows: crawlers that know only a few levels get the rank of a score
+within its site (`PriorityScale`), not a linear cut of [0, 1], because the scores of a site often lie close
+together.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.errors import NotFound
+
+__all__ = ["ENCODINGS", "LEVELS", "Encode", "PriorityScale", "encoding"]
+
+LEVELS = 32
+"""Levels of a site's scores. Chosen, not measured: 4 apart they fill 1..127, 8 apart a signed byte."""
+
+_RECENT = 1_024
+"""Latest scores whose quantiles are the cuts: 32 a level. Chosen, not measured."""
+
+_DECIMALS = 6
+"""Scores that differ by less are one score: the error of floating point must not open a level."""
+
+
+class PriorityScale:
+    """Cuts the scores of a site into `LEVELS` levels that keep their order.
+
+    As long as a site has shown at most 32 distinct scores every one has its own level, counted from the top,
+    so a policy of few values (a depth, a URL type) is kept exactly. With more, the cuts are the quantiles of
+    the last 1,024 scores, drawn anew each time the number of scores seen has doubled: rarely, because a level
+    once given stays in the crawler's queue. A scale that has seen no scores cuts [0, 1] into equal parts.
+
+    Examples
+    --------
+    >>> scale = PriorityScale()
+    >>> scale.update([0.25, 0.5])
+    >>> scale.levels(np.array([0.25, 0.5])).tolist()
+    [30.0, 31.0]
+    """
+
+    def __init__(self) -> None:
+        self._cuts: list[float] = []
+        self._recent: list[float] = []
+        self._seen = 0
+        self._next_cut = 2 * _RECENT
+
+    def update(self, scores: Iterable[float]) -> None:
+        """Take in scores that were handed out; amortised O(1) each."""
+        for score in scores:
+            rounded = round(score, _DECIMALS)
+            self._remember(rounded)
+            if len(self._cuts) < LEVELS - 1 and not self._has(rounded):
+                insort(self._cuts, rounded)
+        if self._seen >= self._next_cut:
+            self._next_cut = 2 * self._seen
+            self._cut_by_quantiles()
+
+    def levels(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the level of each score, (n,) float64 whole numbers in 0..31, higher is better."""
+        if not self._cuts:
+            return np.clip(np.floor(scores * LEVELS), 0.0, LEVELS - 1.0)
+        cuts = np.array(self._cuts)
+        above = len(cuts) - np.searchsorted(cuts, np.round(scores, _DECIMALS), side="right")
+        return np.asarray(LEVELS - 1 - above, dtype=np.float64)
+
+    def _remember(self, score: float) -> None:
+        if len(self._recent) < _RECENT:
+            self._recent.append(score)
+        else:
+            self._recent[self._seen % _RECENT] = score
+        self._seen += 1
+
+    def _has(self, score: float) -> bool:
+        at = bisect_left(self._cuts, score)
+        return at < len(self._cuts) and self._cuts[at] == score
+
+    def _cut_by_quantiles(self) -> None:
+        distinct = sorted(set(self._recent))
+        if len(distinct) < LEVELS:
+            self._cuts = distinct[-(LEVELS - 1) :]
+            return
+        ranks = np.linspace(0.0, 1.0, LEVELS + 1)[1:-1]
+        self._cuts = sorted(set(np.quantile(self._recent, ranks, method="nearest").tolist()))
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the scale as plain values."""
+        return {"cuts": self._cuts, "recent": self._recent, "seen": self._seen, "next_cut": self._next_cut}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the scale of `to_state`."""
+        self._cuts = list(state["cuts"])
+        self._recent = list(state["recent"])
+        self._seen = int(state["seen"])
+        self._next_cut = int(state["next_cut"])
+
+
+Encode = Callable[[NDArray[np.float64], PriorityScale], NDArray[np.float64]]
+"""Turns scores, (n,) float64 in [0, 1], into priorities, (n,) float64; ranks come from the scale."""
+
+
+def _places_from_the_top(scores: NDArray[np.float64], scale: PriorityScale) -> NDArray[np.float64]:
+    """Return 0 for the best level, 1 for the next: for crawlers that take the lowest number first."""
+    return LEVELS - 1 - scale.levels(scores)
+
+
+ENCODINGS: Mapping[str, Encode] = MappingProxyType(
+    {
+        # ACHE relevance: the scores, higher first; at least 1e-9 because ACHE drops what has 0.
+        "ache": lambda scores, scale: np.maximum(scores, 1e-9),
+        # Crawlee `forefront`: 1 for the better half of the levels, else 0.
+        "crawlee": lambda scores, scale: (scale.levels(scores) >= LEVELS / 2).astype(np.float64),
+        # crawler4j priority: whole numbers -128..120, lower first, 8 apart.
+        "crawler4j": lambda scores, scale: -128.0 + 8.0 * _places_from_the_top(scores, scale),
+        # Frontera score: the scores, higher first.
+        "frontera": lambda scores, scale: scores,
+        # Heritrix precedence: whole numbers 1..127, lower first, 4 apart.
+        "heritrix": lambda scores, scale: 1.0 + 4.0 * _places_from_the_top(scores, scale),
+        # Nutch score: the scores, higher first.
+        "nutch": lambda scores, scale: scores,
+        # Scrapy `Request.priority`: whole numbers 0..31, higher first.
+        "scrapy": lambda scores, scale: scale.levels(scores),
+        # URLFrontier next fetch date: whole seconds 1..1000001, lower first; 0 would mean never.
+        "urlfrontier": lambda scores, scale: 1.0 + np.round((1.0 - scores) * 1e6),
+    }
+)
+"""Every encoding by name; names are those of the wire enum `PriorityEncoding`, lower case."""
+
+
+def encoding(name: str) -> Encode:
+    """Return an encoding.
+
+    Raises
+    ------
+    NotFound
+        If there is none of this name.
+
+    Examples
+    --------
+    >>> encoding("nutch")(np.array([0.25, 0.5]), PriorityScale()).tolist()
+    [0.25, 0.5]
+    """
+    if name not in ENCODINGS:
+        raise NotFound(f"priority encoding {name!r}: known are {', '.join(sorted(ENCODINGS))}")
+    return ENCODINGS[name]
