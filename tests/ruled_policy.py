@@ -46,7 +46,7 @@ class Ruled(BreadthFirst):
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         return [SeedWanted(f"{ROOT}/board/0", "most threads are one link away", 0.8)][:n]
 
-    def fetches_wanted(self, n: int, site: SiteModel) -> list[Suggestion]:
+    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
         return [Suggestion(f"{ROOT}/wanted", "is it a thread?", 1.0)][:n]
 
     def thread_of(self, page: PageObservation, site: SiteModel) -> str:
@@ -55,7 +55,7 @@ class Ruled(BreadthFirst):
     def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
         return _PAGE_TYPES.get(_kind(page.url), OTHER_PAGE)
 
-    def state_of(self, site: SiteModel) -> str:
+    def describe(self, site: SiteModel) -> str:
         return f"goes by {len(RULES)} expressions"
 
 

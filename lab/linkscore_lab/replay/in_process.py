@@ -60,7 +60,7 @@ class InProcessScorer:
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
-            self._mine(counts, MiningSettings(**policy(config.policy.checked()).mining()))
+            self._mine(counts, MiningSettings(**policy(config.policy.checked()).mining_settings()))
 
     def visit(self, site: StoredSite, visit: Visit) -> Answer:
         """See `Scorer.visit`."""

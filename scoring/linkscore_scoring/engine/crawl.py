@@ -140,7 +140,7 @@ class CrawlModel(CrawlQuestions):
     def _suggestions(self, site: str, shard: SiteShard) -> list[Suggestion]:
         if shard.served.needs_learning:
             return self.fetch_plan(site, _SUGGESTIONS)
-        return shard.served.fetches_wanted(_SUGGESTIONS, shard.model)
+        return shard.served.suggest_fetches(_SUGGESTIONS, shard.model)
 
     def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:
         """Add what the page changed elsewhere, for policies whose values move per URL."""

@@ -44,7 +44,7 @@ class PolicyTrial:
         self._expected = []
         for policy in policies:
             policy.expect(link, site)
-            able = policy.is_able(site, told=told)
+            able = policy.is_able(site, has_feedback=told)
             self._expected.append(float(policy.score(link, site).scores[0]) if able else NO_ANSWER)
 
     def judge(self, page: PageObservation) -> None:

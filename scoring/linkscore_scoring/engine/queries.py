@@ -59,12 +59,12 @@ class CrawlQuestions(LinkQuestions):
     def policy_state(self, site: str, choice: PolicyChoice | None = None) -> str:
         """Say what a policy goes by on a site, and why it abstains if it does."""
         shard = self.shard(site)
-        return shard.policy(choice).state_of(shard.model)
+        return shard.policy(choice).describe(shard.model)
 
     def fetch_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
         shard = self.shard(site)
-        wanted = shard.served.fetches_wanted(n, shard.model)
+        wanted = shard.served.suggest_fetches(n, shard.model)
         named = {suggestion.url for suggestion in wanted}
         return [*wanted, *(s for s in self.sample_plan(site, n) if s.url not in named)][:n]
 

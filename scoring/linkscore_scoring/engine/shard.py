@@ -48,7 +48,7 @@ class SiteShard:
         self._examples = examples
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
         for policy in kept.values():
-            policy.exemplify(examples, self.model)
+            policy.set_examples(examples, self.model)
         self.served = self._policies[config.policy.key]
         self.trial.configure(list(self._policies))
 
@@ -90,13 +90,13 @@ class SiteShard:
         """Make a learned model active and tell every policy."""
         self.model.activate(learned)
         for policy in self._policies.values():
-            policy.activated(self.model)
+            policy.model_activated(self.model)
 
     def mined(self, mined: MinedSite) -> None:
         """Take over what the browse logs of the site gave, and tell every policy."""
         self.model.browse = mined
         for policy in self._policies.values():
-            policy.mined(self.model)
+            policy.logs_mined(self.model)
 
     def feedback(self, event: FeedbackObservation) -> None:
         """Let the model, then every policy, learn from feedback."""
@@ -108,9 +108,9 @@ class SiteShard:
         for policy in self._policies.values():
             policy.feedback(event, self.model)
 
-    def trusted(self) -> list[PolicyTrust]:
+    def policy_trust(self) -> list[PolicyTrust]:
         """Return how each policy did here: the served one, those beside it, those it chooses from."""
-        return self.trial.figures(list(self._policies.values())) + self.served.trusted()
+        return self.trial.figures(list(self._policies.values())) + self.served.policy_trust()
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
@@ -133,10 +133,10 @@ class SiteShard:
     def _make(self, choice: PolicyChoice) -> Policy:
         policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))
         if self.model.templates is not None:
-            policy.activated(self.model)
+            policy.model_activated(self.model)
         if self.model.browse is not None:
-            policy.mined(self.model)
-        policy.exemplify(self._examples, self.model)
+            policy.logs_mined(self.model)
+        policy.set_examples(self._examples, self.model)
         return policy
 
 

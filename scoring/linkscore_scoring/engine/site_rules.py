@@ -39,7 +39,7 @@ def site_rules(
         seeds=seeds or (_home(site),),
         rules=tuple(rules[:MAX_URL_RULES]),
         tag_paths=tuple(_tag_paths(site, policy)),
-        state=_state(policy.state_of(site), len(rules)),
+        state=_state(policy.describe(site), len(rules)),
         revision=site.revision,
         event_seq=event_seq,
         subdomains=config.scope == "domain",

@@ -133,11 +133,13 @@ class Policy(ABC):
         """
         return None
 
-    def is_able(self, site: SiteModel, *, told: bool) -> bool:
+    def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
         """Say whether scores are more than a fallback: site learned, feedback come, as far as needed."""
-        return (told or not self.needs_feedback) and (site.templates is not None or not self.needs_learning)
+        return (has_feedback or not self.needs_feedback) and (
+            site.templates is not None or not self.needs_learning
+        )
 
-    def activated(self, site: SiteModel) -> None:  # noqa: B027
+    def model_activated(self, site: SiteModel) -> None:  # noqa: B027
         """Note that a new site model became active, or that the policy was just made for a learned site."""
 
     @classmethod
@@ -150,11 +152,11 @@ class Policy(ABC):
         """Say whether pages should come with their `PageLayout` for the policy with these parameters."""
         return cls.reads_layout
 
-    def mining(self) -> dict[str, Any]:
+    def mining_settings(self) -> dict[str, Any]:
         """Return fields of `site.browse.mining.MiningSettings` as the parameters say; as it is here: none."""
         return {}
 
-    def mined(self, site: SiteModel) -> None:  # noqa: B027
+    def logs_mined(self, site: SiteModel) -> None:  # noqa: B027
         """Note that `site.browse` is new, or that the policy was just made for a site that has it."""
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
@@ -165,7 +167,7 @@ class Policy(ABC):
         """Return up to `n` pages to start a crawl of the site from, best first; as it is here: none."""
         return []
 
-    def fetches_wanted(self, n: int, site: SiteModel) -> list[Suggestion]:
+    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
         """Return up to `n` unfetched pages that would teach the policy most; it never waits for one."""
         return []
 
@@ -177,11 +179,11 @@ class Policy(ABC):
         """Return the type of a page, new or observed, see `site.url_rules`; 0 if not known. Only reads."""
         return 0
 
-    def state_of(self, site: SiteModel) -> str:
+    def describe(self, site: SiteModel) -> str:
         """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
         return ""
 
-    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:  # noqa: B027
+    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:  # noqa: B027
         """Take over all example pages of the site; called when the policy is made and when they change."""
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
@@ -196,7 +198,7 @@ class Policy(ABC):
         """How often the policy forgot what it knew of a part of the site because that part had changed."""
         return 0
 
-    def trusted(self) -> list[PolicyTrust]:
+    def policy_trust(self) -> list[PolicyTrust]:
         """Return the policies this one chooses from, and how far it trusts each; most choose from none."""
         return []
 

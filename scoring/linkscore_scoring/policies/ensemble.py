@@ -19,39 +19,39 @@ from linkscore_scoring.types import (
 )
 
 
-class LedPolicies(Policy):
+class Ensemble(Policy):
     """Policies that learn side by side; what is known is what the leader knows, else the first that does."""
 
     candidates: list[Policy]
 
     @property
     @abstractmethod
-    def leader(self) -> Policy:
+    def active(self) -> Policy:
         """The policy that is followed."""
 
-    def activated(self, site: SiteModel) -> None:
+    def model_activated(self, site: SiteModel) -> None:
         """Tell every policy of the new model."""
         for candidate in self.candidates:
-            candidate.activated(site)
+            candidate.model_activated(site)
 
-    def mining(self) -> dict[str, Any]:
+    def mining_settings(self) -> dict[str, Any]:
         """Return what the policies want logs mined with, the first one's where they differ."""
-        return {name: value for c in reversed(self.candidates) for name, value in c.mining().items()}
+        return {name: value for c in reversed(self.candidates) for name, value in c.mining_settings().items()}
 
-    def mined(self, site: SiteModel) -> None:
+    def logs_mined(self, site: SiteModel) -> None:
         """Tell every policy of new browse logs."""
         for candidate in self.candidates:
-            candidate.mined(site)
+            candidate.logs_mined(site)
 
-    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
+    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Show the examples to all."""
         for candidate in self.candidates:
-            candidate.exemplify(examples, site)
+            candidate.set_examples(examples, site)
 
-    def state_of(self, site: SiteModel) -> str:
+    def describe(self, site: SiteModel) -> str:
         """Say who leads, and what the policies that go by something on the site go by."""
-        told = [f"{c.name}: {told}" for c in self.candidates if (told := c.state_of(site))]
-        return "; ".join([f"{self.leader.name} leads", *told])
+        told = [f"{c.name}: {told}" for c in self.candidates if (told := c.describe(site))]
+        return "; ".join([f"{self.active.name} leads", *told])
 
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
         """Return the estimate of the leader, or else of the first policy that has one."""
@@ -70,9 +70,9 @@ class LedPolicies(Policy):
         """Return the seeds of the leader, or else of the first policy that knows any."""
         return next(filter(None, (policy.suggest_seeds(n, site) for policy in self._asked())), [])
 
-    def fetches_wanted(self, n: int, site: SiteModel) -> list[Suggestion]:
+    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
         """Return what the leader would like fetched."""
-        return self.leader.fetches_wanted(n, site)
+        return self.active.suggest_fetches(n, site)
 
     def thread_of(self, page: PageObservation, site: SiteModel) -> str:
         """Return the thread of a page, as the first policy that knows one tells it."""
@@ -84,5 +84,5 @@ class LedPolicies(Policy):
 
     def _asked(self) -> Iterator[Policy]:
         """Yield the leader, then the others in their order."""
-        yield self.leader
-        yield from (policy for policy in self.candidates if policy is not self.leader)
+        yield self.active
+        yield from (policy for policy in self.candidates if policy is not self.active)

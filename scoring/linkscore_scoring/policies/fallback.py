@@ -52,22 +52,22 @@ class WithFallback(Policy):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         kind = policy_class(params.fallback)
-        self.inner = kind(make_params(kind, {}), seed=seed)
+        self.fallback = kind(make_params(kind, {}), seed=seed)
 
     @abstractmethod
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether the policy knows what to do on the site."""
 
     @abstractmethod
-    def judge(self, links: LinkBatch, site: SiteModel) -> Scored:
+    def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score links of a site that is ready; the buckets are own places."""
 
     @abstractmethod
-    def places(self, links: LinkBatch, site: SiteModel) -> list[str]:
-        """Return the own place of each link, ready or not: what `place_values` can tell the worth by."""
+    def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
+        """Return the own place of each link, ready or not: what `value_own` can tell the worth by."""
 
     @abstractmethod
-    def place_values(self, places: Sequence[str], site: SiteModel) -> Scores:
+    def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return the value of own places of a site that is ready, (n_places,); modest for unknown ones."""
 
     @abstractmethod
@@ -76,10 +76,10 @@ class WithFallback(Policy):
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by own knowledge if the site is ready, else as the fallback does, without verdicts."""
-        inner = self.inner.score(links, site)
+        inner = self.fallback.score(links, site)
         ready = self.is_ready(site)
-        own = self.judge(links, site) if ready else None
-        places = own.buckets if own is not None else self.places(links, site)
+        own = self.score_own(links, site) if ready else None
+        places = own.buckets if own is not None else self.own_buckets(links, site)
         buckets = [f"{place}{_MARK}{bucket}" for place, bucket in zip(places, inner.buckets, strict=True)]
         if own is None:
             return Scored(inner.scores, buckets)
@@ -89,50 +89,50 @@ class WithFallback(Policy):
         """Return the value of own places, or of the fallback's buckets."""
         parts = [bucket.partition(_MARK) for bucket in buckets]
         if self.is_ready(site):
-            return self.place_values([place for place, _, _ in parts], site)
-        return self.inner.value([bucket for _, _, bucket in parts], site)
+            return self.value_own([place for place, _, _ in parts], site)
+        return self.fallback.value([bucket for _, _, bucket in parts], site)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, in the words of whoever scores."""
         if self.is_ready(site):
             return self.explain_own(links, site)
-        why = self.state_of(site)
+        why = self.describe(site)
         return [
-            Explanation(f"{why}; {self.inner.name}: {found.summary}", found.terms)
-            for found in self.inner.explain(links, site)
+            Explanation(f"{why}; {self.fallback.name}: {found.summary}", found.terms)
+            for found in self.fallback.explain(links, site)
         ]
 
     def expect(self, link: LinkBatch, site: SiteModel) -> None:
         """Let the fallback say what it expects."""
-        self.inner.expect(link, site)
+        self.fallback.expect(link, site)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Let the fallback learn from a fetch."""
-        self.inner.observe(page, site)
+        self.fallback.observe(page, site)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let the fallback learn from feedback."""
-        self.inner.feedback(event, site)
+        self.fallback.feedback(event, site)
 
-    def activated(self, site: SiteModel) -> None:
+    def model_activated(self, site: SiteModel) -> None:
         """Tell the fallback of a new site model."""
-        self.inner.activated(site)
+        self.fallback.model_activated(site)
 
-    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
+    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Give the fallback the example pages."""
-        self.inner.exemplify(examples, site)
+        self.fallback.set_examples(examples, site)
 
-    def is_able(self, site: SiteModel, *, told: bool) -> bool:
+    def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
         """Say whether the policy itself, not its fallback, scores the site."""
         return self.is_ready(site)
 
     def to_state(self) -> dict[str, Any]:
         """Return what the fallback knows; subclasses add their own."""
-        return {"policy": self.name, "inner": self.inner.to_state()}
+        return {"policy": self.name, "inner": self.fallback.to_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Give the fallback its knowledge back; subclasses take their own first."""
         if state.get("policy") != self.name:
             raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r:.100}")
         with reading_state(self.name):
-            self.inner.load_state(state["inner"])
+            self.fallback.load_state(state["inner"])

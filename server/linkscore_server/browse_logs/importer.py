@@ -249,5 +249,5 @@ def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSetting
     """Return settings with what the policies' parameters say; the served one has the last word."""
     for choice in (*config.extra_policies, config.policy):
         if (kind := policy_class(choice.name)).wants_logs(params := choice.checked()):
-            settings = replace(settings, **kind(params).mining())
+            settings = replace(settings, **kind(params).mining_settings())
     return settings

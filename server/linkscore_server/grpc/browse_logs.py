@@ -130,7 +130,7 @@ def _policies(actor: CrawlActor, site: str) -> list[pb.MinedPolicy]:
     config = actor.model.config
     choices = {choice.name: choice for choice in (*config.extra_policies, config.policy)}
     return [
-        pb.MinedPolicy(policy=name, summary=shard.policy(choices[name]).state_of(shard.model))
+        pb.MinedPolicy(policy=name, summary=shard.policy(choices[name]).describe(shard.model))
         for name in reading_policies(actor)
     ]
 

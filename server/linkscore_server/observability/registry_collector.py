@@ -84,7 +84,7 @@ def _policies(shards: list[SiteShard]) -> Iterator[GaugeMetricFamily]:
     )
     known = defaultdict(list)
     for shard in shards:
-        for figures in shard.trusted():
+        for figures in shard.policy_trust():
             known[figures.policy, _ROLES[figures.role]].append(figures)
     for key, found in sorted(known.items()):
         links = sum(figures.judged for figures in found)

@@ -57,7 +57,7 @@ def crawled(policies: str, pages: int, *, seed: int = 0) -> SimulatedCrawl:
 def leader_of(crawl: SimulatedCrawl) -> str:
     [shard] = crawl.model.sites.values()
     assert isinstance(shard.served, Auto)
-    return shard.served.leader.name
+    return shard.served.active.name
 
 
 def test_a_bucket_holds_what_every_policy_thinks() -> None:
@@ -133,7 +133,7 @@ def test_a_new_site_starts_from_what_another_showed() -> None:
     visit(crawl.model, "http://new.example/", GeneratedSite(1).page("http://site.example/"))
     shard = crawl.model.sites["new.example"]
     assert isinstance(shard.served, Auto)
-    assert shard.served.leader.name == "harvest"
+    assert shard.served.active.name == "harvest"
 
 
 def test_policies_share_their_own_knowledge_of_the_crawl() -> None:
@@ -191,12 +191,12 @@ def test_policies_of_browse_logs_are_asked_once_there_is_one() -> None:
     board = Board("auto", policies=names)
     policy, site = board.model.stranger("h").served, board.model.stranger("h").model
     assert isinstance(policy, Auto)
-    assert [c.is_able(site, told=True) for c in policy.candidates] == [True, False, False]
+    assert [c.is_able(site, has_feedback=True) for c in policy.candidates] == [True, False, False]
     board.page("/list?f=1", [("/show?t=131", "html/body/a"), ("/who?u=3", "html/body/a")])
     logged("auto", board=board)
     policy, site = board.shard.served, board.shard.model
     assert isinstance(policy, Auto)
-    assert [c.is_able(site, told=True) for c in policy.candidates][:2] == [True, True]
+    assert [c.is_able(site, has_feedback=True) for c in policy.candidates][:2] == [True, True]
     assert len(board.scores("/show?t=131", "/who?u=3")) == 2
 
 
@@ -206,7 +206,7 @@ def test_logs_are_mined_for_it_if_one_of_its_policies_reads_them() -> None:
         for names in ("harvest+opic", "harvest+behavior_fetch")
     }
     assert [Auto.wants_logs(p) for p in params.values()] == [False, True]
-    assert [sorted(Auto(p).mining()) for p in params.values()] == [[], ["behavior"]]
+    assert [sorted(Auto(p).mining_settings()) for p in params.values()] == [[], ["behavior"]]
 
 
 def test_what_one_of_its_policies_knows_of_urls_it_hands_out() -> None:

@@ -86,7 +86,7 @@ def test_rules_fit_the_pages_they_were_learned_from() -> None:
 def test_the_state_says_what_it_goes_by() -> None:
     board = logged("behavior_fetch")
     assert (
-        board.shard.served.state_of(board.shard.model)
+        board.shard.served.describe(board.shard.model)
         == "3 URL patterns of 92 pages, by 30 days of browse log"
     )
 
@@ -107,7 +107,7 @@ def test_bad_rankings_and_cuts_are_named() -> None:
 
 def test_parameters_say_how_patterns_are_mined() -> None:
     board = Board("behavior_fetch", cut="visit", threshold=0.5)
-    settings = board.model.stranger("h").served.mining()["behavior"]
+    settings = board.model.stranger("h").served.mining_settings()["behavior"]
     assert (settings.cut, settings.threshold) == ("visit", 0.5)
 
 

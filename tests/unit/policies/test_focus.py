@@ -129,7 +129,7 @@ def test_a_site_without_threads_is_left_to_the_fallback_and_the_reason_is_told()
     crawler = Crawler(Forum(thread_type=OTHER_PAGE)).run(150)
     policy = policy_of(crawler)
     assert not policy.is_ready(site_of(crawler))
-    assert policy.state_of(site_of(crawler)).startswith("abstains, no forum so far: 0 thread pages")
+    assert policy.describe(site_of(crawler)).startswith("abstains, no forum so far: 0 thread pages")
     assert policy.rules(site_of(crawler)) == []
     urls = [f"{ROOT}/topic?t=119"]
     assert crawler.model.score_links(urls, urls, [b""], [""]).verdicts is None
@@ -148,7 +148,7 @@ def test_pages_without_layout_teach_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(forum, "page", bare)
     crawler = Crawler(forum).run(40)
-    assert "page layouts are known of 0 of 40 pages" in policy_of(crawler).state_of(site_of(crawler))
+    assert "page layouts are known of 0 of 40 pages" in policy_of(crawler).describe(site_of(crawler))
 
 
 def test_a_redesign_in_mid_crawl_is_noticed_and_learned_anew() -> None:
@@ -161,7 +161,7 @@ def test_a_redesign_in_mid_crawl_is_noticed_and_learned_anew() -> None:
     crawler.run()
     assert before == 0
     assert policy_of(crawler).relearned >= 1
-    assert "learned anew" in policy_of(crawler).state_of(site_of(crawler))
+    assert "learned anew" in policy_of(crawler).describe(site_of(crawler))
     found = Forum(thread="/subject?s=").threads().intersection(crawler.fetched)
     assert len(found) >= 0.9 * 240
     urls = [f"{ROOT}/subject?s=500", f"{ROOT}/topic?t=500"]
@@ -183,7 +183,7 @@ def test_indexes_that_show_nothing_new_are_skipped_if_asked_for() -> None:
 
 def test_requests_name_unfetched_pages_and_a_reason() -> None:
     crawler = Crawler(Forum(), "/topic?t=77").run(3)
-    wanted = policy_of(crawler).fetches_wanted(5, site_of(crawler))
+    wanted = policy_of(crawler).suggest_fetches(5, site_of(crawler))
     assert wanted
     assert not {suggestion.url.removeprefix(ROOT) for suggestion in wanted} & set(crawler.fetched)
     assert all(suggestion.reason and 0.0 < suggestion.urgency <= 1.0 for suggestion in wanted)

@@ -98,9 +98,9 @@ def test_without_prefixes_the_fallback_scores_and_the_reason_is_said(
     site = site_with(news)
     scored = policy.score(links_to(URLS), site)
     assert scored.verdicts is None
-    assert scored.scores.tolist() == policy.inner.score(links_to(URLS), site).scores.tolist()
-    assert not policy.is_able(site, told=True)
-    assert policy.state_of(site).startswith("abstains: ")
+    assert scored.scores.tolist() == policy.fallback.score(links_to(URLS), site).scores.tolist()
+    assert not policy.is_able(site, has_feedback=True)
+    assert policy.describe(site).startswith("abstains: ")
     assert policy.explain(links_to(URLS[:1]), site)[0].summary.startswith("abstains: ")
     assert policy.rules(site) == []
 
@@ -156,7 +156,9 @@ def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
 
 def test_parameters_say_how_logs_are_mined() -> None:
     params = make_params(NewsByPrefix, {"theta": 0.7, "signal": "literal", "weighed": False})
-    assert NewsByPrefix(params).mining() == {"news": NewsSettings(theta=0.7, signal="literal", weighed=False)}
+    assert NewsByPrefix(params).mining_settings() == {
+        "news": NewsSettings(theta=0.7, signal="literal", weighed=False)
+    }
 
 
 def test_defaults_of_the_policy_are_those_of_mining() -> None:

@@ -25,20 +25,20 @@ class Known(WithFallback):
     def is_ready(self, site: SiteModel) -> bool:
         return self.ready
 
-    def judge(self, links: LinkBatch, site: SiteModel) -> Scored:
-        places = self.places(links, site)
-        return Scored(self.place_values(places, site), places, [FOLLOW] * len(links), [1] * len(links))
+    def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
+        places = self.own_buckets(links, site)
+        return Scored(self.value_own(places, site), places, [FOLLOW] * len(links), [1] * len(links))
 
-    def places(self, links: LinkBatch, site: SiteModel) -> list[str]:
+    def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
         return [f"k{key % 2}" for key in links.keys]
 
-    def place_values(self, places: Sequence[str], site: SiteModel) -> Scores:
+    def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         return np.array([0.9 if place == "k1" else 0.1 for place in places])
 
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         return [Explanation("own", []) for _ in links.urls]
 
-    def state_of(self, site: SiteModel) -> str:
+    def describe(self, site: SiteModel) -> str:
         return "nothing is known"
 
 
@@ -62,11 +62,11 @@ def test_before_it_is_ready_the_fallback_scores_and_nothing_is_advised(
 ) -> None:
     policy = made()
     scored = policy.score(links, site)
-    alone = policy.inner.score(links, site)
+    alone = policy.fallback.score(links, site)
     assert scored.scores.tolist() == alone.scores.tolist()
     assert scored.buckets == [f"k0~{alone.buckets[0]}", f"k1~{alone.buckets[1]}"]
     assert (scored.verdicts, scored.url_types) == (None, None)
-    assert policy.value(scored.buckets, site).tolist() == policy.inner.value(alone.buckets, site).tolist()
+    assert policy.value(scored.buckets, site).tolist() == policy.fallback.value(alone.buckets, site).tolist()
 
 
 def test_links_found_before_it_was_ready_are_worth_what_it_thinks_of_them_now(

@@ -17,7 +17,7 @@ from linkscore_scoring.policies.auto.crawl_trust import CrawlTrust
 from linkscore_scoring.policies.auto.joined_buckets import joined, part_of, scored_by, values_by
 from linkscore_scoring.policies.auto.trust import Trust, expected
 from linkscore_scoring.policies.base import CrawlKnowledge, Policy
-from linkscore_scoring.policies.ensemble import LedPolicies
+from linkscore_scoring.policies.ensemble import Ensemble
 from linkscore_scoring.policies.params import Params, make_params, outside
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
@@ -79,7 +79,7 @@ class AutoKnowledge:
                 known.load_state(state["candidates"][name])
 
 
-class Auto(LedPolicies):
+class Auto(Ensemble):
     """The policy that earns most here, among several that all learn; the first is followed until then.
 
     Every policy scores each link before the page is known; the reward is feedback, else the text of the
@@ -128,7 +128,7 @@ class Auto(LedPolicies):
             candidate.crawl_wide = shared.candidates.get(candidate.name)
 
     @property
-    def leader(self) -> Policy:
+    def active(self) -> Policy:
         """The policy that is followed."""
         return self.candidates[self.trust.leader]
 
@@ -180,7 +180,7 @@ class Auto(LedPolicies):
         at = self.trust.leader
         parts = [part_of(bucket, at) for bucket in buckets]
         distinct = list(dict.fromkeys(parts))
-        values = values_by(self.leader, distinct, site)
+        values = values_by(self.active, distinct, site)
         if at:
             values = moved(values, self._move)
         known = dict(zip(distinct, values.tolist(), strict=True))
@@ -188,18 +188,18 @@ class Auto(LedPolicies):
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the leader, the trust in each policy, and the leader's own reason."""
-        own = self.leader.explain(links, site)
+        own = self.active.explain(links, site)
         share = self.trust.shares[self.trust.leader]
         trust = [
             Term(f"trust({known.policy})", known.trust, f"expected to earn {known.reward:.2f} a fetch")
-            for known in self.trusted()
+            for known in self.policy_trust()
         ]
         return [
-            Explanation(f"{self.leader.name} leads (trust {share:.2f}): {why.summary}", [*trust, *why.terms])
+            Explanation(f"{self.active.name} leads (trust {share:.2f}): {why.summary}", [*trust, *why.terms])
             for why in own
         ]
 
-    def trusted(self) -> list[PolicyTrust]:
+    def policy_trust(self) -> list[PolicyTrust]:
         """Return trust, quality and expected reward of each policy."""
         rows = zip(self.candidates, self.trust.shares, self._qualities, self.trust.values, strict=True)
         judged = self.links.judged
@@ -227,7 +227,7 @@ class Auto(LedPolicies):
 
     def _able(self, site: SiteModel) -> list[bool]:
         told = self.links.any_told()
-        return [candidate.is_able(site, told=told) for candidate in self.candidates]
+        return [candidate.is_able(site, has_feedback=told) for candidate in self.candidates]
 
     def _weigh(self, site: SiteModel) -> None:
         """Choose the leader anew, and tell the crawl how the policies compare here."""

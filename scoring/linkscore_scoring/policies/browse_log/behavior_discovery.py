@@ -88,9 +88,9 @@ class BehaviorDiscovery(BehaviorOrder):
         name = self._index.of(model, self._ranked_by()).names[place.node]
         self.discovered.add(name, expected=self.worth(place, model), found=found)
 
-    def mined(self, site: SiteModel) -> None:
+    def logs_mined(self, site: SiteModel) -> None:
         """Forget what patterns showed that are no more."""
-        super().mined(site)
+        super().logs_mined(site)
         model = site.browse.behavior if site.browse is not None else None
         if model is not None:
             self.discovered.keep(self._index.of(model, self._ranked_by()).nodes)

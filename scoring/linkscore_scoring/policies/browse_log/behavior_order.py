@@ -86,7 +86,7 @@ class BehaviorOrder(WithFallback):
         """Return the factor by which what was seen on the site moves the worth of a pattern."""
         return 1.0
 
-    def mining(self) -> dict[str, Any]:
+    def mining_settings(self) -> dict[str, Any]:
         """Return how behaviour is mined."""
         return {"behavior": self.params.settings()}
 
@@ -94,12 +94,12 @@ class BehaviorOrder(WithFallback):
         """Say whether a browse log of the site was mined."""
         return _model(site) is not None
 
-    def judge(self, links: LinkBatch, site: SiteModel) -> Scored:
+    def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by the value of each link's place."""
-        places = self.places(links, site)
-        return Scored(self.place_values(places, site), places)
+        places = self.own_buckets(links, site)
+        return Scored(self.value_own(places, site), places)
 
-    def places(self, links: LinkBatch, site: SiteModel) -> list[str]:
+    def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
         """Return pattern and step of each link; empty without a log."""
         model = _model(site)
         if model is None:
@@ -107,7 +107,7 @@ class BehaviorOrder(WithFallback):
         index = self._index.of(model, self._ranked_by())
         return [self._name(place, model, index) for place in model.places(links.urls, links.keys)]
 
-    def place_values(self, places: Sequence[str], site: SiteModel) -> Scores:
+    def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return the value of places, (n_places,)."""
         model = _model(site)
         assert model is not None
@@ -142,7 +142,7 @@ class BehaviorOrder(WithFallback):
         ]
         return sorted(rules, key=lambda rule: (-rule.confidence, rule.pattern))
 
-    def state_of(self, site: SiteModel) -> str:
+    def describe(self, site: SiteModel) -> str:
         """Say how many patterns it goes by, or that there is no log."""
         model = _model(site)
         if model is None:

@@ -116,7 +116,7 @@ class NewsByPrefix(WithFallback):
         super().__init__(params, seed=seed)
         self._cached: _Known | None = None
 
-    def mining(self) -> dict[str, Any]:
+    def mining_settings(self) -> dict[str, Any]:
         """Return how news is mined."""
         return {"news": self.params.settings()}
 
@@ -124,18 +124,18 @@ class NewsByPrefix(WithFallback):
         """Say whether the log of the site was mined and its news lies below prefixes."""
         return site.browse is not None and site.browse.news is not None and not site.browse.news.abstains
 
-    def judge(self, links: LinkBatch, site: SiteModel) -> Scored:
+    def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score links by prefix, or as hubs."""
         known = self._known(site)
         names = [self._place(url, known) for url in links.urls]
-        scores = self.place_values(names, site)
+        scores = self.value_own(names, site)
         return Scored(scores, names, [FOLLOW if score >= _FLOOR else SKIP for score in scores])
 
-    def places(self, links: LinkBatch, site: SiteModel) -> list[str]:
+    def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
         """Return the first steps of each URL: deep enough for most prefixes that may come."""
         return [_shortened(_identity(url)) for url in links.urls]
 
-    def place_values(self, places: Sequence[str], site: SiteModel) -> Scores:
+    def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return the value of each place by the prefixes and hubs of today."""
         known = self._known(site)
         return np.array([_worth(_unmarked(place), known) for place in places], dtype=np.float64)
@@ -158,7 +158,7 @@ class NewsByPrefix(WithFallback):
         hubs = news.hubs[:n] if news is not None else []
         return [_seed(hub, news.news) for hub in hubs if news is not None]
 
-    def state_of(self, site: SiteModel) -> str:
+    def describe(self, site: SiteModel) -> str:
         """Say what was mined, or what is missing."""
         if site.browse is None or site.browse.news is None:
             return "abstains: no browse log of the site was mined"

@@ -122,33 +122,33 @@ class Focus(WithFallback):
         """Say whether the way to threads is certain."""
         return certainty(self.model).ready
 
-    def state_of(self, site: SiteModel) -> str:
+    def describe(self, site: SiteModel) -> str:
         """Say what was found of the way, and what is missing."""
         return certainty(self.model).text
 
-    def judge(self, links: LinkBatch, site: SiteModel) -> Scored:
+    def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by type of URL."""
-        places = self.places(links, site)
+        places = self.own_buckets(links, site)
         known = {place: (self._type(place), self._is_dry(place)) for place in dict.fromkeys(places)}
         rows = [known[place] for place in places]
         scores = np.array([_value(*row) for row in rows], dtype=np.float64)
         verdicts = [SKIP if dry else _VERDICTS.get(kind, FOLLOW) for kind, dry in rows]
         return Scored(scores, places, verdicts, [kind for kind, _ in rows])
 
-    def places(self, links: LinkBatch, site: SiteModel) -> list[str]:
+    def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
         """Return URL pattern, folded Apath and type by expression of each link."""
         match = self.model.expressions.match
         fits = {url: match(known_identity(url)) for url in dict.fromkeys(links.urls)}
         return [f"{p}.{apath:x}.{fits[url]}" for p, apath, _, url in self.model.link_rows(links, site)]
 
-    def place_values(self, places: Sequence[str], site: SiteModel) -> Scores:
+    def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return what the types of places are worth by today's votes."""
         values = {place: _value(self._type(place), self._is_dry(place)) for place in dict.fromkeys(places)}
         return np.array([values[place] for place in places], dtype=np.float64)
 
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the type of the URL, its pattern, and the votes behind it."""
-        rows = zip(self.places(links, site), self.model.link_rows(links, site), strict=True)
+        rows = zip(self.own_buckets(links, site), self.model.link_rows(links, site), strict=True)
         return [self._explanation(self._type(place), row[0], row[1]) for place, row in rows]
 
     @property
@@ -164,7 +164,7 @@ class Focus(WithFallback):
         """Return the entry, then what else may be it."""
         return seeds(self.model, n)
 
-    def fetches_wanted(self, n: int, site: SiteModel) -> list[Suggestion]:
+    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
         """Ask for what may be the entry, and for links of index pages that nobody tried."""
         return wanted(self.model, n, site)
 

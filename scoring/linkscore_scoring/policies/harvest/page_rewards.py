@@ -55,7 +55,7 @@ class PageRewards:
             self._compare(page, worth, site)
         return worth
 
-    def exemplify(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
+    def set_examples(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these, and those that may be asked about right now."""
         if self.likeness.show(examples):
             self._compare_candidates(site)

@@ -111,9 +111,9 @@ class Harvest(Policy):
         if self.rewards.labelled_share:
             self._count_hub(page, site)
 
-    def exemplify(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
+    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these."""
-        self.rewards.exemplify(examples, site)
+        self.rewards.set_examples(examples, site)
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Ask about big types of pages no example names, and pages that are half like one."""

@@ -93,7 +93,7 @@ class Irobot(Policy):
                 flipping = _FLIP.fullmatch(anchor.strip()) is not None
                 self._flips[pattern, apath] = flips + flipping, shown + 1
 
-    def activated(self, site: SiteModel) -> None:
+    def model_activated(self, site: SiteModel) -> None:
         """Draw the sitemap of the sample and choose the arcs to follow."""
         sitemap = Sitemap([self._entry(page, site) for page in _entry_first(site)])
         self._kept = sitemap.kept(

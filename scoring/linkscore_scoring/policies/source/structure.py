@@ -52,7 +52,7 @@ class StructuralPolicy(Policy):
         """Return the value of each of `self._clusters`, (n_clusters,); for what changes with every page."""
         return np.array(self._worth)
 
-    def activated(self, site: SiteModel) -> None:
+    def model_activated(self, site: SiteModel) -> None:
         """Compute the clusters' worth for a new model."""
         self._refresh(site)
 

@@ -36,9 +36,9 @@ def site_message(crawl: str, shard: SiteShard) -> pb.Site:
         cluster_pages={
             results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
         },
-        policy_state=shard.served.state_of(site),
+        policy_state=shard.served.describe(site),
         session_names=site.sessions.names(),
-        policy_trust=[results.policy_trust(known) for known in shard.trusted()],
+        policy_trust=[results.policy_trust(known) for known in shard.policy_trust()],
     )
 
 

@@ -107,7 +107,7 @@ def test_types_surely_like_an_example_of_another_pattern_count_half() -> None:
 
 def test_examples_given_later_count_at_once() -> None:
     board = crawled()
-    board.shard.served.exemplify([example("/post/1")], board.shard.model)
+    board.shard.served.set_examples([example("/post/1")], board.shard.model)
     assert kinds(asked(board))[0] == "print"
     assert "post" not in kinds(asked(board))
 

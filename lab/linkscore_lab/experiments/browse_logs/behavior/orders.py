@@ -61,7 +61,7 @@ class PolicyOrder:
         self.policy = kind(make_params(kind, {"fallback": "breadth_first", **params}))
         self.site = SiteModel("mirror", LearningConfig(), SiteBounds())
         self.site.browse = mined
-        self.policy.mined(self.site)
+        self.policy.logs_mined(self.site)
 
     def expected(self, mirror: Mirror) -> Floats:
         """Return the visits a day that the log lets expect of each page, (n_pages,)."""
