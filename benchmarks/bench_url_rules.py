@@ -1,6 +1,6 @@
-"""Page flips and learned URL patterns: cost a link, beside extraction and beside Python's `re`.
+"""Page links and learned URL patterns: cost a link, beside extraction and beside Python's `re`.
 
-``page flips`` is `flips_of` over pages just extracted, beside `Extractor.extract` of the same pages.
+``page links`` is `page_links_of` over pages just extracted, beside `Extractor.extract` of the same pages.
 ``URL patterns`` matches URLs of the site against patterns learned from 30 of each of its most frequent URL
 patterns, with RE2 as a set, and with `re` one after the other. ``pathological`` is a pattern that backtracks.
 """
@@ -18,7 +18,7 @@ from benchmarks.pages import Corpus
 from benchmarks.table import Row
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.pagination.page import flips_of
+from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.policies.focus.itf.learn import learn_patterns
 from linkscore_scoring.policies.focus.regex_set import RegexSet
 from linkscore_scoring.urls.tokens import url_tokens
@@ -32,8 +32,8 @@ def rows(corpus: Corpus) -> list[Row]:
     found: list[Row] = []
     for site in corpus.names:
         pages, extract_us = _extracted(corpus, site)
-        flips_us = _cpu_us(lambda page: flips_of(page.url, page.links), pages) / len(pages)
-        found.append(Row("Page flips", site, flips_us / 1e3, "ms CPU/page", extract_us / 1e3, 0.1))
+        page_links_us = _cpu_us(lambda page: page_links_of(page.url, page.links), pages) / len(pages)
+        found.append(Row("Page links", site, page_links_us / 1e3, "ms CPU/page", extract_us / 1e3, 0.1))
         found.append(_matching(site, pages))
     slow = _cpu_us(re.compile(_BAD).match, [_TEXT])
     fast = min(_cpu_us(RegexSet([_BAD], [1]).match, [_TEXT]) for _ in range(_ROUNDS))
@@ -46,7 +46,7 @@ def _extracted(corpus: Corpus, site: str) -> tuple[list[PageFeatures], float]:
     pages = [(p.body, p.url, p.content_type) for p in corpus.pages(site, _PAGES)]
     for body, url, kind in pages[1::2]:
         features = extractor.extract(body, url=url, content_type=kind)
-        flips_of(features.url, features.links)
+        page_links_of(features.url, features.links)
     started = time.process_time()
     found = [extractor.extract(body, url=url, content_type=kind) for body, url, kind in pages[::2]]
     return found, (time.process_time() - started) / len(found) * 1e6

@@ -167,10 +167,10 @@ def flips(archive: Path, links: Path | None, labels: Path | None, json_file: Pat
     if (links is None) == (labels is None):
         raise click.UsageError("name either --links or --labels")
     with _lab():
-        from linkscore_lab.experiments.pagination.command import run_by_type, run_flips
+        from linkscore_lab.experiments.pagination.command import run_by_type, run_page_links
 
         if links is not None:
-            run_flips(archive, links, json_file)
+            run_page_links(archive, links, json_file)
         elif labels is not None:
             run_by_type(archive, labels)
 

@@ -117,8 +117,8 @@ class PageObservation:
         Reward of feedback that came before the page, None if none did; policies are told by `feedback`.
     rels
         For each row of `links`: its ``rel`` tokens.
-    flips
-        For each row of `links`: what kind of page flip it is, 0 if none; see `flips.kinds`.
+    page_links
+        For each row of `links`: the kind of page link it is, 0 if none; see `pagination.anchors`.
     layout
         Records and link groups of the page, for each row of `links`; None if they were not extracted.
     """
@@ -146,7 +146,7 @@ class PageObservation:
     displaced: list[tuple[int, int]] = field(default_factory=list)
     reported: float | None = None
     rels: list[str] = field(default_factory=list)
-    flips: list[int] = field(default_factory=list)
+    page_links: list[int] = field(default_factory=list)
     layout: PageLayout | None = None
     requested_url: str = ""
     canonical: int = 0

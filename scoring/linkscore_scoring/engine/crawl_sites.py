@@ -12,7 +12,7 @@ from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET, TicketBook
 from linkscore_scoring.errors import NotFound
-from linkscore_scoring.pagination.page import flips_of
+from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UNKNOWN_APATH, ExamplePage
@@ -90,7 +90,7 @@ class CrawlSites:
             features=features,
             link_keys=[hash_of(key) for key in features.links.keys] if features else [],
             in_scope=self._in_scope(event) if features else [],
-            flips=flips_of(features.url, features.links) if features else [],
+            page_links=page_links_of(features.url, features.links) if features else [],
             source=ticket.source if mine else 0,
             apath=ticket.apath if mine else UNKNOWN_APATH,
             depth=None if ticket is NO_TICKET else ticket.depth,

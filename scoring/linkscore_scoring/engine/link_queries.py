@@ -26,7 +26,7 @@ from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
 from linkscore_scoring.engine.strip_session_ids import session_free
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
 from linkscore_scoring.errors import NotLearned
-from linkscore_scoring.pagination.page import with_flips
+from linkscore_scoring.pagination.page_links import with_page_links
 from linkscore_scoring.policies.answers import KnownUrl
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.fetch import Fetch
@@ -215,7 +215,9 @@ class LinkQuestions(CrawlSites):
             depth=depth + 1,
         )
         scored = policy.score(batch, model)
-        flips = model.flips.standing(fetch.flips, links.urls, model.apaths.classless(batch.apaths))
+        page_links = model.pagination.standing(
+            fetch.page_links, links.urls, model.apaths.classless(batch.apaths)
+        )
         names, buckets = indexed(scored.buckets)
         site, revision = hash_of(event.site), model.revision
         values = [self._book.write(Ticket(site, fetch.key, id_, cluster, depth + 1, revision)) for id_ in ids]
@@ -229,5 +231,5 @@ class LinkQuestions(CrawlSites):
             scored.verdicts,
             None if inside is None else [row in inside for row in range(len(links))],
             stage=model.stage,
-            url_types=with_flips(scored.url_types, flips),
+            url_types=with_page_links(scored.url_types, page_links),
         )

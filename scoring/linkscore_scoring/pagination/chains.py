@@ -1,33 +1,33 @@
-"""Pages that page flips join: every page of a list leads to the first one."""
+"""Pages that page links join: every page of a list leads to the first one."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.pagination.lists import FlipList, flip_lists
-from linkscore_scoring.pagination.slots import paged
+from linkscore_scoring.pagination.lists import PageList, page_lists
+from linkscore_scoring.pagination.paged_urls import paged
 from linkscore_scoring.types import PageObservation
 
 _UNKNOWN_RANK = 1_000_000
 
 
-class FlipChains:
-    """The lists and threads of a site that run over several pages (union of pages that flips join).
+class PageChains:
+    """The lists and threads of a site that run over several pages (union of pages that page links join).
 
     Parameters
     ----------
     max_pages
         Pages remembered; beyond it the oldest quarter is forgotten, whole lists or parts of them.
     max_list
-        Pages of one list; a flip that would join more joins nothing, so that one wrong link cannot make one
+        Pages of one list; a link that would join more joins nothing, so that one wrong link cannot make one
         list of the whole site.
 
     Notes
     -----
     A page that names another one as its canonical form, and links to it, is of the list of that one:
-    permalinks of posts. `see` costs O(flips of the page), `first_page` O(1) as a rule; memory O(max_pages).
-    What is told does not depend on the order of pages, as far as `max_list` is not reached.
+    permalinks of posts. `see` costs O(page links of the page), `first_page` O(1) as a rule; memory
+    O(max_pages). What is told does not depend on the order of pages, as far as `max_list` is not reached.
     """
 
     def __init__(self, *, max_pages: int = 50_000, max_list: int = 2_000) -> None:
@@ -40,9 +40,9 @@ class FlipChains:
         return len(self._parents)
 
     def see(self, page: PageObservation) -> None:
-        """Learn from the page flips of a page and its canonical form; one without changes nothing."""
-        if any(page.flips):
-            for one in flip_lists(page.url, page.links.urls, page.links.anchors, page.flips):
+        """Learn from the page links of a page and its canonical form; one without changes nothing."""
+        if any(page.page_links):
+            for one in page_lists(page.url, page.links.urls, page.links.anchors, page.page_links):
                 self._join(one, page)
         if page.is_copy and page.canonical in page.links.keys:
             self._join_canonical(page, page.links.urls[page.links.keys.index(page.canonical)])
@@ -61,7 +61,7 @@ class FlipChains:
             return ""
         return self._firsts.get(self._root(key), (0, ""))[1]
 
-    def _join(self, one: FlipList, page: PageObservation) -> None:
+    def _join(self, one: PageList, page: PageObservation) -> None:
         links = page.links
         members = [(links.keys[row], links.urls[row], number) for row, number in one.targets]
         if one.is_own:
@@ -132,7 +132,7 @@ class FlipChains:
         CorruptState
             If a field is missing or malformed.
         """
-        with reading_state("flip chains"):
+        with reading_state("page chains"):
             self._parents = {int(key): int(root) for key, root in state["parents"]}
             self._firsts = {int(root): (int(number), str(url)) for root, number, url in state["firsts"]}
             self._sizes = {}

@@ -1,22 +1,21 @@
-"""Which list each page flip of a page belongs to: the page's own, or one that the page links to."""
+"""Which list each page link of a page belongs to: the page's own, or one that the page links to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkscore_scoring.pagination.anchors import read_anchor
-from linkscore_scoring.pagination.grouped import FlipGroup, flip_groups
-from linkscore_scoring.pagination.kinds import FIRST, NO_FLIP, PAGE
-from linkscore_scoring.pagination.slots import PagedUrl, paged, slots_of
+from linkscore_scoring.pagination.anchors import FIRST, NO_PAGE_LINK, PAGE, read_anchor
+from linkscore_scoring.pagination.groups import PageLinkGroup, page_link_groups
+from linkscore_scoring.pagination.paged_urls import PagedUrl, paged, slots_of
 
 _NEAR = 6
 """Rows before a group among which the first page of its list may stand."""
 
 
 @dataclass(slots=True)
-class FlipList:
-    """Page flips of one list.
+class PageList:
+    """Page links of one list.
 
     Attributes
     ----------
@@ -25,8 +24,8 @@ class FlipList:
     page
         Which page of it that one is, 0 if not known.
     targets
-        Rows of the flips, and of the link to the first page if it stands before them, with the number of the
-        page each leads to, 0 if not known.
+        Rows of the page links, and of the link to the first page if it stands before them, with the number
+        of the page each leads to, 0 if not known.
     """
 
     is_own: bool
@@ -34,32 +33,32 @@ class FlipList:
     targets: list[tuple[int, int]]
 
 
-def flip_lists(
+def page_lists(
     page_url: str, urls: Sequence[str], anchors: Sequence[str], kinds: Sequence[int]
-) -> list[FlipList]:
-    """Return the lists that the page flips of a page belong to, the own one first.
+) -> list[PageList]:
+    """Return the lists that the page links of a page belong to, the own one first.
 
     Parameters
     ----------
     page_url, urls, anchors
-        As for `page.page_flips`.
+        As for `find_page_links`.
     kinds
         What that found.
 
     Notes
     -----
-    Cost O(characters of the flips' URLs).
+    Cost O(characters of the URLs of page links).
     """
     marks = {row: read_anchor(anchors[row]) for row, kind in enumerate(kinds) if kind == PAGE}
-    groups = flip_groups(page_url, urls, marks)
+    groups = page_link_groups(page_url, urls, marks)
     known = {row for group in groups for row in group.rows}
     groups += [
-        FlipGroup([row], [mark.number], slots_of(urls[row]))
+        PageLinkGroup([row], [mark.number], slots_of(urls[row]))
         for row, mark in marks.items()
         if row not in known
     ]
-    own = FlipList(True, 0, [])
-    foreign: list[FlipList] = []
+    own = PageList(True, 0, [])
+    foreign: list[PageList] = []
     for group in groups:
         if _is_own(group, page_url, urls):
             own.targets += zip(group.rows, group.numbers, strict=True)
@@ -80,7 +79,7 @@ def _is_first(page_url: str, targets: Sequence[str]) -> bool:
     return not own.explicit and any(_is_base(own, paged(url)) for url in targets)
 
 
-def _is_own(group: FlipGroup, page_url: str, urls: Sequence[str]) -> bool:
+def _is_own(group: PageLinkGroup, page_url: str, urls: Sequence[str]) -> bool:
     if group.page_of(slots_of(page_url)) or any(urls[row] == page_url for row in group.rows):
         return True
     own = paged(page_url)
@@ -92,7 +91,7 @@ def _is_strictly_of(target: PagedUrl, own: PagedUrl) -> bool:
     return target.is_list_of(own) and (bool(own.query) or not target.query or own.explicit)
 
 
-def _foreign(group: FlipGroup, urls: Sequence[str]) -> FlipList:
+def _foreign(group: PageLinkGroup, urls: Sequence[str]) -> PageList:
     targets = list(zip(group.rows, group.numbers, strict=True))
     if 1 not in group.numbers:
         page, first = paged(urls[group.rows[0]]), min(group.rows)
@@ -100,10 +99,10 @@ def _foreign(group: FlipGroup, urls: Sequence[str]) -> FlipList:
             if urls[row] and (group.page_of(slots_of(urls[row])) == 1 or _is_base(paged(urls[row]), page)):
                 targets.insert(0, (row, 1))
                 break
-    return FlipList(False, 0, targets)
+    return PageList(False, 0, targets)
 
 
-def _adopt(own: FlipList, foreign: list[FlipList]) -> None:
+def _adopt(own: PageList, foreign: list[PageList]) -> None:
     """Let lists whose first page is not in sight be the page's own: its later pages have other names."""
     strays = [one for one in foreign if all(number != 1 for _, number in one.targets)]
     for one in strays:
@@ -117,10 +116,10 @@ def _is_base(base: PagedUrl, page: PagedUrl) -> bool:
     return is_cut and base.whole == page.path and base.query == page.query and not base.explicit
 
 
-def _add_singles(own: FlipList, foreign: list[FlipList], kinds: Sequence[int], urls: Sequence[str]) -> None:
+def _add_singles(own: PageList, foreign: list[PageList], kinds: Sequence[int], urls: Sequence[str]) -> None:
     """Add next, previous, first and last to the list they fit, else to the page's own."""
     pages = {urls[row]: one for one in foreign for row, _ in one.targets}
     for row, kind in enumerate(kinds):
-        if kind not in (NO_FLIP, PAGE):
+        if kind not in (NO_PAGE_LINK, PAGE):
             one = pages.get(urls[row], own)
             one.targets.append((row, 1 if kind == FIRST else 0))

@@ -28,8 +28,8 @@ class Fetch:
         Identity hash of every link of `features`.
     in_scope
         Rows of the links that belong to the crawl.
-    flips
-        Kind of page flip of every link of `features`, see `flips.kinds`.
+    page_links
+        Kind of page link of every link of `features`, see `pagination.anchors`.
     source, apath, depth
         Context from the ticket: hash of the linking page (0 if unknown), Apath id, clicks (None if unknown).
     seed
@@ -45,7 +45,7 @@ class Fetch:
     features: PageFeatures | None
     link_keys: Sequence[int]
     in_scope: Sequence[int]
-    flips: Sequence[int] = ()
+    page_links: Sequence[int] = ()
     source: int = 0
     apath: int = UNKNOWN_APATH
     depth: int | None = None

@@ -14,8 +14,8 @@ from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.sample import InLink, SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.pagination.confirm import FlipConfirmation
-from linkscore_scoring.pagination.kinds import NO_FLIP
+from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
+from linkscore_scoring.pagination.confirmation import PageLinkConfirmation
 from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.fetch import Fetch
@@ -48,7 +48,7 @@ from linkscore_scoring.urls.session_ids import SessionIds
 _PATTERNS = UrlPatternParams(max_values=4)
 _PLAN_URLS = 60_000
 _FETCHES, _GROUPS = 20_000, 5_000
-_FLIP_PAGES = 200
+_COMPARED_PAGES = 200
 
 
 class Stage(IntEnum):
@@ -75,8 +75,8 @@ class SiteModel:
     sessions
         What is known of session ids in URLs; whoever hands a fetch over shows it the links, and takes them
         out.
-    flips
-        Which families of page flips hold what they promise.
+    pagination
+        Which families of page links hold what they promise.
     templates, navigation
         Active model; None and an empty table before the first learning.
     crawled
@@ -99,7 +99,7 @@ class SiteModel:
         self.patterns = UrlPatterns(_PATTERNS)
         self.yields = Yields(max_fetches=min(_FETCHES, bounds.links), max_groups=min(_GROUPS, bounds.arms))
         self.sessions = SessionIds()
-        self.flips = FlipConfirmation(max_pages=_FLIP_PAGES)
+        self.pagination = PageLinkConfirmation(max_pages=_COMPARED_PAGES)
         self.navigation = NavigationTable(navigation_params(learning))
         self.templates: TemplateModel | None = None
         self.identities = ClusterIdentities()
@@ -273,18 +273,22 @@ class SiteModel:
         if features.layout is not None:
             page.layout = layout_of_rows(features.layout, rows)
         page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
-        self._see_flips(fetch, page)
+        self._confirm_page_links(fetch, page)
         change = self.texts.see(fetch.key, fetch.canonical, features.block_hashes, features.block_chars)
         page.long_chars = sum(features.block_chars)
         page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost
         self.duplicates += bool(page.long_chars and not page.novel_chars)
 
-    def _see_flips(self, fetch: Fetch, page: PageObservation) -> None:
-        """Let destinations speak for or against page flips, and complete the observation."""
+    def _confirm_page_links(self, fetch: Fetch, page: PageObservation) -> None:
+        """Let destinations speak for or against page links, and complete the observation."""
         places = self.apaths.classless(page.links.apaths)
-        page.flips = [fetch.flips[row] for row in fetch.in_scope] if fetch.flips else [NO_FLIP] * len(places)
-        self.flips.see(page, places)
-        page.flips = self.flips.standing(page.flips, page.links.urls, places)
+        page.page_links = (
+            [fetch.page_links[row] for row in fetch.in_scope]
+            if fetch.page_links
+            else [NO_PAGE_LINK] * len(places)
+        )
+        self.pagination.see(page, places)
+        page.page_links = self.pagination.standing(page.page_links, page.links.urls, places)
 
     def _learn_from(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
         distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))

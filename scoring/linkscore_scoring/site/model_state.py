@@ -31,7 +31,7 @@ def state_of(model: SiteModel) -> State:
         "texts": model.texts.to_state(),
         "patterns": model.patterns.to_state(),
         "yields": model.yields.to_state(),
-        "flips": model.flips.to_state(),
+        "flips": model.pagination.to_state(),
         "sessions": model.sessions.to_state(),
         "navigation": model.navigation.to_state(),
         "templates": model.templates.to_state() if model.templates else None,
@@ -63,7 +63,7 @@ def load_state(model: SiteModel, state: State) -> None:
         model.texts.load_state(state["texts"])
         model.patterns = UrlPatterns.from_state(state["patterns"], model.patterns.params)
         model.yields.load_state(state["yields"])
-        model.flips.load_state(state["flips"])
+        model.pagination.load_state(state["flips"])
         model.sessions.load_state(state["sessions"])
         model.navigation = NavigationTable.from_state(state["navigation"], navigation_params(model.learning))
         model.templates = TemplateModel.from_state(state["templates"]) if state["templates"] else None

@@ -1,10 +1,10 @@
-"""Pages with flips, as policies see them."""
+"""Pages with page links, as policies see them."""
 
 from __future__ import annotations
 
 from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.pagination.page import page_flips
+from linkscore_scoring.pagination.page_links import find_page_links
 from linkscore_scoring.types import PageObservation, links_of_page
 
 HOST = "http://f.org"
@@ -35,5 +35,5 @@ def page(
         cluster=cluster,
         links=batch,
         paths=paths or PathTrie(),
-        flips=page_flips(HOST + url, urls, anchors, [], []),
+        page_links=find_page_links(HOST + url, urls, anchors, [], []),
     )

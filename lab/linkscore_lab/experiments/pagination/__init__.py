@@ -1,1 +1,1 @@
-"""How well page flips are told: labelled links of stored pages against `linkscore_scoring.pagination`."""
+"""How well page links are told: labelled links of stored pages against `linkscore_scoring.pagination`."""

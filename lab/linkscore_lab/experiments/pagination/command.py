@@ -1,4 +1,4 @@
-"""The command ``linkscore flips``: figures of page-flip detection as a table, and as JSON."""
+"""The command ``linkscore flips``: figures of page link detection as a table, and as JSON."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rich.table import Table
 from linkscore_lab.experiments.pagination.by_type import measure_by_type
 from linkscore_lab.experiments.pagination.counts import Counts
 from linkscore_lab.experiments.pagination.labelled import labelled_pages
-from linkscore_lab.experiments.pagination.measure import FlipFigures, measure_flips
+from linkscore_lab.experiments.pagination.measure import PageLinkFigures, measure_page_links
 
 
-def run_flips(archive: Path, links: Path, json_file: Path | None = None) -> FlipFigures:
+def run_page_links(archive: Path, links: Path, json_file: Path | None = None) -> PageLinkFigures:
     """Measure, print the table and write the figures if a file is named."""
-    figures = measure_flips(labelled_pages(archive, links))
+    figures = measure_page_links(labelled_pages(archive, links))
     console = _console()
     same = figures.same_kind / max(1, figures.rows["all links"].right)
     console.print(
         f"{figures.pages} pages of {figures.hosts} hosts, less {figures.lost} links that nothing can fetch; "
-        f"{same:.3f} of the flips found are of the labelled kind"
+        f"{same:.3f} of the page links found are of the labelled kind"
     )
     console.print(_table("links", figures.rows))
     console.print(_table("links whose destination is stored", figures.stored))
@@ -39,7 +39,7 @@ def run_by_type(archive: Path, labels: Path) -> dict[str, Counts]:
     return counts
 
 
-def as_json(figures: FlipFigures) -> dict[str, Any]:
+def as_json(figures: PageLinkFigures) -> dict[str, Any]:
     """Return the figures as plain values."""
     rows = {**figures.rows, **{f"stored: {name}": counts for name, counts in figures.stored.items()}}
     return {

@@ -1,4 +1,4 @@
-"""Stored pages whose page-flip links are labelled, and the labels put to the links of their features."""
+"""Stored pages whose page link links are labelled, and the labels put to the links of their features."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LabelledPage:
     features
         Features of the page, a base element obeyed.
     labels
-        Label of each link, empty for those that are no page flips.
+        Label of each link, empty for those that are no page links.
     lost
         Labelled links that are no links to crawl: ``javascript:``, a bare fragment.
     """

@@ -1,4 +1,4 @@
-"""Page flips found against labels: from the links of a page alone, and with what stored destinations add."""
+"""Page links found against labels: from the links of a page alone, and with what stored destinations add."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from linkscore_lab.experiments.pagination.counts import Counts
 from linkscore_lab.experiments.pagination.labelled import LabelledPage
 from linkscore_scoring.features.bags import apath_without_class
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.pagination.confirm import CONFIRMED, DENIED, FlipConfirmation
-from linkscore_scoring.pagination.kinds import KIND_NAMES
-from linkscore_scoring.pagination.page import flips_of
+from linkscore_scoring.pagination.anchors import KIND_NAMES
+from linkscore_scoring.pagination.confirmation import CONFIRMED, DENIED, PageLinkConfirmation
+from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.types import PageObservation, links_of_page
 
 FOLDS = 2
@@ -23,7 +23,7 @@ FOLDS = 2
 
 
 @dataclass(slots=True)
-class FlipFigures:
+class PageLinkFigures:
     """What was measured.
 
     Attributes
@@ -31,9 +31,9 @@ class FlipFigures:
     pages, hosts, lost
         Pages, hosts, and labelled links that no crawler can follow.
     rows
-        Counts by name of the row: all links, each fold, pages without page flips, each label.
+        Counts by name of the row: all links, each fold, pages without page links, each label.
     same_kind
-        Of the flips found and labelled, those of the labelled kind.
+        Of the page links found and labelled, those of the labelled kind.
     stored
         Counts of the links whose destination is stored: found, found and not denied, found and confirmed.
     """
@@ -46,12 +46,12 @@ class FlipFigures:
     stored: dict[str, Counts] = field(default_factory=lambda: defaultdict(Counts))
 
 
-def measure_flips(pages: Iterable[LabelledPage]) -> FlipFigures:
+def measure_page_links(pages: Iterable[LabelledPage]) -> PageLinkFigures:
     """Return the figures of labelled pages. Cost: a few ms a page."""
-    figures = FlipFigures()
+    figures = PageLinkFigures()
     by_host: dict[str, list[tuple[LabelledPage, list[int]]]] = defaultdict(list)
     for page in pages:
-        kinds = flips_of(page.features.url, page.features.links)
+        kinds = page_links_of(page.features.url, page.features.links)
         by_host[host_of_page(page.features.url)].append((page, kinds))
         _count(figures, page, kinds)
     figures.hosts = len(by_host)
@@ -65,13 +65,13 @@ def host_of_page(url: str) -> str:
     return ".".join((urlsplit(url).hostname or "").split(".")[-2:])
 
 
-def _count(figures: FlipFigures, page: LabelledPage, kinds: list[int]) -> None:
+def _count(figures: PageLinkFigures, page: LabelledPage, kinds: list[int]) -> None:
     figures.pages += 1
     figures.lost += page.lost
     fold = crc32(host_of_page(page.features.url).encode()) % FOLDS
     names = ["all links", f"hosts of fold {fold}"]
     if not any(page.labels):
-        names.append("pages without page flips")
+        names.append("pages without page links")
     for kind, label in zip(kinds, page.labels, strict=False):
         for name in names:
             figures.rows[name].add(kind > 0, bool(label))
@@ -80,9 +80,9 @@ def _count(figures: FlipFigures, page: LabelledPage, kinds: list[int]) -> None:
             figures.same_kind += KIND_NAMES[kind] == label
 
 
-def _count_stored(figures: FlipFigures, found: list[tuple[LabelledPage, list[int]]]) -> None:
+def _count_stored(figures: PageLinkFigures, found: list[tuple[LabelledPage, list[int]]]) -> None:
     """Count the links of one host that lead to another stored page."""
-    confirmation = FlipConfirmation(enough=sys.maxsize)
+    confirmation = PageLinkConfirmation(enough=sys.maxsize)
     observed = [_observe(page, kinds) for page, kinds in found]
     for observation, places in observed:
         confirmation.see(observation, places)
@@ -115,6 +115,6 @@ def _observe(page: LabelledPage, kinds: list[int]) -> tuple[PageObservation, lis
         refetch=False,
         links=batch,
         paths=page.features.paths,
-        flips=kinds,
+        page_links=kinds,
     )
     return observation, places

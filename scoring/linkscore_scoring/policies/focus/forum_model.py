@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
-from linkscore_scoring.pagination.chains import FlipChains
-from linkscore_scoring.pagination.slots import paged
+from linkscore_scoring.pagination.chains import PageChains
+from linkscore_scoring.pagination.paged_urls import paged
 from linkscore_scoring.policies.focus.certainty import UNCERTAIN, Certainty, certainty
 from linkscore_scoring.policies.focus.entry import Candidate, EntrySearch
 from linkscore_scoring.policies.focus.expressions import Expressions
@@ -50,7 +50,7 @@ class EitModel:
         self.watch = PredictionWatch()
         self.paths = Paths()
         self.expressions = Expressions()
-        self.threads = FlipChains()
+        self.threads = PageChains()
         self.dry: dict[int, int] = {}
         self.entry: Candidate | None = None
         self.certainty = UNCERTAIN

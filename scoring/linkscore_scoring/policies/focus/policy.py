@@ -103,7 +103,7 @@ class Focus(WithFallback):
         if page.failed:
             self.model.fail(page, site)
         else:
-            self.model.observe(page, SeenPage(self.shares(page), page.flips), site)
+            self.model.observe(page, SeenPage(self.shares(page), page.page_links), site)
 
     def shares(self, page: PageObservation) -> Shares:
         """Return how probable it is that a page is an index, a thread, or neither; zeros without layout."""

@@ -1,4 +1,4 @@
-"""Links that flip pages are told as such under every policy, and a policy's own types win."""
+"""Links that turn pages are told as such under every policy, and a policy's own types win."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.pagination.kinds import NEXT, PAGE
-from linkscore_scoring.pagination.page import with_flips
+from linkscore_scoring.pagination.anchors import NEXT, PAGE
+from linkscore_scoring.pagination.page_links import with_page_links
 from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import OTHER, PAGE_FLIP, THREAD
 
@@ -22,19 +22,19 @@ def features() -> PageFeatures:
     return Extractor().extract(HTML, url=PAGE_1, content_type="text/html")
 
 
-def test_the_answer_names_page_flips_whatever_the_policy():
+def test_the_answer_names_page_page_links_whatever_the_policy():
     crawl = model()
     outcome = crawl.apply(1, fetched(PAGE_1, features()))
     assert outcome.links.url_types == [0, PAGE_FLIP, PAGE_FLIP, PAGE_FLIP, 0]
     assert crawl.score_page(fetched(PAGE_1, features())).url_types == outcome.links.url_types
 
 
-def test_policies_see_the_kind_of_flip_of_every_link_that_belongs_to_the_crawl():
+def test_policies_see_the_kind_of_page_link_of_every_link_that_belongs_to_the_crawl():
     observation = model().apply(1, fetched(PAGE_1, features())).observation
-    assert (observation.flips, len(observation.links)) == ([0, PAGE, PAGE, NEXT], 4)
+    assert (observation.page_links, len(observation.links)) == ([0, PAGE, PAGE, NEXT], 4)
 
 
-def test_a_page_without_flips_tells_no_types():
+def test_a_page_without_page_links_tells_no_types():
     page = Extractor().extract(b"<a href=/x>x</a>", url=PAGE_1, content_type="text/html")
     assert model().apply(1, fetched(PAGE_1, page)).links.url_types is None
 
@@ -51,10 +51,10 @@ def listed(crawl: CrawlModel, *tags: str) -> list[PageOutcome]:
     return [crawl.apply(n, fetched(page.url, page)) for n, page in enumerate(pages, start=1)]
 
 
-def test_links_whose_destinations_look_otherwise_are_no_flips_any_more():
+def test_links_whose_destinations_look_otherwise_are_no_page_links_any_more():
     crawl = model()
     *_, last = listed(crawl, "p", "dl", "pre")
-    assert (last.links.url_types, last.observation.flips) == (None, [0] * 4)
+    assert (last.links.url_types, last.observation.page_links) == (None, [0] * 4)
     assert crawl.score_page(fetched(f"{PAGE_1}?page=1", ranked_list(1, "p"))).url_types is None
     assert listed(model(), "p", "p", "p")[-1].links.url_types == [PAGE_FLIP] * 4
 
@@ -67,5 +67,5 @@ def test_what_destinations_said_outlasts_a_restart():
 
 
 def test_types_of_the_policy_win_where_it_tells_any():
-    assert with_flips([THREAD, 0, OTHER, 0], [PAGE, PAGE, 0, 0]) == [THREAD, PAGE_FLIP, OTHER, 0]
-    assert with_flips(None, [0, 0]) is None
+    assert with_page_links([THREAD, 0, OTHER, 0], [PAGE, PAGE, 0, 0]) == [THREAD, PAGE_FLIP, OTHER, 0]
+    assert with_page_links(None, [0, 0]) is None

@@ -7,11 +7,11 @@ import pytest
 from observed import HOST, key_of, page
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.pagination.chains import FlipChains
+from linkscore_scoring.pagination.chains import PageChains
 
 
-def chains(*pages: object, **bounds: int) -> FlipChains:
-    found = FlipChains(**bounds)
+def chains(*pages: object, **bounds: int) -> PageChains:
+    found = PageChains(**bounds)
     for one in pages:
         found.see(one)  # type: ignore[arg-type]
     return found
@@ -85,7 +85,7 @@ def test_offsets_inside_a_value_are_joined_by_their_line():
     assert found.first_page(key_of("/i?topic=5.15")) == f"{HOST}/i?topic=5.0"
 
 
-def test_a_page_without_flips_is_of_no_list():
+def test_a_page_without_page_links_is_of_no_list():
     found = chains(page("/x", ("A title", "/y")))
     assert len(found) == 0
     assert found.first_page(key_of("/x")) == ""
@@ -111,9 +111,9 @@ def test_old_pages_are_forgotten_and_no_list_grows_without_bound():
 
 def test_what_is_known_survives_as_plain_values():
     found = chains(page("/t?id=7", ("2", "/t?id=7&start=15"), ("3", "/t?id=7&start=30")))
-    other = FlipChains()
+    other = PageChains()
     other.load_state(msgpack.unpackb(msgpack.packb(found.to_state())))
     assert other.to_state() == found.to_state()
     assert other.first_page(key_of("/t?id=7&start=15")) == f"{HOST}/t?id=7"
-    with pytest.raises(CorruptState, match="flip chains"):
+    with pytest.raises(CorruptState, match="page chains"):
         other.load_state({"parents": [[1]]})

@@ -1,4 +1,4 @@
-"""What destinations say about page flips: the same place, a similar layout, the same word to another URL.
+"""What destinations say about page links: the same place, a similar layout, the same word to another URL.
 
 Jiang 2013, section 4.3.1, properties 2 to 4. The paper fetches up to thirty pages to find out; here nothing
 is fetched for it: pages are compared as the crawl brings them, in any order.
@@ -7,17 +7,17 @@ is fetched for it: pages are compared as the crawl brings them, in any order.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import log1p, sqrt
 from typing import Any, NamedTuple
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.pagination.kinds import NO_FLIP, PAGE
-from linkscore_scoring.pagination.likeness import bag_of_hashes, cosine
-from linkscore_scoring.pagination.lists import flip_lists
-from linkscore_scoring.pagination.slots import slots_of
+from linkscore_scoring.pagination.anchors import NO_PAGE_LINK, PAGE
+from linkscore_scoring.pagination.lists import page_lists
+from linkscore_scoring.pagination.paged_urls import slots_of
 from linkscore_scoring.types import PageObservation
 
 UNKNOWN, CONFIRMED, DENIED = 0, 1, 2
@@ -26,8 +26,8 @@ _MIN_COSINE = 0.7
 _PENDING_PER_PAGE = 8
 
 
-class _Flip(NamedTuple):
-    """One flip: its family and place, what it says, and the page it leads to."""
+class _PageLink(NamedTuple):
+    """One page link: its family and place, what it says, and the page it leads to."""
 
     family: int
     place: int
@@ -37,21 +37,21 @@ class _Flip(NamedTuple):
 
 @dataclass(slots=True)
 class _Seen:
-    """What is kept of a page: cluster, bag of tag paths, and the flips of its own list."""
+    """What is kept of a page: cluster, bag of tag paths, and the page links of its own list."""
 
     cluster: int
     bag: dict[int, int]
-    flips: list[_Flip]
+    page_links: list[_PageLink]
 
 
-class FlipConfirmation:
-    """Which families of page flips on a site hold what they promise.
+class PageLinkConfirmation:
+    """Which families of page links on a site hold what they promise.
 
     A family is a place on pages together with the name of the number in the URLs found there, e.g. ``start``.
-    A link of it holds if its destination looks like its source and has flips at the same place; if it has but
-    the same word there, it must lead to a third page. It fails if the destination looks otherwise, or flips
-    back and forth. Flips of other lists, such as the page numbers of threads on a board, are not judged:
-    where they lead is no page of the list they stand on.
+    A link of it holds if its destination looks like its source and has page links at the same place; if it
+    has but the same word there, it must lead to a third page. It fails if the destination looks otherwise, or
+    leads back and forth. Page links of other lists, such as the page numbers of threads on a board, are not
+    judged: where they lead is no page of the list they stand on.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class FlipConfirmation:
 
     Notes
     -----
-    `see` costs O(flips + paths of the page) and one comparison for each link between two pages kept, and
-    O(flips) once the families are settled. Memory O(max_pages x paths of a page).
+    `see` costs O(page links + paths of the page) and one comparison for each link between two pages kept, and
+    O(page links) once the families are settled. Memory O(max_pages x paths of a page).
 
     Differences from the paper: cosine of the bags of tag paths, or the same template cluster, stands for the
     similarity of trees, whose threshold the paper does not state; a family is confirmed by the majority of
@@ -85,7 +85,7 @@ class FlipConfirmation:
         self._denied: set[int] = set()
 
     def see(self, page: PageObservation, places: Sequence[int]) -> None:
-        """Take in a page: judge its flips to pages that are kept, and flips of those to it.
+        """Take in a page: judge its page links to pages that are kept, and those of them to it.
 
         Parameters
         ----------
@@ -97,10 +97,10 @@ class FlipConfirmation:
         if page.failed or page.key in self._pages:
             return
         sources = [key for key in self._sources.pop(page.key, []) if self._is_open(key, page.key)]
-        flips = _flips(page, places) if sources or self._has_open(page, places) else []
-        if not sources and all(self._is_settled(flip.family) for flip in flips):
+        links = _own_page_links(page, places) if sources or self._has_open(page, places) else []
+        if not sources and all(self._is_settled(link.family) for link in links):
             return
-        seen = _Seen(page.cluster, bag_of_hashes(plain_bag(page.paths)), flips)
+        seen = _Seen(page.cluster, bag_of_hashes(plain_bag(page.paths)), links)
         for source in sources:
             self._judge(source, self._pages[source], page.key, seen)
         self._keep(page.key, seen)
@@ -113,19 +113,19 @@ class FlipConfirmation:
         return DENIED if failed > held and failed >= self.least else UNKNOWN
 
     def standing(self, kinds: Sequence[int], urls: Sequence[str], places: Sequence[int]) -> list[int]:
-        """Return the kind of page flip of each link, `NO_FLIP` for links of families that are denied.
+        """Return the kind of page link of each link, `NO_PAGE_LINK` for links of families that are denied.
 
         Parameters
         ----------
         kinds
-            What `page.page_flips` says, (n_links,).
+            What `find_page_links` says, (n_links,).
         urls, places
             Of each link; places as for `see`.
         """
         if not self._denied:
             return list(kinds)
         rows = zip(kinds, urls, places, strict=True)
-        return [NO_FLIP if kind and self._is_denied(url, at) else kind for kind, url, at in rows]
+        return [NO_PAGE_LINK if kind and self._is_denied(url, at) else kind for kind, url, at in rows]
 
     def judge_link(self, source: int, target: int) -> int:
         """Return what a link between two pages that are kept says, `UNKNOWN` if it cannot be told."""
@@ -134,36 +134,36 @@ class FlipConfirmation:
         return _holds(source, self._pages[source], target, self._pages[target])
 
     def _has_open(self, page: PageObservation, places: Sequence[int]) -> bool:
-        """Say whether a page has flips of families that are not settled."""
-        rows = zip(page.flips, page.links.urls, places, strict=True)
+        """Say whether a page has page links of families that are not settled."""
+        rows = zip(page.page_links, page.links.urls, places, strict=True)
         return any(kind and not self._is_settled(family_of(url, place)) for kind, url, place in rows)
 
     def _is_open(self, source: int, target: int) -> bool:
-        """Say whether a page that is kept has flips to another whose families are not settled."""
-        flips = self._pages[source].flips if source in self._pages else []
-        return any(flip.target == target and not self._is_settled(flip.family) for flip in flips)
+        """Say whether a page that is kept has page links to another whose families are not settled."""
+        links = self._pages[source].page_links if source in self._pages else []
+        return any(link.target == target and not self._is_settled(link.family) for link in links)
 
     def _is_settled(self, family: int) -> bool:
         return family in self._held and sum(self._held[family]) >= self.enough
 
     def _keep(self, key: int, seen: _Seen) -> None:
         self._pages[key] = seen
-        for target in dict.fromkeys(flip.target for flip in seen.flips):
+        for target in dict.fromkeys(link.target for link in seen.page_links):
             if target in self._pages and target != key:
                 self._judge(key, seen, target, self._pages[target])
             elif len(waiting := self._sources.setdefault(target, [])) < _PENDING_PER_PAGE:
                 waiting.append(key)
         if len(self._pages) > self.max_pages:
             gone, old = self._pages.popitem(last=False)
-            for flip in old.flips:
-                if self._sources.get(flip.target) == [gone]:
-                    del self._sources[flip.target]
+            for link in old.page_links:
+                if self._sources.get(link.target) == [gone]:
+                    del self._sources[link.target]
 
     def _judge(self, source: int, seen: _Seen, target: int, other: _Seen) -> None:
         verdict = _holds(source, seen, target, other)
         if verdict == UNKNOWN:
             return
-        for family in {flip.family for flip in seen.flips if flip.target == target}:
+        for family in {link.family for link in seen.page_links if link.target == target}:
             if family in self._held or len(self._held) < self.max_families:
                 self._held.setdefault(family, [0, 0])[verdict == DENIED] += 1
                 self._note(family)
@@ -178,7 +178,7 @@ class FlipConfirmation:
         """Return what is known as plain values."""
         return {
             "pages": [
-                [key, seen.cluster, list(seen.bag.items()), [list(flip) for flip in seen.flips]]
+                [key, seen.cluster, list(seen.bag.items()), [list(link) for link in seen.page_links]]
                 for key, seen in self._pages.items()
             ],
             "sources": [[target, sources] for target, sources in self._sources.items()],
@@ -193,10 +193,10 @@ class FlipConfirmation:
         CorruptState
             If a field is missing or malformed.
         """
-        with reading_state("flip confirmation"):
+        with reading_state("page link confirmation"):
             self._pages = OrderedDict(
-                (int(key), _Seen(int(cluster), dict(bag), [_Flip(*map(int, flip)) for flip in flips]))
-                for key, cluster, bag, flips in state["pages"]
+                (int(key), _Seen(int(cluster), dict(bag), [_PageLink(*map(int, link)) for link in links]))
+                for key, cluster, bag, links in state["pages"]
             )
             self._sources = {int(target): list(sources) for target, sources in state["sources"]}
             self._held = {int(family): [int(held), int(failed)] for family, held, failed in state["held"]}
@@ -204,18 +204,18 @@ class FlipConfirmation:
 
 
 def family_of(url: str, place: int) -> int:
-    """Return the family of a flip: its place and the names of the numbers in its URL."""
+    """Return the family of a page link: its place and the names of the numbers in its URL."""
     slots = slots_of(url)
     names = [slots.name(slot) for slot in range(len(slots.values)) if slots.names_page(slot)]
     return hash64(f"{place} {' '.join(names)}")
 
 
-def _flips(page: PageObservation, places: Sequence[int]) -> list[_Flip]:
-    """Return the flips of a page to other pages of its own list; all numbers are one word."""
+def _own_page_links(page: PageObservation, places: Sequence[int]) -> list[_PageLink]:
+    """Return the page links of a page to other pages of its own list; all numbers are one word."""
     links = page.links
-    lists = flip_lists(page.url, links.urls, links.anchors, page.flips)
+    lists = page_lists(page.url, links.urls, links.anchors, page.page_links)
     return [
-        _Flip(family_of(links.urls[row], places[row]), places[row], page.flips[row], links.keys[row])
+        _PageLink(family_of(links.urls[row], places[row]), places[row], page.page_links[row], links.keys[row])
         for one in lists
         if one.is_own
         for row, _ in one.targets
@@ -224,11 +224,11 @@ def _flips(page: PageObservation, places: Sequence[int]) -> list[_Flip]:
 
 
 def _holds(source: int, seen: _Seen, target: int, other: _Seen) -> int:
-    """Say whether the flips from one page to another hold."""
-    mine = [flip for flip in seen.flips if flip.target == target]
+    """Say whether the page links from one page to another hold."""
+    mine = [link for link in seen.page_links if link.target == target]
     if mine and not _alike(seen, other):
         return DENIED
-    verdicts = {_goes_on(flip, source, other) for flip in mine}
+    verdicts = {_goes_on(link, source, other) for link in mine}
     return CONFIRMED if CONFIRMED in verdicts else DENIED if DENIED in verdicts else UNKNOWN
 
 
@@ -238,10 +238,36 @@ def _alike(seen: _Seen, other: _Seen) -> bool:
     return cosine(seen.bag, other.bag) >= _MIN_COSINE
 
 
-def _goes_on(flip: _Flip, source: int, other: _Seen) -> int:
-    """Say whether a destination has flips where its source has: on to a third page, or back."""
-    here = [f for f in other.flips if f.place == flip.place]
-    same = [f for f in here if f.word == flip.word]
-    if flip.word != PAGE and same and all(f.target == source for f in same):
+def _goes_on(link: _PageLink, source: int, other: _Seen) -> int:
+    """Say whether a destination has page links where its source has: on to a third page, or back."""
+    here = [f for f in other.page_links if f.place == link.place]
+    same = [f for f in here if f.word == link.word]
+    if link.word != PAGE and same and all(f.target == source for f in same):
         return CONFIRMED if any(f.target != source for f in here) else DENIED
     return CONFIRMED if here else UNKNOWN
+
+
+MAX_PATHS = 300
+"""Tag paths of a page that are kept, the most frequent ones."""
+
+
+def bag_of_hashes(bag: Mapping[str, int]) -> dict[int, int]:
+    """Return the most frequent tag paths by hash; ties in order of the text."""
+    kept = sorted(bag.items(), key=lambda item: (-item[1], item[0]))[:MAX_PATHS]
+    return {hash64(path): count for path, count in kept}
+
+
+def cosine(one: Mapping[int, int], other: Mapping[int, int]) -> float:
+    """Return the cosine of two bags of tag paths, in [0, 1]; 0 if one is empty. Cost O(paths).
+
+    A path that occurs c times weighs ln(c + 1), so that a last page with few records is still like the first.
+    """
+    if len(one) > len(other):
+        one, other = other, one
+    dot = sum(log1p(count) * log1p(other[path]) for path, count in one.items() if path in other)
+    norm = sqrt(_square(one) * _square(other))
+    return dot / norm if norm else 0.0
+
+
+def _square(bag: Mapping[int, int]) -> float:
+    return sum(log1p(count) ** 2 for count in bag.values())

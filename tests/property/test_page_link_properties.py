@@ -1,4 +1,4 @@
-"""Whatever a page links to, page flips, their lists and learned expressions are told without a failure."""
+"""Whatever a page links to, page links, their lists and learned expressions are told without a failure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.pagination.kinds import LAST, NO_FLIP
-from linkscore_scoring.pagination.lists import flip_lists
-from linkscore_scoring.pagination.page import page_flips
+from linkscore_scoring.pagination.anchors import LAST, NO_PAGE_LINK
+from linkscore_scoring.pagination.lists import page_lists
+from linkscore_scoring.pagination.page_links import find_page_links
 from linkscore_scoring.policies.focus.itf.learn import learn_patterns
 from linkscore_scoring.policies.focus.regex_set import RegexSet
 from linkscore_scoring.urls.identity import identity
@@ -45,12 +45,12 @@ LINKS = st.lists(st.tuples(URLS, ANCHORS), max_size=25)
 
 
 @given(URLS, LINKS)
-def test_every_link_has_a_kind_and_every_flip_is_of_one_list(page: str, links: list[tuple[str, str]]):
+def test_every_link_has_a_kind_and_every_page_link_is_of_one_list(page: str, links: list[tuple[str, str]]):
     urls, anchors = [url for url, _ in links], [anchor for _, anchor in links]
-    kinds = page_flips(page, urls, anchors, [], [])
+    kinds = find_page_links(page, urls, anchors, [], [])
     assert len(kinds) == len(links)
-    assert all(NO_FLIP <= kind <= LAST for kind in kinds)
-    listed = [row for one in flip_lists(page, urls, anchors, kinds) for row, _ in one.targets]
+    assert all(NO_PAGE_LINK <= kind <= LAST for kind in kinds)
+    listed = [row for one in page_lists(page, urls, anchors, kinds) for row, _ in one.targets]
     assert {row for row, kind in enumerate(kinds) if kind} <= set(listed)
 
 
@@ -58,8 +58,8 @@ def test_every_link_has_a_kind_and_every_flip_is_of_one_list(page: str, links: l
 def test_other_texts_before_and_after_change_nothing(page: str, links: list[tuple[str, str]]):
     urls, anchors = [url for url, _ in links], [anchor for _, anchor in links]
     far = ["http://f.org/about/us"] * 9
-    padded = page_flips(page, [*far, *urls, *far], ["About us"] * 9 + anchors + ["About us"] * 9, [], [])
-    assert padded[9:-9] == page_flips(page, urls, anchors, [], [])
+    padded = find_page_links(page, [*far, *urls, *far], ["About us"] * 9 + anchors + ["About us"] * 9, [], [])
+    assert padded[9:-9] == find_page_links(page, urls, anchors, [], [])
 
 
 @given(st.lists(URLS, min_size=1, max_size=30), st.booleans())

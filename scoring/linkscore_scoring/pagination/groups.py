@@ -1,4 +1,4 @@
-"""Grouped page flips: a row of numbers whose links differ by a number that grows with them.
+"""Numbered page links: a row of numbers whose links differ by a number that grows with them.
 
 Jiang 2013, section 4.3.1, properties 1 and 2. Ours: instead of fetching destinations, the number in the URL
 must be a line through the number in the anchor, ``value = a (n - 1) + c`` with c one of 0, 1 and a (page
@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from linkscore_scoring.pagination.anchors import Mark
-from linkscore_scoring.pagination.kinds import PAGE
-from linkscore_scoring.pagination.slots import PagedUrl, Slots, paged, slots_of
+from linkscore_scoring.pagination.anchors import PAGE, Mark
+from linkscore_scoring.pagination.paged_urls import PagedUrl, Slots, paged, slots_of
 
 _GAP = 3
 """Rows between two links of one group: arrows, `...`."""
@@ -29,7 +28,7 @@ _YEARS = range(1900, 2101)
 
 
 @dataclass(slots=True)
-class FlipGroup:
+class PageLinkGroup:
     """Numbered links of one list.
 
     Attributes
@@ -64,8 +63,8 @@ class FlipGroup:
         return pages.pop() if len(pages) == 1 else 0
 
 
-def flip_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark]) -> list[FlipGroup]:
-    """Return the groups of numbered page flips among the links of a page.
+def page_link_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark]) -> list[PageLinkGroup]:
+    """Return the groups of numbered page links among the links of a page.
 
     Parameters
     ----------
@@ -81,19 +80,19 @@ def flip_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark]) -> l
     Cost O(characters of the numbered links' URLs).
     """
     rows = [row for row, mark in marks.items() if mark.kind == PAGE and urls[row]]
-    found: list[FlipGroup] = []
+    found: list[PageLinkGroup] = []
     for run in _runs(rows):
         found += _groups_of_run(run, page_url, urls, marks)
     return found
 
 
-def lone_flips(urls: Sequence[str], marks: dict[int, Mark], kinds: Sequence[int]) -> list[FlipGroup]:
-    """Return lone numbers that lead where a page flip beside them leads: ``2`` and ``next`` on page 1."""
-    found: list[FlipGroup] = []
+def lone_page_links(urls: Sequence[str], marks: dict[int, Mark], kinds: Sequence[int]) -> list[PageLinkGroup]:
+    """Return lone numbers that lead where a page link beside them leads: ``2`` and ``next`` on page 1."""
+    found: list[PageLinkGroup] = []
     for row, mark in marks.items():
         beside = range(max(0, row - _GAP), min(len(urls), row + _GAP + 1))
         if mark.kind == PAGE and not kinds[row] and any(kinds[i] and urls[i] == urls[row] for i in beside):
-            found.append(FlipGroup([row], [mark.number], slots_of(urls[row])))
+            found.append(PageLinkGroup([row], [mark.number], slots_of(urls[row])))
     return found
 
 
@@ -109,17 +108,17 @@ def _runs(rows: list[int]) -> list[list[int]]:
 
 def _groups_of_run(
     run: list[int], page_url: str, urls: Sequence[str], marks: dict[int, Mark]
-) -> list[FlipGroup]:
-    groups: list[FlipGroup] = []
+) -> list[PageLinkGroup]:
+    groups: list[PageLinkGroup] = []
     for row in run:
         slots, number = slots_of(urls[row]), marks[row].number
         if not (groups and _join(groups[-1], row, number, slots)):
-            groups.append(FlipGroup([row], [number], slots))
+            groups.append(PageLinkGroup([row], [number], slots))
     _add_first_pages(groups, urls)
-    return [group for group in groups if _is_flips(group, page_url, urls)]
+    return [group for group in groups if _is_pagination(group, page_url, urls)]
 
 
-def _join(group: FlipGroup, row: int, number: int, slots: Slots) -> bool:
+def _join(group: PageLinkGroup, row: int, number: int, slots: Slots) -> bool:
     """Add a link to a group if it is on its line; the second one draws the line."""
     if slots.skeleton != group.slots.skeleton or number in group.numbers:
         return False
@@ -146,7 +145,7 @@ def _lines(n: int, one: Slots, m: int, other: Slots) -> dict[int, tuple[int, int
     return lines
 
 
-def _add_first_pages(groups: list[FlipGroup], urls: Sequence[str]) -> None:
+def _add_first_pages(groups: list[PageLinkGroup], urls: Sequence[str]) -> None:
     """Let groups take in the number before them whose URL has no slot: the first page of the list."""
     for before, after in pairwise(groups):
         if len(before.rows) == 1 and before.numbers[0] < min(after.numbers) and _is_base(before, after, urls):
@@ -156,39 +155,39 @@ def _add_first_pages(groups: list[FlipGroup], urls: Sequence[str]) -> None:
     groups[:] = [group for group in groups if group.rows]
 
 
-def _is_base(first: FlipGroup, group: FlipGroup, urls: Sequence[str]) -> bool:
+def _is_base(first: PageLinkGroup, group: PageLinkGroup, urls: Sequence[str]) -> bool:
     if first.numbers[0] != 1:
         return False
     base, page = paged(urls[first.rows[0]]), paged(urls[group.rows[-1]])
     return base.is_list_of(page) or slots_of(urls[first.rows[0]]).texts[0][:24] == group.slots.texts[0][:24]
 
 
-def _is_flips(group: FlipGroup, page_url: str, urls: Sequence[str]) -> bool:
+def _is_pagination(group: PageLinkGroup, page_url: str, urls: Sequence[str]) -> bool:
     host = slots_of(page_url).texts[0].partition("/")[0]
     if not group.slots.texts[0].startswith(host) or all(number in _YEARS for number in group.numbers):
         return False
     if group.lines:
         return not (_are_sizes(group) or _are_amounts(group))
-    return _is_lone_flip(group, page_url, urls)
+    return _is_lone_page_link(group, page_url, urls)
 
 
-def _are_sizes(group: FlipGroup) -> bool:
+def _are_sizes(group: PageLinkGroup) -> bool:
     """Say whether the numbers are page sizes: 10, 25, 50 that name themselves."""
     return not _has_steps(group) and min(group.numbers) > 2 and all(n % 5 == 0 for n in group.numbers)
 
 
-def _are_amounts(group: FlipGroup) -> bool:
+def _are_amounts(group: PageLinkGroup) -> bool:
     """Say whether unnamed numbers name themselves and none follows another: 1, 7, 30 days."""
     return not _has_steps(group) and all(line == (1, 1) for line in group.lines.values())
 
 
-def _has_steps(group: FlipGroup) -> bool:
+def _has_steps(group: PageLinkGroup) -> bool:
     """Say whether a number follows another, or a slot is named as one of pages."""
     steps = any(m - n == 1 for n, m in pairwise(sorted(group.numbers)))
     return steps or any(group.slots.names_page(slot) for slot in group.lines)
 
 
-def _is_lone_flip(group: FlipGroup, page_url: str, urls: Sequence[str]) -> bool:
+def _is_lone_page_link(group: PageLinkGroup, page_url: str, urls: Sequence[str]) -> bool:
     """Say whether a group of one number, or of 1 and one other, is of a list that is in sight.
 
     Its URL must name page `n`, and the page itself, or a link just before, must be another page of the list.
@@ -226,7 +225,7 @@ def _adds_page(target: PagedUrl, other: PagedUrl) -> bool:
     return target.is_list_of(other) and (target.explicit or target.path == other.whole)
 
 
-def _says(group: FlipGroup, number: int) -> bool:
+def _says(group: PageLinkGroup, number: int) -> bool:
     """Say whether a slot has the page number, counted from 0 or 1, or under a page's name any offset."""
     slots, named = group.slots, False
     for slot, value in enumerate(slots.values):

@@ -1,4 +1,4 @@
-"""Figures of page-flip detection: intervals, labels put to links, folds by host."""
+"""Figures of page link detection: intervals, labels put to links, folds by host."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from warc_writing import http, members, record
 
 from linkscore_lab.experiments.pagination.by_type import measure_by_type
-from linkscore_lab.experiments.pagination.command import as_json, run_flips
+from linkscore_lab.experiments.pagination.command import as_json, run_page_links
 from linkscore_lab.experiments.pagination.counts import Counts, wilson
 from linkscore_lab.experiments.pagination.labelled import labelled_pages, read_link_labels
-from linkscore_lab.experiments.pagination.measure import measure_flips
+from linkscore_lab.experiments.pagination.measure import measure_page_links
 from linkscore_scoring.errors import InvalidInput
 
 PAGE_1 = b"""<base href="http://f.test/">
@@ -60,11 +60,11 @@ def test_one_label_is_one_link_and_what_cannot_be_fetched_is_counted_apart(archi
 
 
 def test_links_are_counted_by_label_and_fold(archive: Path, links: Path):
-    figures = measure_flips(labelled_pages(archive, links))
+    figures = measure_page_links(labelled_pages(archive, links))
     counts = figures.rows["all links"]
     assert (counts.right, counts.wrong, counts.missed) == (2, 3, 1)
     assert figures.rows["NEXT"].missed == 1
-    assert figures.rows["pages without page flips"].wrong == 2
+    assert figures.rows["pages without page links"].wrong == 2
     assert (figures.pages, figures.hosts, figures.lost, figures.same_kind) == (2, 1, 1, 2)
     assert sum(row.right for name, row in figures.rows.items() if name.startswith("hosts")) == 2
     assert figures.stored["found"].right == 1
@@ -73,7 +73,7 @@ def test_links_are_counted_by_label_and_fold(archive: Path, links: Path):
 def test_the_command_prints_and_writes(
     archive: Path, links: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    figures = run_flips(archive, links, tmp_path / "out.json")
+    figures = run_page_links(archive, links, tmp_path / "out.json")
     assert "all links" in capsys.readouterr().out
     assert '"right": 2' in (tmp_path / "out.json").read_text()
     assert as_json(figures)["rows"]["stored: found"]["right"] == 1

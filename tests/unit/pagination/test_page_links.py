@@ -1,11 +1,11 @@
-"""Page flips are told from what only looks like them, by the links of one page alone."""
+"""Page links are told from what only looks like them, by the links of one page alone."""
 
 from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.pagination.kinds import FIRST, LAST, NEXT, NO_FLIP, PAGE, PREV
-from linkscore_scoring.pagination.page import page_flips
+from linkscore_scoring.pagination.anchors import FIRST, LAST, NEXT, NO_PAGE_LINK, PAGE, PREV
+from linkscore_scoring.pagination.page_links import find_page_links
 
 HOST = "http://forum.example"
 
@@ -14,10 +14,10 @@ def kinds(
     page: str, *links: tuple[str, str], rels: list[str] | None = None, place: str = "body/a[]"
 ) -> list[int]:
     urls = [HOST + url for _, url in links]
-    return page_flips(HOST + page, urls, [a for a, _ in links], rels or [], [place] * len(links))
+    return find_page_links(HOST + page, urls, [a for a, _ in links], rels or [], [place] * len(links))
 
 
-def test_numbers_that_grow_with_the_offset_of_their_url_are_flips_with_the_first_page_without_offset():
+def test_numbers_that_grow_with_the_offset_of_their_url_are_page_links_with_the_first_page_without_offset():
     found = kinds(
         "/t/7", ("1", "/t/7"), ("2", "/t/7?start=15"), ("3", "/t/7?start=30"), ("Next", "/t/7?start=15")
     )
@@ -61,11 +61,13 @@ def test_page_numbers_and_offsets_count_from_zero_or_one(two: str, nine: str):
         [("+1", "/vote?up=1"), ("-1", "/vote?up=0")],
     ],
 )
-def test_days_years_counts_ratings_sizes_post_numbers_and_votes_are_no_flips(links: list[tuple[str, str]]):
-    assert kinds("/t/7", *links) == [NO_FLIP] * len(links)
+def test_days_years_counts_ratings_sizes_post_numbers_and_votes_are_no_page_links(
+    links: list[tuple[str, str]],
+):
+    assert kinds("/t/7", *links) == [NO_PAGE_LINK] * len(links)
 
 
-def test_pages_of_threads_in_a_list_are_flips_of_their_thread():
+def test_pages_of_threads_in_a_list_are_page_links_of_their_thread():
     found = kinds(
         "/f/1",
         ("A thread", "/t/7"),
@@ -77,7 +79,7 @@ def test_pages_of_threads_in_a_list_are_flips_of_their_thread():
         ("Third", "/t/9"),
         ("5", "/t/9"),
     )
-    assert found == [NO_FLIP, PAGE, NO_FLIP, PAGE, PAGE, PAGE, NO_FLIP, NO_FLIP]
+    assert found == [NO_PAGE_LINK, PAGE, NO_PAGE_LINK, PAGE, PAGE, PAGE, NO_PAGE_LINK, NO_PAGE_LINK]
 
 
 @pytest.mark.parametrize(
@@ -115,14 +117,14 @@ def test_words_and_arrows_of_many_languages_are_read(anchor: str, kind: int):
         ("/t/7", "Next unread topic", "/t/7?view=getnewpost"),
     ],
 )
-def test_the_next_article_topic_or_month_is_no_flip(page: str, anchor: str, url: str):
-    assert kinds(page, (anchor, url)) == [NO_FLIP]
+def test_the_next_article_topic_or_month_is_no_page_link(page: str, anchor: str, url: str):
+    assert kinds(page, (anchor, url)) == [NO_PAGE_LINK]
 
 
 def test_a_link_without_text_speaks_by_rel_or_class_if_its_url_agrees():
     assert kinds("/list", ("", "/list?page=2"), rels=["nofollow next"]) == [NEXT]
     assert kinds("/list?page=3", ("", "/list?page=2"), place="body/nav/a[btn btn-prev]") == [PREV]
-    assert kinds("/list", ("", "/article"), rels=["next"]) == [NO_FLIP]
+    assert kinds("/list", ("", "/article"), rels=["next"]) == [NO_PAGE_LINK]
 
 
 ENGINES = {
@@ -144,26 +146,29 @@ ENGINES = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_flips_of_well_known_engines_are_found(engine: str):
+def test_page_links_of_well_known_engines_are_found(engine: str):
     page, links = ENGINES[engine]
-    assert NO_FLIP not in kinds(page, *links)
+    assert NO_PAGE_LINK not in kinds(page, *links)
 
 
 def test_the_url_alone_tells_the_page_before_and_after():
     assert kinds("/list/page/3", ("Mehr davon laden", "/list/page/4"), ("?", "/list/page/2")) == [NEXT, PREV]
-    assert kinds("/list/page/3", ("All on one page", "/list/page/9")) == [NO_FLIP]
+    assert kinds("/list/page/3", ("All on one page", "/list/page/9")) == [NO_PAGE_LINK]
 
 
-def test_a_bar_of_ends_and_steps_is_a_flip_whatever_its_urls():
+def test_a_bar_of_ends_and_steps_is_a_page_link_whatever_its_urls():
     found = kinds("/comic/b", ("First", "/comic/a"), ("Prev", "/comic/x"), ("Next", "/comic/c"))
     assert found == [FIRST, PREV, NEXT]
-    assert kinds("/comic/b", ("Prev", "/comic/x"), ("Next", "/comic/c")) == [NO_FLIP, NO_FLIP]
+    assert kinds("/comic/b", ("Prev", "/comic/x"), ("Next", "/comic/c")) == [NO_PAGE_LINK, NO_PAGE_LINK]
 
 
-def test_a_tag_named_first_beside_a_flip_is_no_bar():
+def test_a_tag_named_first_beside_a_page_link_is_no_bar():
     urls, anchors = [f"{HOST}/tag/first", f"{HOST}/questions?start=0"], ["first", "« prev"]
     for places in ([], ["body/ul/li/a[tag]", "body/nav/a[]"]):
-        assert page_flips(f"{HOST}/questions?start=20", urls, anchors, [], places) == [NO_FLIP, PREV]
+        assert find_page_links(f"{HOST}/questions?start=20", urls, anchors, [], places) == [
+            NO_PAGE_LINK,
+            PREV,
+        ]
 
 
 def test_many_numbers_cost_linear_time():

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from linkscore_scoring.pagination.words import PAGE_NOUNS, fold
+from linkscore_scoring.pagination.anchors import PAGE_NOUNS, fold
 
 _DIGITS = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])([0-9]+)")
 _KEY = re.compile(r"(?:^|[?&;/,])([^?&;=/,#]*?)=$")

@@ -1,4 +1,4 @@
-"""What destinations say about page flips, in whatever order pages come."""
+"""What destinations say about page links, in whatever order pages come."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from observed import HOST, page
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.pagination.confirm import CONFIRMED, DENIED, UNKNOWN, FlipConfirmation, family_of
-from linkscore_scoring.pagination.likeness import bag_of_hashes, cosine
+from linkscore_scoring.pagination.confirmation import (
+    CONFIRMED,
+    DENIED,
+    UNKNOWN,
+    PageLinkConfirmation,
+    bag_of_hashes,
+    cosine,
+    family_of,
+)
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import PageObservation
 
@@ -27,23 +34,23 @@ def listing(
     return page(url, *links, paths=paths, place=place)
 
 
-def seen(*pages: PageObservation, **bounds: int) -> FlipConfirmation:
-    found = FlipConfirmation(**bounds)
+def seen(*pages: PageObservation, **bounds: int) -> PageLinkConfirmation:
+    found = PageLinkConfirmation(**bounds)
     for one in pages:
         found.see(one, one.links.apaths)
     return found
 
 
-def statuses(found: FlipConfirmation, one: PageObservation) -> list[int]:
+def statuses(found: PageLinkConfirmation, one: PageObservation) -> list[int]:
     links = one.links
     return [found.status(family_of(url, place)) for url, place in zip(links.urls, links.apaths, strict=True)]
 
 
-def standing(found: FlipConfirmation, one: PageObservation) -> list[int]:
-    return found.standing(one.flips, one.links.urls, one.links.apaths)
+def standing(found: PageLinkConfirmation, one: PageObservation) -> list[int]:
+    return found.standing(one.page_links, one.links.urls, one.links.apaths)
 
 
-def test_flips_hold_if_destinations_look_alike_and_flip_at_the_same_place():
+def test_page_links_hold_if_destinations_look_alike_and_have_some_at_the_same_place():
     for order in ([listing(1), listing(2), listing(3)], [listing(3), listing(1), listing(2)]):
         found = seen(*order)
         assert set(statuses(found, order[0])) == {CONFIRMED}
@@ -58,10 +65,10 @@ def test_they_fail_if_destinations_look_otherwise():
     assert statuses(found, first) == [DENIED] * 4
     assert standing(found, first) == [0] * 4
     elsewhere = [place + 1 for place in first.links.apaths]
-    assert found.standing(first.flips, first.links.urls, elsewhere) == first.flips == [1] * 4
+    assert found.standing(first.page_links, first.links.urls, elsewhere) == first.page_links == [1] * 4
 
 
-def test_one_link_is_no_proof_and_flips_elsewhere_prove_nothing():
+def test_one_link_is_no_proof_and_page_links_elsewhere_prove_nothing():
     first = listing(1)
     assert set(statuses(seen(first, listing(2)), first)) == {CONFIRMED}  # there and back
     assert set(statuses(seen(first, listing(2, place=8)), first)) == {UNKNOWN}
@@ -74,7 +81,7 @@ def test_the_same_cluster_is_as_good_as_like_paths():
     assert seen(one, two).judge_link(one.key, two.key) == CONFIRMED
 
 
-def test_a_single_flip_holds_if_its_word_leads_on_and_fails_if_it_leads_back_and_forth():
+def test_a_named_page_link_holds_if_its_word_leads_on_and_fails_if_it_leads_back_and_forth():
     chain = [page(f"/b?page={n}", ("Older posts", f"/b?page={n + 1}"), paths=LIST) for n in range(2, 6)]
     assert statuses(seen(*chain), chain[0]) == [CONFIRMED]
     loop = [
@@ -110,13 +117,13 @@ def test_memory_is_bounded():
 
 def test_what_is_known_survives_as_plain_values():
     found = seen(listing(1), listing(2), listing(4))
-    other = FlipConfirmation()
+    other = PageLinkConfirmation()
     other.load_state(msgpack.unpackb(msgpack.packb(found.to_state())))
     assert other.to_state() == found.to_state()
     denied = seen(*(listing(n, paths=trie_of([f"html/body/{n}/text()"] * 9)) for n in (1, 2, 3)))
     other.load_state(denied.to_state())
     assert standing(other, listing(1)) == standing(denied, listing(1)) == [0] * 4
-    with pytest.raises(CorruptState, match="flip confirmation"):
+    with pytest.raises(CorruptState, match="page link confirmation"):
         other.load_state({"pages": [[1, 2]]})
 
 
