@@ -88,7 +88,7 @@ def replay(**options: Any) -> None:
     """Crawl a stored site again under each policy, and compare what they would have found."""
     with _lab():
         from linkscore_lab.replay import command
-        from linkscore_lab.replay import options as replay_options
+        from linkscore_lab.replay import command as replay_options
 
         outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
         command.run_replay(replay_options.suite_of(options), **outputs)
@@ -104,7 +104,7 @@ def replay(**options: Any) -> None:
 def suite(folder: Path, sites: tuple[str, ...], policies: tuple[str, ...], out: Path) -> None:
     """Write the suite of a folder of stored sites with page_types.tsv."""
     with _lab():
-        from linkscore_lab.replay.suite_writer import suite_text
+        from linkscore_lab.replay.suite import suite_text
 
         out.write_text(suite_text(folder, policies, sites, relative_to=out.parent), encoding="utf-8")
         click.echo(f"suite: {out}")
@@ -128,7 +128,7 @@ def suite(folder: Path, sites: tuple[str, ...], policies: tuple[str, ...], out: 
 def compare(a: Path, b: Path, metrics: tuple[str, ...], **options: Any) -> None:
     """Say what result file B gained over A, and whether that is more than noise."""
     with _lab():
-        from linkscore_lab.replay.compare_show import compare_files
+        from linkscore_lab.replay.compare import compare_files
 
         compare_files(a, b, metrics, **options)
 

@@ -12,8 +12,7 @@ import pytest
 from rich.console import Console
 
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.datasets.page_facts import PageFacts, read_page
-from linkscore_lab.datasets.survey import Survey
+from linkscore_lab.datasets.survey import PageFacts, Survey, read_page
 from linkscore_lab.experiments.scrapy import demo, measure, modes
 from linkscore_lab.experiments.scrapy.child import Child, ChildFailed
 from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, run_crawl

@@ -19,8 +19,7 @@ from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import Source, prepare_site
 from linkscore_lab.replay.runs import Bench, Case, Protocol, cases
 from linkscore_lab.replay.scorer import CrawlSetup
-from linkscore_lab.replay.task import Task
-from linkscore_lab.replay.wanted import page_rewards, wanted_pages
+from linkscore_lab.replay.task import Task, page_rewards, wanted_pages
 from linkscore_scoring.errors import InvalidInput
 
 POLICIES = ("breadth_first", "uniform_random", "harvest", "source_ucc", "opic", "pagerank")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linkscore_lab.archives.blocks import MAX_BLOCK_BYTES
 from linkscore_lab.archives.record import BadRecord, Damage, Record, Tally
+from linkscore_lab.archives.warc import MAX_BLOCK_BYTES
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress
 

@@ -13,8 +13,8 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from linkscore_lab.archives.frames import Source
 from linkscore_lab.archives.record import Damage, Record, Tally
-from linkscore_lab.archives.source import Source
 from linkscore_lab.archives.warc import read_warc
 from linkscore_scoring.errors import InvalidInput
 

@@ -1,16 +1,257 @@
-"""A WARC file, plain or compressed, as a part of an archive."""
+"""WARC files: from bytes to raw records, from records to the HTTP answers in them.
+
+A record that cannot be read is told to whoever asks, and reading goes on at the next.
+
+Sources: ISO 28500:2017 (WARC 1.1), sections 4 and 5 (1.0 differs in nothing read here); RFC 9112, sections 4
+and 7.1 (chunks); RFC 9110, section 8.4 (content coding).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from linkscore_lab.archives.blocks import Block, read_blocks
-from linkscore_lab.archives.frames import frames
-from linkscore_lab.archives.record import BadRecord, Damage, Record, Tally
-from linkscore_lab.archives.responses import record_type, to_record
-from linkscore_lab.archives.source import Source
-from linkscore_scoring.errors import InvalidInput
+from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException
+
+from linkscore_lab.archives.frames import Frame, Source, frames
+from linkscore_lab.archives.record import BadRecord, BrokenFrame, Damage, Record, Tally
+from linkscore_scoring.errors import InvalidInput, InvalidPage
+from linkscore_scoring.features.body import decompress
+
+
+class _Window:
+    """A queue of bytes over an iterator of chunks.
+
+    Attributes
+    ----------
+    taken
+        Bytes that have left the queue.
+    """
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._data = bytearray()
+        self.taken = 0
+
+    def fill(self, size: int) -> bool:
+        """Read until `size` bytes are there; False when there are fewer."""
+        while len(self._data) < size:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return False
+            self._data += chunk
+        return True
+
+    def peek(self, start: int, end: int) -> bytes:
+        """Return bytes `start` to `end` from the first, as far as they were read."""
+        return bytes(memoryview(self._data)[start:end])
+
+    def drop(self, size: int) -> None:
+        """Take `size` bytes and forget them."""
+        del self._data[:size]
+        self.taken += size
+
+    def search(self, pattern: re.Pattern[bytes], start: int, limit: int) -> int:
+        """Return where the first match from `start` on ends, looking at `limit` bytes at most, or -1."""
+        size = min(4096, limit)
+        while True:
+            more = self.fill(size)
+            match = pattern.search(self._data, start, limit)
+            if match:
+                return match.end()
+            if not more or size >= limit:
+                return -1
+            size = min(max(size * 2, len(self._data)), limit)
+
+    def drop_until(self, pattern: re.Pattern[bytes], start: int, overlap: int) -> bool:
+        """Drop bytes up to the next match from `start` on; a match needs at most `overlap` bytes."""
+        while True:
+            more = self.fill(start + overlap + 1)
+            match = pattern.search(self._data, start)
+            if match:
+                self.drop(match.start())
+                return True
+            self.drop(max(start, len(self._data) - overlap))
+            start = 0
+            if not more:
+                return False
+
+
+MAX_BLOCK_BYTES = 1 << 28
+_MAX_HEAD_BYTES = 1 << 16
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_RECORD_START = re.compile(rb"WARC/1\.[01]\r?\n[A-Za-z]")
+_RECORD_START_BYTES = 11
+# Two line ends close a record; with fewer, the next one or the end of the frame must be there.
+_AFTER = re.compile(rb"(?:\r?\n){2}|(?:\r?\n)?(?:WARC/|\Z)")
+_AFTER_BYTES = 8
+_LENGTH = re.compile(rb"\nContent-Length: *(\d{1,18})\r\n", re.IGNORECASE)
+_PARSER = StatusAndHeadersParser(["WARC/1.1", "WARC/1.0", "WARC/0.18", "WARC/0.17"])
+
+
+class Block(NamedTuple):
+    """One raw record: where it begins, its WARC headers (warcio's) and its block."""
+
+    offset: int
+    headers: Any
+    data: bytes
+
+
+def read_blocks(frame: Frame, damaged: Callable[[int, str], None]) -> Iterator[Block]:
+    """Yield the records of a frame; `damaged` is told offset and reason of each that cannot be read.
+
+    A record counts only when the bytes after it are sound, so a bad checksum of its member is its damage too.
+    """
+    window, offset = _Window(frame.chunks), frame.offset
+    try:
+        while _skip_empty_lines(window):
+            offset = frame.offset_of(window.taken)
+            try:
+                block = _take_block(window, offset)
+            except BadRecord as error:
+                damaged(offset, str(error))
+                if not window.drop_until(_RECORD_START, 1, _RECORD_START_BYTES + 1):
+                    return
+                continue
+            window.fill(1)
+            yield block
+    except BrokenFrame as error:
+        damaged(offset, str(error))
+
+
+def _skip_empty_lines(window: _Window) -> bool:
+    while window.fill(1):
+        if window.peek(0, 1) not in b"\r\n":
+            return True
+        window.drop(1)
+    return False
+
+
+def _take_block(window: _Window, offset: int) -> Block:
+    size = window.search(_HEAD_END, 0, _MAX_HEAD_BYTES)
+    if size < 0:
+        raise BadRecord(f"record head does not end within {_MAX_HEAD_BYTES} bytes")
+    headers = _parse_head(window.peek(0, size))
+    length = _content_length(headers)
+    if not window.fill(size + length):
+        raise BadRecord(f"record is cut off: Content-Length is {length}, the file ends before")
+    window.fill(size + length + _AFTER_BYTES)
+    data = window.peek(size, size + length)
+    after = window.peek(size + length, size + length + _AFTER_BYTES)
+    if not _AFTER.match(after) or _cuts_a_record(data):
+        raise BadRecord(f"Content-Length {length} does not lead to the end of the record")
+    window.drop(size + length)
+    return Block(offset, headers, data)
+
+
+def _cuts_a_record(data: bytes) -> bool:
+    """Whether a length too long leads, by chance, to an empty line inside the next record."""
+    start = data.rfind(b"\r\n\r\nWARC/1.") + 4
+    if start < 4:
+        return False
+    end = data.find(b"\r\n\r\n", start) + 4
+    length = _LENGTH.search(data, start, end)
+    return end < 4 or (length is not None and end + int(length[1]) > len(data))
+
+
+def _parse_head(head: bytes) -> Any:
+    try:
+        return _PARSER.parse(BytesIO(head))
+    except StatusAndHeadersParserException:
+        raise BadRecord(f"record must start with WARC/1.0 or WARC/1.1, got {head[:20]!r}") from None
+
+
+def _content_length(headers: Any) -> int:
+    text = (headers.get_header("Content-Length") or "").strip()
+    if not (text.isascii() and text.isdigit()):
+        raise BadRecord(f"Content-Length must be a number of bytes, got {text[:40]!r}")
+    if len(text) > 18 or int(text) > MAX_BLOCK_BYTES:
+        raise BadRecord(f"record must have at most {MAX_BLOCK_BYTES} bytes, got {text[:40]}")
+    return int(text)
+
+
+HTML_TYPES = ("text/html", "application/xhtml+xml")
+_STATUS = re.compile(r"(?:\d(?:\.\d)?\s+)?([1-5]\d\d)\b")
+_CHUNK_SIZE = re.compile(rb"\s*([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_HTTP = StatusAndHeadersParser(["HTTP/"])
+# The body is decoded, so what described its coding is no longer true.
+_STALE_HEADERS = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length", "Connection"})
+
+
+def to_record(block: Block) -> Record | None:
+    """Return the answer in a ``response`` record, or the page in a ``resource`` record of HTML; else None.
+
+    Raises
+    ------
+    BadRecord
+        If it is such a record, but its HTTP head or its coding cannot be read.
+    """
+    url = (block.headers.get_header("WARC-Target-URI") or "").strip().removeprefix("<").removesuffix(">")
+    if not url.startswith(("http://", "https://")):
+        return None
+    kind = record_type(block)
+    content_type = (block.headers.get_header("Content-Type") or "").lower()
+    if kind == "response":
+        return _response(url, block.data)
+    if kind == "resource" and content_type.startswith(HTML_TYPES):
+        return Record(url, 200, {"Content-Type": content_type}, block.data)
+    return None
+
+
+def record_type(block: Block) -> str:
+    """Return ``WARC-Type`` in lower case."""
+    return (block.headers.get_header("WARC-Type") or "").strip().lower()
+
+
+def _response(url: str, data: bytes) -> Record:
+    end = _HEAD_END.search(data)
+    head, body = (data[: end.end()], data[end.end() :]) if end else (data, b"")
+    try:
+        parsed = _HTTP.parse(BytesIO(head))
+    except (StatusAndHeadersParserException, EOFError):
+        raise BadRecord(f"HTTP answer must start with HTTP/, got {head[:20]!r}") from None
+    headers = {name.strip().title(): value for name, value in parsed.headers}
+    kept = {name: value for name, value in headers.items() if name not in _STALE_HEADERS}
+    return Record(url, _status(parsed), kept, _decode(body, headers))
+
+
+def _status(parsed: Any) -> int:
+    match = _STATUS.match(parsed.statusline)
+    if match is None:
+        raise BadRecord(f"HTTP status must be a number from 100 to 599, got {parsed.statusline[:40]!r}")
+    return int(match[1])
+
+
+def _decode(body: bytes, headers: Mapping[str, str]) -> bytes:
+    if "chunked" in headers.get("Transfer-Encoding", "").lower():
+        body = _unchunk(body)
+    coding = headers.get("Content-Encoding", "").strip()
+    if not body or coding.lower() in {"", "identity", "none"}:
+        return body
+    try:
+        return decompress(body, coding, max_bytes=MAX_BLOCK_BYTES)
+    except InvalidPage as error:
+        raise BadRecord(f"content coding {coding[:40]!r} cannot be undone: {error}") from None
+
+
+def _unchunk(body: bytes) -> bytes:
+    """Join the chunks; a body that does not begin with a chunk was stored with its coding undone."""
+    size = _CHUNK_SIZE.match(body)
+    if size is None:
+        return body
+    parts = []
+    while size and (length := int(size[1], 16)):
+        start = size.end()
+        if start + length > len(body):
+            raise BadRecord("chunked body is cut off")
+        parts.append(body[start : start + length])
+        size = _CHUNK_SIZE.match(body, start + length)
+    if size is None:
+        raise BadRecord("chunked body lacks its last chunk")
+    return b"".join(parts)
 
 
 class WarcFile:
@@ -33,7 +274,7 @@ class WarcFile:
         self.path = path
         tally = Tally()
         with path.open("rb") as file:
-            one = next(_read_blocks(Source(str(path), file), tally), None)
+            one = next(_blocks_of(Source(str(path), file), tally), None)
         if one is None and tally.damage:
             raise InvalidInput(f"{path}: must be a WARC file, got {tally.damage[0].reason}", field="warc")
 
@@ -45,7 +286,7 @@ class WarcFile:
 
 def read_warc(source: Source, tally: Tally) -> Iterator[Record]:
     """Yield the answers of a WARC file in stored order; bad records are skipped and told to `tally`."""
-    for block in _read_blocks(source, tally):
+    for block in _blocks_of(source, tally):
         tally.revisits += record_type(block) == "revisit"
         try:
             record = to_record(block)
@@ -56,7 +297,7 @@ def read_warc(source: Source, tally: Tally) -> Iterator[Record]:
             yield record
 
 
-def _read_blocks(source: Source, tally: Tally) -> Iterator[Block]:
+def _blocks_of(source: Source, tally: Tally) -> Iterator[Block]:
     def damaged(offset: int, reason: str) -> None:
         tally.damage.append(Damage(source.name, offset, reason))
 

@@ -1,13 +1,93 @@
-"""Walk a whole site once and note what a perfect crawl could find: the yardstick of every figure."""
+"""What a perfect crawl could find: the facts of one page, and a walk over a whole site.
+
+The yardstick of every figure.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
-from linkscore_lab.datasets.page_facts import PageFacts, read_page
-from linkscore_lab.datasets.site import Reply, Site, follow, identity, identity_or_none
+import lxml.html
+from lxml import etree
+
+from linkscore_lab.datasets.site import Reply, Site, follow, identity, identity_or_none, resolve
+
+LONG_TEXT_CHARS = 25
+_TEXTS = etree.XPath(
+    f"//text()[string-length(.) >= {LONG_TEXT_CHARS}]"
+    "[not(ancestor::a or ancestor::script or ancestor::style)]",
+    smart_strings=False,
+)
+_ANCHORS = etree.XPath("//a/@href")
+_BASE = etree.XPath("string(//base/@href)")
+_CANONICAL = etree.XPath(
+    "string(//link[contains(concat(' ', normalize-space(@rel), ' '), ' canonical ')]/@href)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """One page, as far as the metrics look at it.
+
+    Attributes
+    ----------
+    links
+        Absolute URL of each anchor, in document order, nofollow included.
+    blocks
+        Digest and characters of each long text block, in document order.
+    content
+        Names the content: two pages with the same one are copies of each other.
+    """
+
+    links: tuple[str, ...]
+    blocks: tuple[tuple[bytes, int], ...]
+    content: str
+
+
+def read_page(url: str, body: bytes, *, links: bool = True) -> PageFacts:
+    """Return the facts of the HTML page `body` found at `url`; a page that is no HTML has none.
+
+    Without `links` those are left out, which is faster.
+    """
+    root = _parse(body)
+    if root is None:
+        return PageFacts((), (), f"url {identity_or_none(url)}")
+    base = resolve(url, _BASE(root)) or url
+    anchors = _ANCHORS(root) if links else ()
+    found = tuple(link for href in anchors if (link := resolve(base, href)))
+    blocks = tuple((_digest(text), len(text)) for text in _long_texts(root))
+    return PageFacts(found, blocks, _content(url, base, root, blocks))
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return lxml.html.document_fromstring(body)
+    except (etree.ParserError, etree.XMLSyntaxError):
+        return None
+
+
+def _long_texts(root: Any) -> list[str]:
+    stripped = (text.strip() for text in _TEXTS(root))
+    return [text for text in stripped if len(text) >= LONG_TEXT_CHARS]
+
+
+def _content(url: str, base: str, root: Any, blocks: tuple[tuple[bytes, int], ...]) -> str:
+    """rel=canonical names the content, else the long text does; a page without either is only itself."""
+    canonical = resolve(base, _CANONICAL(root)) if _CANONICAL(root) else None
+    if canonical and (key := identity_or_none(canonical)):
+        return f"canonical {key}"
+    if blocks:
+        return f"text {_digest(b''.join(digest for digest, _ in blocks)).hex()}"
+    return f"url {identity_or_none(url)}"
+
+
+def _digest(text: str | bytes) -> bytes:
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return hashlib.blake2b(data, digest_size=12).digest()
 
 
 @dataclass(slots=True)

@@ -6,13 +6,27 @@ page is valid when it is wanted; `pages` = the reachable pages of the site. A ra
 
 from __future__ import annotations
 
-from linkscore_lab.metrics.content import distinct, duplicates, text_share, valid_ratio_distinct
-from linkscore_lab.metrics.curve import area, fetches_to, harvest_curve
-from linkscore_lab.metrics.definitions import DEFINITIONS, Definition
-from linkscore_lab.metrics.kinds import Kinds, coverage, effectiveness, has_threads, path_share
-from linkscore_lab.metrics.page_types import composition, entropy, even_points
-from linkscore_lab.metrics.ratios import f_measure, recall, valid_ratio
-from linkscore_lab.metrics.run import Metric, run_metrics
+from linkscore_lab.metrics.figures import (
+    Kinds,
+    area,
+    composition,
+    coverage,
+    distinct,
+    duplicates,
+    effectiveness,
+    entropy,
+    even_points,
+    f_measure,
+    fetches_to,
+    harvest_curve,
+    has_threads,
+    path_share,
+    recall,
+    text_share,
+    valid_ratio,
+    valid_ratio_distinct,
+)
+from linkscore_lab.metrics.run import DEFINITIONS, Definition, Metric, run_metrics
 
 __all__ = [
     "DEFINITIONS",

@@ -11,9 +11,15 @@ from rich.console import Console
 
 from linkscore_lab.quality.baseline import Baseline, read_baseline, write_baseline
 from linkscore_lab.quality.measure import LabelledSite, Measured, inputs_of, measure, sites_of
-from linkscore_lab.quality.show import print_verdict
-from linkscore_lab.quality.update import updated, with_inputs
-from linkscore_lab.quality.verdict import Verdict, judge, other_inputs, site_of
+from linkscore_lab.quality.verdict import (
+    Verdict,
+    judge,
+    other_inputs,
+    print_verdict,
+    site_of,
+    updated,
+    with_inputs,
+)
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 

@@ -1,22 +1,94 @@
-"""Set the runs of two result files against each other: what did the change gain, and is it more than noise?
-
-Runs are paired, because most of what makes two runs differ is the site, the start and the seed, and a pair
-shares those. The gain of a group (site, task, mode, policy) is the mean of the differences second - first of
-its pairs, with the 95 % interval of Student's t for paired observations; pairs of the same two crawls count
-once. Over several groups the mean of their gains is given, with the interval of t over groups: what one more
-site or task like these may expect. t and no bootstrap: of three to ten pairs a bootstrap is too narrow.
-"""
+"""Which runs of two result files belong together."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from linkscore_lab.metrics import DEFINITIONS
-from linkscore_lab.replay.compare_pairs import PAIRINGS, Pair, Pairs, Subject, pair_runs
-from linkscore_lab.replay.estimate import Estimate, estimate
-from linkscore_lab.replay.results_records import Results, RunResult
+from linkscore_lab.replay.results import Results, RunResult, read_results
+from linkscore_lab.replay.summary import Estimate, estimate
 from linkscore_scoring.errors import InvalidInput
+
+PAIRINGS = {"seed": ("start", "seed"), "start": ("start",), "site": ()}
+
+
+class Subject(NamedTuple):
+    """What a gain is about; `policy` is ``A -> B`` where two policies were set against each other."""
+
+    site: str
+    task: str
+    mode: str
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Runs that belong together: one on either side, or those over which a mean is taken."""
+
+    subject: Subject
+    first: tuple[RunResult, ...]
+    second: tuple[RunResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """All pairs of two files, and how many runs of each kind found no partner."""
+
+    pairs: tuple[Pair, ...]
+    unmatched_first: Counter[str]
+    unmatched_second: Counter[str]
+
+
+_Key = tuple[Subject, tuple[str | int, ...]]
+_Sorted = dict[_Key, list[RunResult]]
+
+
+def pair_runs(
+    first: Iterable[RunResult],
+    second: Iterable[RunResult],
+    *,
+    policy_first: str = "",
+    policy_second: str = "",
+    pair: str = "seed",
+) -> Pairs:
+    """Return the pairs of equal site, task, mode, policy, budget and whatever `PAIRINGS` says of `pair`.
+
+    With `policy_first` and `policy_second`, runs of the one are paired with runs of the other.
+    """
+    name = f"{policy_first} -> {policy_second}" if policy_first else ""
+    left = _sorted(first, policy_first, name, PAIRINGS[pair])
+    right = _sorted(second, policy_second, name, PAIRINGS[pair])
+    pairs = tuple(Pair(key[0], tuple(left[key]), tuple(right[key])) for key in left if key in right)
+    return Pairs(pairs, _unmatched(left, right), _unmatched(right, left))
+
+
+def _sorted(runs: Iterable[RunResult], policy: str, name: str, shared: Sequence[str]) -> _Sorted:
+    found: _Sorted = {}
+    for run in runs:
+        if not policy or run.policy == policy:
+            subject = Subject(run.site, run.task, run.mode, name or run.policy)
+            key = subject, (run.budget, *(getattr(run, field) for field in shared))
+            found.setdefault(key, []).append(run)
+    return found
+
+
+def _unmatched(runs: _Sorted, others: _Sorted) -> Counter[str]:
+    return Counter(
+        f"{run.site}, {run.task}, {run.mode}, {run.policy}, budget {run.budget:,}"
+        for key, members in runs.items()
+        if key not in others
+        for run in members
+    )
+
 
 DEFAULT_METRICS = ("valid_ratio", "recall", "area_5pct")
 
@@ -179,3 +251,98 @@ def _nothing_in_common(first: Results, second: Results) -> str:
 def _other_inputs(first: Results, second: Results) -> tuple[str, ...]:
     a, b = first.meta.inputs, second.meta.inputs
     return tuple(site for site in a if site in b and a[site].sha256 != b[site].sha256)
+
+
+_STYLES = {"better": "bold green", "worse": "bold red", "different": "bold"}
+
+
+def compare_files(
+    first: Path,
+    second: Path,
+    metrics: Sequence[str] = (),
+    *,
+    policy_first: str = "",
+    policy_second: str = "",
+    pair: str = "seed",
+    console: Console | None = None,
+) -> Comparison:
+    """Compare two result files and print what was found; no `metrics` are `DEFAULT_METRICS`.
+
+    Raises
+    ------
+    InvalidInput
+        If a file is no result file, or as `compare` does.
+    """
+    found = compare(
+        read_results(first),
+        read_results(second),
+        tuple(metrics) or DEFAULT_METRICS,
+        policy_first=policy_first,
+        policy_second=policy_second,
+        pair=pair,
+    )
+    print_comparison(console or Console(), found, str(first), str(second))
+    return found
+
+
+def print_comparison(console: Console, found: Comparison, first: str, second: str) -> None:
+    """Print a table of each metric, the totals last, then what has no partner.
+
+    Parameters
+    ----------
+    first, second
+        What to call the files.
+    """
+    console.print(Text(f"a = {first}\nb = {second}"), soft_wrap=True)
+    for metric in dict.fromkeys(gain.metric for gain in found.gains):
+        rows = [gain for gain in found.gains if gain.metric == metric]
+        console.print(_table(rows, [gain for gain in found.overall if gain.metric == metric]))
+    for site in found.other_inputs:
+        console.print(Text(f"{site}: the archives differ between the files", "yellow"), soft_wrap=True)
+    _print_unmatched(console, "a", found.pairs.unmatched_first)
+    _print_unmatched(console, "b", found.pairs.unmatched_second)
+
+
+def _table(rows: Sequence[Gain], totals: Sequence[Gain]) -> Table:
+    title = DEFINITIONS[rows[0].metric].label
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("site and task", "policy"):
+        table.add_column(heading, overflow="fold", min_width=14)
+    for heading in ("pairs", "a", "b", "gain ±95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=9)
+    for gain in rows:
+        table.add_row(*_cells(gain))
+    if totals:
+        table.add_section()
+    for gain in totals:
+        table.add_row(*_cells(gain))
+    return table
+
+
+def _cells(gain: Gain) -> list[Text]:
+    show, subject = DEFINITIONS[gain.metric].show, gain.subject
+    told = "" if subject.mode == "none" else f" ({subject.mode})"
+    cells = [
+        f"{subject.site} {subject.task}",
+        f"{subject.policy}{told}",
+        f"{gain.gain.n:,}",
+        show(gain.first),
+        show(gain.second),
+        _show_gain(gain),
+    ]
+    return [*map(Text, cells), Text(gain.verdict, _STYLES.get(gain.verdict, "dim"))]
+
+
+def _show_gain(gain: Gain) -> str:
+    form = ",.1f" if DEFINITIONS[gain.metric].count else ".3f"
+    half = "" if gain.gain.half is None else f" ±{gain.gain.half:{form}}"
+    return f"{gain.gain.mean:+{form}}{half}"
+
+
+def _print_unmatched(console: Console, side: str, unmatched: Counter[str]) -> None:
+    if not unmatched:
+        return
+    console.print(Text(f"{unmatched.total():,} runs of {side} have no partner:", "yellow"))
+    for name, n in unmatched.items():
+        console.print(Text(f"  {n} x {name}"), soft_wrap=True)

@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from linkscore_lab.replay.frontier import BucketFrontier, Frontier, ScoreFrontier, Waiting
-from linkscore_lab.replay.obedience import ObedientFrontier
+from linkscore_lab.replay.frontier import BucketFrontier, Frontier, ScoreFrontier, VerdictFrontier, Waiting
 from linkscore_lab.replay.results import Explanation
 from linkscore_lab.replay.scorer import Answer, Scorer, Visit
 from linkscore_lab.replay.stored import StoredSite
@@ -108,7 +107,7 @@ class _Crawl:
         self.site, self.plan, self.scorer = site, plan, scorer
         inner = ScoreFrontier() if scorer.per_url else BucketFrontier(scorer.values, every=plan.every)
         obeys = plan.obey_verdicts or plan.obey_requests
-        self.frontier: Frontier = ObedientFrontier(inner, scorer, ask=plan.obey_verdicts) if obeys else inner
+        self.frontier: Frontier = VerdictFrontier(inner, scorer, ask=plan.obey_verdicts) if obeys else inner
         self._requests: list[Waiting] = []
         self.trace = Trace()
         self._outside: set[str] = set()
@@ -133,7 +132,7 @@ class _Crawl:
 
     def _next(self) -> Waiting | None:
         """Return what the model asked for, if the crawl obeys, else the best link."""
-        if isinstance(self.frontier, ObedientFrontier):
+        if isinstance(self.frontier, VerdictFrontier):
             for asked in self._requests:
                 if asked.number not in self._done:
                     return self.frontier.request(asked)

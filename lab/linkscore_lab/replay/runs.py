@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from linkscore_lab.datasets.page_facts import PageFacts
+from linkscore_lab.datasets.survey import PageFacts
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Trace, crawl
 from linkscore_lab.replay.in_process import InProcessScorer

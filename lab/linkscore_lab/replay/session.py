@@ -16,8 +16,15 @@ from linkscore_lab.replay.results import Input, RunResult
 from linkscore_lab.replay.runs import Bench, Case, MakeScorer, cases
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
-from linkscore_lab.replay.task import USER_CONTENT, Task, draw_starts, target_name
-from linkscore_lab.replay.wanted import page_rewards, type_rewards, wanted_pages
+from linkscore_lab.replay.task import (
+    USER_CONTENT,
+    Task,
+    draw_starts,
+    page_rewards,
+    target_name,
+    type_rewards,
+    wanted_pages,
+)
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.policies.registry import policy_class

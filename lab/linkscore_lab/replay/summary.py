@@ -1,12 +1,8 @@
-"""Runs of the same question put together: means, intervals and bands of curves.
-
-A group holds the runs of one (site, task, mode, policy) over seeds and starts. Runs of one start that fetched
-the same pages in the same order and were measured the same are one observation: the seeds of a policy without
-randomness say nothing about its spread. The others count as independent.
-"""
+"""Means with the interval their runs allow."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -17,10 +13,64 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
+from scipy.special import stdtrit
 
 from linkscore_lab.metrics import DEFINITIONS, even_points
-from linkscore_lab.replay.estimate import Estimate, estimate, half_width
-from linkscore_lab.replay.results_records import RunResult
+from linkscore_lab.replay.results import RunResult
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean and its 95 % confidence interval.
+
+    Attributes
+    ----------
+    mean
+        Of the observations.
+    half
+        Half the width of the interval; None for a single observation, which tells nothing of the spread.
+    n
+        Observations.
+    """
+
+    mean: float
+    half: float | None
+    n: int
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        return None if self.half is None else self.mean - self.half
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval."""
+        return None if self.half is None else self.mean + self.half
+
+
+def estimate(values: Sequence[float]) -> Estimate | None:
+    """Return the mean of `values` and t(n - 1) s / sqrt(n), s the sample deviation; None without values."""
+    if not values:
+        return None
+    rows = np.asarray(values, dtype=np.float64)[:, None]
+    half = half_width(rows)
+    return Estimate(float(rows.mean()), None if half is None else float(half[0]), len(values))
+
+
+def half_width(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """Return half the width of the interval of the mean of each column; None for fewer than two rows.
+
+    Shapes: `rows` (n, k), result (k,).
+    """
+    n = len(rows)
+    if n < 2:
+        return None
+    quantile = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
+    half: npt.NDArray[np.float64] = rows.std(axis=0, ddof=1) * (quantile / math.sqrt(n))
+    return half
+
 
 MAX_POINTS = 200
 SUMMARY_METRICS = ("valid_ratio", "recall", "area_5pct", "text_share")

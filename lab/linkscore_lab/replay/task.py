@@ -1,4 +1,4 @@
-"""What a stored site is crawled for: the wanted pages, the budget, and the examples given away."""
+"""What a stored site is crawled for: what its pages are worth, the budget, and the examples given away."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from linkscore_lab.datasets.relevance import WANTED_REWARD, Relevance
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import InvalidInput
 
@@ -92,3 +93,30 @@ def draw_starts(site: StoredSite, pages: Sequence[int], n: int, seed: int = 0) -
     others = [site.records[number].key for number in pages if site.records[number].key != entry]
     rng = random.Random(f"{site.name} starts {seed}")
     return [entry, *rng.sample(others, min(max(0, n - 1), len(others)))]
+
+
+def page_rewards(site: StoredSite, relevance: Relevance) -> dict[str, float]:
+    """Return the reward of each page by identity; pages nothing is known of are left out.
+
+    Cost: a decompression and a parse a page where relevance lies in the body, else O(pages).
+    """
+    rewards = {}
+    for number, record in enumerate(site.records):
+        if record.is_page and record.key not in rewards:
+            body = site.body(number) if relevance.reads_body else b""
+            reward = relevance.reward(record.key, record.url, site.types.get(record.key, ""), body)
+            if reward is not None:
+                rewards[record.key] = reward
+    return rewards
+
+
+def type_rewards(site: StoredSite, page_type: str) -> dict[str, float]:
+    """Return 1 for the pages of a type and 0 for the others."""
+    return {r.key: float(site.types.get(r.key) == page_type) for r in site.records if r.is_page}
+
+
+def wanted_pages(
+    site: StoredSite, pages: Mapping[str, object], rewards: Mapping[str, float]
+) -> dict[str, str]:
+    """Return those of the reachable `pages` that are relevant, each with its page type (empty without)."""
+    return {key: site.types.get(key, "") for key in pages if rewards.get(key, 0.0) >= WANTED_REWARD}

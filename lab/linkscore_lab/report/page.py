@@ -1,17 +1,92 @@
-"""The page: what was asked at the top, then each question, then what the figures mean."""
+"""The report of a replay: one HTML file that loads nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 
 from linkscore_lab.metrics import DEFINITIONS
-from linkscore_lab.replay.results_records import Meta, RunResult
-from linkscore_lab.replay.summary import Question, by_question, group_runs
-from linkscore_lab.report.html import Html, tag
-from linkscore_lab.report.marks import marks_of
-from linkscore_lab.report.notes import definitions, inputs_table
-from linkscore_lab.report.sections import at_a_glance, question_section, section_id, title_of
+from linkscore_lab.replay.results import Meta, RunResult
+from linkscore_lab.replay.summary import Group, Question, best_first, by_question, group_runs, told
+from linkscore_lab.report.charts import composition_charts, harvest_chart
+from linkscore_lab.report.html import Html, Mark, marks_of, tag
+from linkscore_lab.report.tables import definitions, explanations, glance_table, inputs_table, metrics_table
+from linkscore_scoring.errors import InvalidInput
+
+USER_CONTENT = "user_content"
+_Questions = Mapping[Question, Sequence[Group]]
+
+
+def title_of(question: Question) -> str:
+    """Return a question in words, e.g. ``forum: user content, told nothing``."""
+    site, task, mode = question
+    asked = "user content" if task == USER_CONTENT else task.replace("target:", "target ", 1)
+    return f"{site}: {asked}, {told(mode)}"
+
+
+def section_id(question: Question) -> str:
+    """Return the anchor of a question's part."""
+    return "q-" + hashlib.sha256("\n".join(question).encode()).hexdigest()[:12]
+
+
+def at_a_glance(questions: _Questions, marks: Mapping[str, Mark]) -> Html:
+    """Return tables of one metric over all sites: of user content, of target types, each by mode."""
+    content: dict[str, dict[str, Sequence[Group]]] = {}
+    targets: dict[str, dict[str, Sequence[Group]]] = {}
+    for (site, task, mode), groups in questions.items():
+        if task == USER_CONTENT:
+            content.setdefault(mode, {})[site] = groups
+        else:
+            targets.setdefault(mode, {})[f"{site}: {task.removeprefix('target:')}"] = groups
+    tables = [
+        *_glances(content, ("valid_ratio", "area_5pct"), "user content", marks),
+        *_glances(targets, ("harvest_rate", "recall"), "pages of a target type", marks),
+    ]
+    return tag("section", tag("h2", "At a glance"), *tables, id="glance")
+
+
+def question_section(question: Question, groups: Sequence[Group], marks: Mapping[str, Mark]) -> Html:
+    """Return the curves, the figures, what was fetched and why, of all policies that answered `question`."""
+    ranked = best_first(groups, "valid_ratio")
+    title = title_of(question)
+    return tag(
+        "section",
+        tag("h2", title),
+        tag("p", _size(groups), class_="quiet"),
+        harvest_chart(ranked, marks, f"Harvest curves of {title}"),
+        metrics_table(ranked, marks, "All figures"),
+        _folded("What was fetched as the crawl went on", composition_charts(ranked, marks), opened=True),
+        _folded("Why links got their scores", explanations(ranked, marks)),
+        id=section_id(question),
+    )
+
+
+def _glances(
+    modes: Mapping[str, Mapping[str, Sequence[Group]]],
+    metrics: Sequence[str],
+    asked: str,
+    marks: Mapping[str, Mark],
+) -> list[Html]:
+    return [
+        glance_table(columns, metric, marks, f"{DEFINITIONS[metric].label}: {asked}, {told(mode)}")
+        for mode, columns in modes.items()
+        for metric in metrics
+    ]
+
+
+def _size(groups: Sequence[Group]) -> str:
+    runs = [run for group in groups for run in group.runs]
+    budget, reachable, wanted = (
+        max(getattr(run, name) for run in runs) for name in ("budget", "n_reachable", "n_wanted")
+    )
+    return f"{budget:,} fetches; {reachable:,} pages can be reached, {wanted:,} of them are wanted."
+
+
+def _folded(title: str, content: Html | None, *, opened: bool = False) -> Html | None:
+    return None if content is None else tag("details", tag("summary", title), content, open=opened)
+
 
 NO_NETWORK = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
@@ -63,3 +138,20 @@ def _header(title: str, runs: Sequence[RunResult], meta: Meta) -> Html:
 def _contents(questions: Iterable[Question]) -> Html:
     items = (tag("li", tag("a", title_of(each), href=f"#{section_id(each)}")) for each in questions)
     return tag("nav", tag("ul", *items), aria_label="Contents")
+
+
+def write_report(path: Path, runs: Sequence[RunResult], meta: Meta) -> None:
+    """Write one HTML file about `runs`; a file of that name is replaced, folders are made.
+
+    It needs no network and no other file, shows everything without JavaScript (with it, tables sort, policies
+    can be hidden and curves be read off), and escapes whatever came from a site.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no run.
+    """
+    if not runs:
+        raise InvalidInput("must have at least one run", field="runs")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(report_page(runs, meta), encoding="utf-8", errors="replace")

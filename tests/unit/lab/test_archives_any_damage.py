@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warc_writing import members, page
 
+from linkscore_lab.archives.frames import Source
 from linkscore_lab.archives.record import Tally
-from linkscore_lab.archives.source import Source
 from linkscore_lab.archives.warc import read_warc
 
 NOISE = random.Random(3)

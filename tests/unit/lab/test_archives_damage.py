@@ -11,7 +11,7 @@ import zstandard
 from warc_writing import HTML, http, members, page, record
 
 from linkscore_lab.archives import Archive, open_archive
-from linkscore_lab.archives.blocks import MAX_BLOCK_BYTES
+from linkscore_lab.archives.warc import MAX_BLOCK_BYTES
 from linkscore_scoring.errors import InvalidInput
 
 NOISE = random.Random(1).randbytes(300).hex()

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
-from linkscore_lab.datasets.page_facts import read_page
-from linkscore_lab.datasets.survey import Survey, survey_site
+from linkscore_lab.datasets.survey import Survey, read_page, survey_site
 
 
 @pytest.fixture(scope="module")

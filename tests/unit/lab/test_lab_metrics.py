@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from linkscore_lab import metrics
-from linkscore_lab.datasets.page_facts import PageFacts
+from linkscore_lab.datasets.survey import PageFacts
 from linkscore_lab.metrics import Kinds
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_lab.datasets.page_facts import read_page
+from linkscore_lab.datasets.survey import read_page
 
 URL = "http://s.test/dir/page?b=1&a=2"
 LONG = "A text block of at least twenty-five characters."

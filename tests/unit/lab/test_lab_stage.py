@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from linkscore_lab.datasets.page_facts import PageFacts
-from linkscore_lab.datasets.survey import Survey
+from linkscore_lab.datasets.survey import PageFacts, Survey
 from linkscore_lab.experiments.scrapy.crawl import Target
 from linkscore_lab.experiments.scrapy.measure import target_task, user_content_task
 from linkscore_lab.experiments.scrapy.picture import draw_harvest

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from warc_writing import http, record
 
-from linkscore_lab.quality import plan as plans
+from linkscore_lab.quality import measure as plans
 from linkscore_lab.quality.__main__ import main
 from linkscore_lab.quality.baseline import Figure, read_baseline
 from linkscore_lab.quality.measure import figures_of, measure, sites_of

@@ -16,8 +16,7 @@ from linkscore_lab.quality.baseline import (
     read_baseline,
     write_baseline,
 )
-from linkscore_lab.quality.update import updated, with_inputs
-from linkscore_lab.quality.verdict import judge, other_inputs
+from linkscore_lab.quality.verdict import judge, other_inputs, updated, with_inputs
 from linkscore_scoring.errors import InvalidInput
 
 COMMITTED = Path(__file__).parents[2] / "quality/baseline.json"

@@ -14,8 +14,8 @@ from linkscore_lab.datasets.relevance import (
     ByUrl,
     Relevance,
     choose_relevance,
+    schema_types,
 )
-from linkscore_lab.datasets.schema_types import schema_types
 from linkscore_lab.datasets.site import identity
 from linkscore_scoring.errors import InvalidInput
 

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from linkscore_cli.main import main
-from linkscore_lab.replay.compare import Comparison, compare
-from linkscore_lab.replay.compare_show import print_comparison
+from linkscore_lab.replay.compare import Comparison, compare, print_comparison
 from linkscore_lab.replay.results import Input, Meta, Results, RunResult, write_results
 from linkscore_scoring.errors import InvalidInput
 

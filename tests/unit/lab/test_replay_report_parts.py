@@ -10,10 +10,8 @@ import pytest
 from linkscore_lab.metrics import DEFINITIONS
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.summary import group_runs
-from linkscore_lab.report.composition import shares
-from linkscore_lab.report.html import Html, tag
-from linkscore_lab.report.marks import marks_of
-from linkscore_lab.report.scale import Frame, area, line, spread, ticks
+from linkscore_lab.report.charts import Frame, area, line, shares, spread, ticks
+from linkscore_lab.report.html import Html, marks_of, tag
 from linkscore_lab.report.tables import glance_table, metrics_table
 
 

@@ -9,10 +9,9 @@ import pytest
 from replay_sites import shop
 
 from linkscore_lab.datasets.relevance import ByType, ByUrl
-from linkscore_lab.replay.options import suite_of
+from linkscore_lab.replay.command import suite_of
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.suite import read_suite
-from linkscore_lab.replay.suite_writer import suite_text
+from linkscore_lab.replay.suite import read_suite, suite_text
 from linkscore_scoring.errors import InvalidInput
 
 PAGE_TYPES = """site\tpage_type\tkind\ttemplate\tuser_content\ttarget

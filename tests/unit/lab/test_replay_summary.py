@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from linkscore_lab.replay.estimate import estimate, half_width
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.summary import best_first, by_question, curve_band, group_runs, print_summary
+from linkscore_lab.replay.summary import (
+    best_first,
+    by_question,
+    curve_band,
+    estimate,
+    group_runs,
+    half_width,
+    print_summary,
+)
 
 
 def run(

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from linkscore_lab.experiments.page_types.examples import Example
 from linkscore_lab.experiments.page_types.train import page_weights
-from linkscore_lab.metrics.ratios import ratio
+from linkscore_lab.metrics.figures import ratio
 from linkscore_scoring.policies.focus.page_types import PageTypeModel
 
 KINDS = ("INDEX", "THREAD", "OTHER")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_lab.experiments.browse_logs.news.truth import NewsTruth
-from linkscore_lab.metrics.ratios import ratio
+from linkscore_lab.metrics.figures import ratio
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news.ctc import CtcSettings, concentration
 from linkscore_scoring.browse_logs.news.mining import mine_news

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from linkscore_lab.datasets.labels import read_page_types
-from linkscore_lab.datasets.page_facts import read_page
 from linkscore_lab.datasets.site import identity, identity_or_none
+from linkscore_lab.datasets.survey import read_page
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.experiments.browse_logs.news.truth import NewsTruth
 from linkscore_scoring.browse_logs.counts import BrowseCounts
