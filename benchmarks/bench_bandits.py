@@ -57,13 +57,13 @@ def _features() -> Iterator[Row]:
     urls = [
         f"http://h.example/forum/{n % 23}/a-title-of-{n}/page-{n % 7}.html?x={n % 5}" for n in range(LINKS)
     ]
-    relatives = np.random.default_rng(2).integers(0, 4, size=(LINKS, 4)).astype(np.float64)
+    neighbours = np.random.default_rng(2).integers(0, 4, size=(LINKS, 4)).astype(np.float64)
     anchors, apaths = [f"title {n}" for n in range(LINKS)], [(n % 30, n % 20) for n in range(LINKS)]
     for groups in (_FEW, GROUPS):
         features = LinkFeatures(groups)
 
         def extract(features: LinkFeatures = features, suffix: str = "") -> None:
-            features.of([url + suffix for url in urls], anchors=anchors, apaths=apaths, relatives=relatives)
+            features.of([url + suffix for url in urls], anchors=anchors, apaths=apaths, neighbours=neighbours)
 
         fresh = (f"&y={n}" for n in count())
         first = _seconds(lambda fresh=fresh, extract=extract: extract(suffix=next(fresh)), 5)

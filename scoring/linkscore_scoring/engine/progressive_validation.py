@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
+from linkscore_scoring.learners.progressive_validation import NO_ANSWER, ValidationWindow
 from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyTrust
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
@@ -23,7 +23,7 @@ class PolicyTrial:
     """
 
     def __init__(self) -> None:
-        self.links = JudgedLinks()
+        self.links = ValidationWindow()
         self._keys: list[str] = []
         self._judged: list[int] = []
         self._qualities: list[float] = []
@@ -40,7 +40,7 @@ class PolicyTrial:
 
     def expect(self, link: LinkBatch, policies: Iterable[Policy], site: SiteModel) -> None:
         """Ask every policy for the score of the link that was fetched."""
-        told = self.links.any_told()
+        told = self.links.has_feedback()
         self._expected = []
         for policy in policies:
             policy.expect(link, site)
@@ -51,16 +51,16 @@ class PolicyTrial:
         """Set the scores against what came of the fetch."""
         scores, self._expected = self._expected, None
         if scores is not None and not page.refetch:
-            self.links.add(page, scores)
+            self.links.record(page, scores)
             answered = zip(self._judged, scores, strict=True)
             self._judged = [count + (score != NO_ANSWER) for count, score in answered]
-        self.links.take(page)
-        if scores is not None and self.links.judged % _REFRESH == 0:
+        self.links.update(page)
+        if scores is not None and self.links.recorded % _REFRESH == 0:
             self._refresh()
 
     def tell(self, event: FeedbackObservation) -> None:
         """Let feedback replace the reward of a page."""
-        self.links.tell(event.key, event.reward)
+        self.links.label(event.key, event.reward)
 
     def figures(self, policies: Sequence[Policy]) -> list[PolicyTrust]:
         """Return what is known of each policy, in their order; the first one serves and has all the trust."""

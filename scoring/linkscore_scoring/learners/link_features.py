@@ -1,4 +1,4 @@
-"""Links as sparse hashed features for the classifiers; groups of features are switched by name."""
+"""Links as sparse hashed features for the classifiers: URL, anchor, tag path, labels of neighbours."""
 
 from __future__ import annotations
 
@@ -12,17 +12,30 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.learners.classifiers.base import Features, Floats, Ints
 from linkscore_scoring.learners.neighbour_labels import KINDS
-from linkscore_scoring.learners.url_words import host_of_url, url_words
 
 GROUPS = ("host", "url", "ngrams", "anchor", "apath", "parents", "siblings")
-_NGRAMS = (2, 3, 4)
+"""Names of the groups of features, as `LinkFeatures` lists them."""
+
+DIM = 1 << 18
+"""Features of a crawl's classifier: a table of 2 x 2^18 float64 is 4 MB; chosen, not measured."""
+
+_NGRAMS = (2, 3, 4)  # characters; chosen, not measured
+# Bounds, so that the cost of a link does not depend on what a site writes; chosen, not measured.
 _MOST_NGRAM_CHARS = 200
 _MOST_ANCHOR_WORDS = 12
-_PRIME = np.uint32(0x01000193)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MOST_SEGMENTS = 12
+_MOST_KEYS = 8
+_MOST_WORDS = 24
+_SLUG_HYPHENS = 2  # hyphens that make a segment a slug; chosen, not measured
+_CACHED = 32_768  # texts of a group whose hashes are remembered; a bound
+_PRIME = np.uint32(0x01000193)  # of the FNV-1a hash, 32 bits
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: multiplicative hashing (Knuth)
 _ANCHOR_WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"[0-9]+")
 _DIGIT = re.compile(r"[0-9]")
+_URL_PARTS = re.compile(r"(?:[a-z]+://)?([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.DOTALL)
+_WORDS = re.compile(r"[^\W\d_]{3,}")
+_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,4})$")
 
 Hashes = NDArray[np.uint32]
 Column = tuple[Ints, Hashes, Floats]
@@ -54,9 +67,17 @@ class LinkFeatures:
     -----
     Cost for 1,000 links, all groups but n-grams: about 1 ms if seen before, 10 ms if not; see
     `benchmarks/bench_bandits.py`.
+
+    Examples
+    --------
+    >>> X = LinkFeatures(["url", "anchor"]).of(
+    ...     ["http://h.example/t/1", "http://h.example/t/2"], anchors=["Next", "Page 2"]
+    ... )
+    >>> len(X), X.rows.tolist().count(0), X.rows.tolist().count(1)  # bias, tokens, words
+    (2, 7, 8)
     """
 
-    def __init__(self, groups: Iterable[str], *, dim: int = 1 << 18) -> None:
+    def __init__(self, groups: Iterable[str], *, dim: int = DIM) -> None:
         self.groups = frozenset(groups)
         self.dim = dim
 
@@ -66,7 +87,7 @@ class LinkFeatures:
         *,
         anchors: Sequence[str] = (),
         apaths: Sequence[tuple[int, int]] = (),
-        relatives: Floats | None = None,
+        neighbours: Floats | None = None,
     ) -> Features:
         """Return the features of links; columns that are left out add nothing.
 
@@ -76,8 +97,8 @@ class LinkFeatures:
             Anchor texts.
         apaths
             Ids of the folded Apath and of the element path.
-        relatives
-            (n, 4), columns as `relatives.KINDS`.
+        neighbours
+            (n, 4), columns as `neighbour_labels.KINDS`.
         """
         n = len(urls)
         columns = [_bias(n)]
@@ -91,8 +112,8 @@ class LinkFeatures:
             columns.append(_remembered(_anchor_hashes, anchors))
         if "apath" in self.groups and apaths:
             columns.append(_of_ids(apaths))
-        if relatives is not None:
-            columns += [_of_relatives(relatives, kind) for kind in range(len(KINDS)) if self._wants(kind)]
+        if neighbours is not None:
+            columns += [_of_neighbours(neighbours, kind) for kind in range(len(KINDS)) if self._wants(kind)]
         rows, hashes, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))
         return Features(n, rows, hashes.astype(np.int64) % self.dim, values)
 
@@ -115,7 +136,53 @@ def feature_names(url: str, anchor: str, groups: Iterable[str], dim: int) -> dic
     return names
 
 
+def url_words(url: str) -> list[str]:
+    """Return the tokens of a URL's path and query; scheme, host and fragment say nothing here.
+
+    Number of segments; each segment with its position, digit runs as ``#``; words of three letters and more;
+    extension of the last segment; whether a segment is a number or a slug, by position from the end; query
+    keys, key=value pairs, and the sorted set of keys. At most 12 segments, 24 words and 8 keys count. Cost
+    about 5 us.
+    """
+    _, path, query = _url_parts(url)
+    segments = _DIGITS.sub("#", path).split("/")[1:]
+    kept = segments[:_MOST_SEGMENTS]
+    tokens = [f"n{len(kept)}", *[f"{at}/{segment}" for at, segment in enumerate(kept)]]
+    tokens += [f"#{len(kept) - at}" for at, segment in enumerate(kept) if segment == "#"]
+    tokens += [f"-{len(kept) - at}" for at, segment in enumerate(kept) if segment.count("-") >= _SLUG_HYPHENS]
+    tokens += _WORDS.findall(path.lower())[:_MOST_WORDS]
+    extension = _EXTENSION.search(path)
+    if extension:
+        tokens.append(f".{extension[1].lower()}")
+    return tokens + _query_tokens(query) if query else tokens
+
+
+def host_of_url(url: str) -> str:
+    """Return the host of a URL with its port, as it stands there."""
+    start = url.find("://") + 3
+    end = url.find("/", start)
+    return url[start:end] if end >= 0 else _url_parts(url)[0]
+
+
+def _url_parts(url: str) -> tuple[str, str, str]:
+    found = _URL_PARTS.match(url)
+    host, path, query = found.groups() if found else ("", "", "")
+    return host, path, query or ""
+
+
+def _query_tokens(query: str) -> list[str]:
+    pairs = sorted(pair.partition("=")[::2] for pair in query.split("&") if pair)[:_MOST_KEYS]
+    keys = list(dict.fromkeys(key for key, _ in pairs))
+    return [
+        *(f"k{key}" for key in keys),
+        *(f"={key}={_DIGITS.sub('#', value)}" for key, value in pairs),
+        f"&{'&'.join(keys)}",
+    ]
+
+
 def _hash(group: str, token: str) -> int:
+    # Names of groups are salts: renaming one, `relatives` of the neighbours' counts too, moves the features
+    # under weights that were saved.
     return crc32(token.encode("utf-8", "surrogatepass"), crc32(group.encode()))
 
 
@@ -129,17 +196,17 @@ def _host_hashes(url: str) -> Hashes:
     return _one_host(host_of_url(url))
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=_CACHED)
 def _one_host(host: str) -> Hashes:
     return _hashes("host", [host])
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=_CACHED)
 def _url_hashes(url: str) -> Hashes:
     return _hashes("url", url_words(url))
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=_CACHED)
 def _anchor_hashes(anchor: str) -> Hashes:
     return _hashes("anchor", _anchor_tokens(anchor))
 
@@ -149,7 +216,7 @@ def _anchor_tokens(anchor: str) -> list[str]:
     return [*words[:_MOST_ANCHOR_WORDS], "any" if words else "none"]
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=_CACHED)
 def _ngram_hashes(url: str) -> Hashes:
     """Return the distinct hashes of the character n-grams of a URL after its host."""
     text = _DIGIT.sub("#", url.partition("://")[2].partition("/")[2][:_MOST_NGRAM_CHARS])
@@ -181,16 +248,16 @@ def _of_ids(ids: Sequence[tuple[int, int]]) -> Column:
     return np.repeat(np.arange(len(ids), dtype=np.int64), 2), hashes, np.ones(len(hashes))
 
 
-def _of_relatives(relatives: Floats, kind: int) -> Column:
-    counts = relatives[:, kind]
+def _of_neighbours(neighbours: Floats, kind: int) -> Column:
+    counts = neighbours[:, kind]
     some = np.flatnonzero(counts)
     return (
         np.concatenate([some, some]),
-        np.repeat(_RELATIVES[kind], len(some)),
+        np.repeat(_NEIGHBOURS[kind], len(some)),
         np.concatenate([np.ones(len(some)), np.log1p(counts[some])]),
     )
 
 
-_RELATIVES = np.array(
+_NEIGHBOURS = np.array(
     [[_hash("relatives", f"{kind} {name}") for name in ("any", "log")] for kind in KINDS], dtype=np.uint32
 )

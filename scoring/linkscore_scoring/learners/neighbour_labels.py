@@ -15,7 +15,7 @@ KINDS = ("good parents", "bad parents", "good siblings", "bad siblings")
 _NONE = (0, 0)
 
 
-class Relatives:
+class NeighbourLabels:
     """Labels of pages, and per page the labels of the pages it links to; crawl-wide, by identity hash.
 
     Parameters
@@ -87,7 +87,7 @@ class Relatives:
         CorruptState
             If a field is missing or malformed.
         """
-        with reading_state("relatives"):
+        with reading_state("neighbour labels"):
             self._labels = dict(zip(state["pages"], map(bool, state["labels"]), strict=True))
             pairs = ((int(bad), int(good)) for bad, good in state["children"])
             self._children = dict(zip(state["parents"], pairs, strict=True))

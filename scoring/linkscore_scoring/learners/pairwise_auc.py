@@ -18,18 +18,18 @@ class Pairs:
     ----------
     order
         (n, n) sign of reward i - reward j.
-    stakes
+    differences
         (n, n) |reward i - reward j| times the weight of the pair.
-    mass
+    weight
         Sum of the weights of all pairs of two links, those of equal reward included.
     """
 
     order: Floats
-    stakes: Floats
-    mass: float
+    differences: Floats
+    weight: float
 
 
-def pairs_of(rewards: Floats, weights: Floats, kinds: NDArray[np.bool_]) -> Pairs:
+def comparable_pairs(rewards: Floats, weights: Floats, kinds: NDArray[np.bool_]) -> Pairs:
     """Return the pairs of n links; only links of one kind are compared. Shapes (n,), cost O(n^2)."""
     difference = rewards[:, None] - rewards[None, :]
     weight = weights[:, None] * weights[None, :] * (kinds[:, None] == kinds[None, :])
@@ -37,25 +37,29 @@ def pairs_of(rewards: Floats, weights: Floats, kinds: NDArray[np.bool_]) -> Pair
     return Pairs(np.sign(difference), np.abs(difference) * weight, float(weight.sum()))
 
 
-def agreement(scores: Floats, pairs: Pairs) -> Floats:
+def pair_agreement(scores: Floats, pairs: Pairs) -> Floats:
     """Return for each pair 1 if the better link has the higher score, 1/2 if both have the same, else 0."""
     order = np.sign(scores[:, None] - scores[None, :])
     return np.asarray(0.5 + 0.5 * order * pairs.order)
 
 
-def quality(scores: Floats, pairs: Pairs) -> float:
-    """Return the agreement of scores with rewards, weighted by what was at stake, in [0, 1].
+def pairwise_auc(scores: Floats, pairs: Pairs) -> float:
+    """Return the agreement of scores with rewards, weighted by the difference of the rewards, in [0, 1].
 
-    1/2 is no better than chance, or nothing at stake. With rewards of 0 and 1 it is the AUC. Links chosen by
+    1/2 is no better than chance, or all rewards equal. With rewards of 0 and 1 it is the AUC. Links chosen by
     the very scores they are judged by differ little in them, which draws the figure towards 1/2.
+
+    >>> pairs = comparable_pairs(np.array([1.0, 0.0, 0.5]), np.ones(3), np.zeros(3, dtype=bool))
+    >>> pairwise_auc(np.array([0.9, 0.5, 0.5]), pairs)  # pairs weigh 1, .5 and .5; the last is a tie
+    0.875
     """
-    at_stake = float(pairs.stakes.sum())
-    return float((agreement(scores, pairs) * pairs.stakes).sum()) / at_stake if at_stake else 0.5
+    total = float(pairs.differences.sum())
+    return float((pair_agreement(scores, pairs) * pairs.differences).sum()) / total if total else 0.5
 
 
-def gain(scores: Floats, other: Floats, pairs: Pairs) -> float:
+def pairwise_gain(scores: Floats, other: Floats, pairs: Pairs) -> float:
     """Return how much more reward `scores` earn than `other` when both pick one of two links, in [-1, 1]."""
-    if not pairs.mass:
+    if not pairs.weight:
         return 0.0
-    better = agreement(scores, pairs) - agreement(other, pairs)
-    return float((better * pairs.stakes).sum()) / pairs.mass
+    better = pair_agreement(scores, pairs) - pair_agreement(other, pairs)
+    return float((better * pairs.differences).sum()) / pairs.weight

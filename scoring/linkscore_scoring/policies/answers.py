@@ -74,7 +74,7 @@ class PolicyTrust:
     judged
         Links it was judged on, those forgotten since included.
     quality
-        Agreement of its scores with rewards over the latest of these; see `concordance.quality`.
+        Agreement of its scores with rewards over the latest of these; see `learners.pairwise_auc`.
     reward
         Mean reward of the latest of these links, whoever chose them; for a candidate the reward expected of
         the next fetch under it.

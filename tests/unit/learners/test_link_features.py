@@ -1,13 +1,18 @@
-"""URL tokens, hashed features, relatives, and the tokens of the released Anthelion."""
+"""URL tokens, hashed features, neighbours, and the tokens of the released Anthelion."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.link_features import GROUPS, LinkFeatures, feature_names
-from linkscore_scoring.learners.neighbour_labels import Relatives
-from linkscore_scoring.learners.url_words import host_of_url, url_words
+from linkscore_scoring.learners.link_features import (
+    GROUPS,
+    LinkFeatures,
+    feature_names,
+    host_of_url,
+    url_words,
+)
+from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
 from linkscore_scoring.policies.anthelion.tokens import (
     SLOTS,
     java_hash,
@@ -56,7 +61,10 @@ def test_hosts_are_read_without_parsing() -> None:
 
 
 def test_groups_are_switched_by_name() -> None:
-    url, more = "http://h/a/1", {"anchors": ["Next page 2"], "apaths": [(5, 6)], "relatives": np.ones((1, 4))}
+    url, more = (
+        "http://h/a/1",
+        {"anchors": ["Next page 2"], "apaths": [(5, 6)], "neighbours": np.ones((1, 4))},
+    )
     alone = {group: found(LinkFeatures([group]), url, **more) for group in GROUPS}
     bias = found(LinkFeatures([]), url, **more)
     assert len(bias) == 1
@@ -72,17 +80,17 @@ def test_numbers_share_their_features_and_words_do_not() -> None:
 
 def test_a_link_has_the_same_features_in_any_batch() -> None:
     urls = [f"http://h/{n}/x?y={n}" for n in range(20)]
-    relatives = np.arange(80.0).reshape(20, 4)
+    neighbours = np.arange(80.0).reshape(20, 4)
     features = LinkFeatures(GROUPS)
-    whole = list(features.of(urls, relatives=relatives).each())
+    whole = list(features.of(urls, neighbours=neighbours).each())
     for n, url in enumerate(urls):
-        [(indices, values)] = features.of([url], relatives=relatives[n : n + 1]).each()
+        [(indices, values)] = features.of([url], neighbours=neighbours[n : n + 1]).each()
         np.testing.assert_array_equal(indices, whole[n][0])
         np.testing.assert_array_equal(values, whole[n][1])
 
 
 def test_relatives_are_a_flag_and_a_logarithm() -> None:
-    X = LinkFeatures(["parents"]).of(["http://h/"], relatives=np.array([[3.0, 0.0, 7.0, 7.0]]))
+    X = LinkFeatures(["parents"]).of(["http://h/"], neighbours=np.array([[3.0, 0.0, 7.0, 7.0]]))
     assert sorted(X.values.tolist()) == [1.0, 1.0, pytest.approx(np.log(4.0))]
 
 
@@ -95,11 +103,11 @@ def test_explanations_find_the_names_of_features() -> None:
 
 def test_parents_and_siblings_are_counted() -> None:
     """Page 1 is good and links to 2 (good), 3 (bad) and 4; 3 also stands on 5."""
-    relatives = Relatives()
-    relatives.note(1, [], True)
-    relatives.note(2, [1], True)
-    relatives.note(3, [1, 5, 5], False)
-    assert relatives.counts([[1], [5], [1, 5], []]).tolist() == [
+    neighbours = NeighbourLabels()
+    neighbours.note(1, [], True)
+    neighbours.note(2, [1], True)
+    neighbours.note(3, [1, 5, 5], False)
+    assert neighbours.counts([[1], [5], [1, 5], []]).tolist() == [
         [1, 0, 1, 1],
         [0, 0, 0, 1],
         [1, 0, 1, 2],
@@ -108,21 +116,21 @@ def test_parents_and_siblings_are_counted() -> None:
 
 
 def test_a_second_label_replaces_the_first_and_a_repeated_one_counts_once() -> None:
-    relatives = Relatives()
+    neighbours = NeighbourLabels()
     for relevant in (True, True, False):
-        relatives.note(2, [1], relevant)
-    assert relatives.counts([[1], [2]]).tolist() == [[0, 0, 0, 1], [0, 1, 0, 0]]
+        neighbours.note(2, [1], relevant)
+    assert neighbours.counts([[1], [2]]).tolist() == [[0, 0, 0, 1], [0, 1, 0, 0]]
 
 
 def test_relatives_are_bounded_and_survive_a_restart() -> None:
-    relatives = Relatives(max_pages=10)
+    neighbours = NeighbourLabels(max_pages=10)
     for page in range(100):
-        relatives.note(page, [page + 1_000], page % 2 == 0)
-    restored = Relatives(max_pages=10)
-    restored.load_state(unpacked(packed(relatives.to_state())))
-    assert relatives.label(5) is None
+        neighbours.note(page, [page + 1_000], page % 2 == 0)
+    restored = NeighbourLabels(max_pages=10)
+    restored.load_state(unpacked(packed(neighbours.to_state())))
+    assert neighbours.label(5) is None
     assert [restored.label(page) for page in (98, 99)] == [True, False]
-    assert restored.counts([[1_099]]).tolist() == relatives.counts([[1_099]]).tolist()
+    assert restored.counts([[1_099]]).tolist() == neighbours.counts([[1_099]]).tolist()
 
 
 def test_paper_tokens_are_the_words_of_path_query_and_fragment() -> None:

@@ -83,12 +83,12 @@ def test_another_leader_scores_on_the_scale_of_the_first() -> None:
     board.page("/", [("/a", PLACE)])
     board.page("/a", [("/b", PLACE)])
     policy = auto(board)
-    policy.trust.leader, policy._move = 1, policy.links.log_odds_between(1, 0)
+    policy.trust.leader, policy._move = 1, policy.links.log_odds_offset(1, 0)
     assert policy.links.scores().tolist() == [[1 / 2, 1 / 2]]
     assert board.model.rank_buckets(["h/*d9|8"])[1].tolist() == [1 / 2]
     board.page("/b", [("/c", PLACE)])
     # /b: 1/3 against 1/2 is ln 2 below; weights .98 and 1
-    policy.trust.leader, policy._move = 1, policy.links.log_odds_between(1, 0)
+    policy.trust.leader, policy._move = 1, policy.links.log_odds_offset(1, 0)
     odds = 2 ** (-1 / 1.98)
     assert board.model.rank_buckets(["h/*d9|8"])[1].tolist() == pytest.approx([odds / (1 + odds)])
 

@@ -17,7 +17,7 @@ from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
 from linkscore_scoring.learners.classifiers.base import Features
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
 from linkscore_scoring.learners.link_features import LinkFeatures
-from linkscore_scoring.learners.neighbour_labels import Relatives
+from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
 from linkscore_scoring.policies.anthelion.host_scores import clipped, lexical, scores
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
@@ -31,7 +31,7 @@ _HUB_YIELD = 2.5
 class HostCrawl:
     """Classifier, host bandit and labels of one crawl; a label is a reported reward of at least 0.5.
 
-    A page's features are taken when its label comes, with the labels its relatives have by then. The same
+    A page's features are taken when its label comes, with the labels its neighbours have by then. The same
     label again changes nothing; another one corrects the host's counts and is learned too.
 
     A second classifier learns from every fetch which pages are hubs: those whose new links are expected to
@@ -56,7 +56,7 @@ class HostCrawl:
         self.features = LinkFeatures(groups)
         self.classifier = OnlineClassifier(classifier, dim=self.features.dim)
         self.hubs = OnlineClassifier(classifier, dim=self.features.dim)
-        self.relatives = Relatives(max_pages=MAX_PAGES)
+        self.neighbours = NeighbourLabels(max_pages=MAX_PAGES)
         self.hosts = hosts
         self.hub_weight = hub_weight
         self.seq = 0
@@ -65,7 +65,7 @@ class HostCrawl:
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the event, anchor texts of new links if they are features, and whether the page is a hub."""
         self.seq = page.seq
-        self.relatives.max_pages = min(MAX_PAGES, site.bounds.links)
+        self.neighbours.max_pages = min(MAX_PAGES, site.bounds.links)
         if "anchor" in self.features.groups:
             self._note_anchors(page)
         if self.hub_weight and self.classifier.is_ready and not (page.failed or page.refetch):
@@ -81,7 +81,7 @@ class HostCrawl:
     def _note_anchors(self, page: PageObservation) -> None:
         for key, anchor in zip(page.links.keys, page.links.anchors, strict=True):
             self._anchors.setdefault(key, anchor[:_ANCHOR_CHARS])
-        for key in list(islice(self._anchors, max(0, len(self._anchors) - self.relatives.max_pages))):
+        for key in list(islice(self._anchors, max(0, len(self._anchors) - self.neighbours.max_pages))):
             del self._anchors[key]
 
     def learn(self, event: FeedbackObservation, site: SiteModel) -> None:
@@ -91,7 +91,7 @@ class HostCrawl:
         if not event.url:
             self.hosts.reward(host, float(relevant))
             return
-        before = self.relatives.label(event.key)
+        before = self.neighbours.label(event.key)
         if before is relevant:
             return
         if before is None:
@@ -99,7 +99,7 @@ class HostCrawl:
         else:
             self.hosts.revise(host, 1.0 if relevant else -1.0)
         self.classifier.learn(self._of_page(event, site), np.array([float(relevant)]))
-        self.relatives.note(event.key, [source for source, _ in event.contexts], relevant)
+        self.neighbours.note(event.key, [source for source, _ in event.contexts], relevant)
 
     def probs(self, links: LinkBatch, site: SiteModel) -> Floats:
         """Return what links count, (n,) float64 in (0, 1): being relevant, and being a hub."""
@@ -154,7 +154,7 @@ class HostCrawl:
             urls,
             anchors=[anchor[:_ANCHOR_CHARS] for anchor in anchors],
             apaths=[(found.folded, found.classless) for found in ids],
-            relatives=self.relatives.counts(parents) if wanted else None,
+            neighbours=self.neighbours.counts(parents) if wanted else None,
         )
 
     def to_state(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class HostCrawl:
             "seq": self.seq,
             "classifier": self.classifier.to_state(),
             "hubs": self.hubs.to_state(),
-            "relatives": self.relatives.to_state(),
+            "relatives": self.neighbours.to_state(),
             "hosts": self.hosts.to_state(),
             "anchors": list(self._anchors.items()),
         }
@@ -180,7 +180,7 @@ class HostCrawl:
             self.seq = int(state["seq"])
             self.classifier.load_state(state["classifier"])
             self.hubs.load_state(state["hubs"])
-            self.relatives.load_state(state["relatives"])
+            self.neighbours.load_state(state["relatives"])
             self.hosts.load_state(state["hosts"])
             self._anchors = {int(key): str(anchor) for key, anchor in state["anchors"]}
 

@@ -10,7 +10,7 @@ from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
 from linkscore_scoring.learners.classifiers import CLASSIFIERS
-from linkscore_scoring.learners.examples import LinkExamples
+from linkscore_scoring.learners.latest_links import LatestLinks
 from linkscore_scoring.learners.link_features import GROUPS, feature_names
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl
@@ -91,8 +91,9 @@ class Anthelion(Policy):
 
     Shapes: n links in, (n,) float64 out. Cost: O(features of the links), 1 to 3 ms for 1,000 links with a
     numpy classifier; 100 us a label. References: Meusel, Mika and Blanco, Focused crawling for structured
-    data, CIKM 2014. Differences: probabilities in place of raw votes; labels of relatives from when the label
-    comes; AROW in place of naive Bayes; hubs are worth something; no queue of decisions ahead of labels.
+    data, CIKM 2014. Differences: probabilities in place of raw votes; labels of neighbours from when the
+    label comes; AROW in place of naive Bayes; hubs are worth something; no queue of decisions ahead of
+    labels.
     """
 
     name = "anthelion"
@@ -107,7 +108,7 @@ class Anthelion(Policy):
         super().__init__(params, seed=seed)
         self.crawl_wide = _crawl_of(params, seed)
         self._frozen = params.classify == "on_explore"
-        self._examples = LinkExamples()
+        self._examples = LatestLinks()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""

@@ -48,12 +48,12 @@ class ReleasedCrawl(HostCrawl):
         """Count the label and put it in the buffer; labels of pages without URL are dropped."""
         self.seq = event.seq
         relevant = event.reward >= 0.5
-        if not event.url or self.relatives.label(event.key) is not None:
+        if not event.url or self.neighbours.label(event.key) is not None:
             return
         self.hosts.reward(host_arm(site.name), float(relevant))
         parents = [source for source, _ in event.contexts]
         self._waiting.append((event.url, self._number(site), self._good_parent(parents), relevant))
-        self.relatives.note(event.key, parents, relevant)
+        self.neighbours.note(event.key, parents, relevant)
         if len(self._waiting) > _BUFFER:
             urls, numbers, good, labels = zip(*self._waiting, strict=True)
             self.votes.learn(paper_features(urls, numbers, good), np.array(labels, dtype=np.float64))
@@ -90,7 +90,7 @@ class ReleasedCrawl(HostCrawl):
         return self._numbers.setdefault(host_arm(site.name), known)
 
     def _good_parent(self, parents: list[int]) -> bool:
-        return bool(parents) and self.relatives.label(parents[0]) is True
+        return bool(parents) and self.neighbours.label(parents[0]) is True
 
     def to_state(self) -> dict[str, Any]:
         """Return all of it as plain values."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, InvalidParams, NotFound, reading_state
 from linkscore_scoring.features.hashing import hash64
-from linkscore_scoring.learners.common_scale import moved
-from linkscore_scoring.learners.judged_links import NO_ANSWER, JudgedLinks
+from linkscore_scoring.learners.progressive_validation import NO_ANSWER, ValidationWindow, shift_log_odds
 from linkscore_scoring.policies.answers import CANDIDATE, Explanation, PolicyTrust, Scored, Scores, Term
 from linkscore_scoring.policies.auto.crawl_trust import CrawlTrust
 from linkscore_scoring.policies.auto.joined_buckets import joined, part_of, scored_by, values_by
@@ -107,7 +106,7 @@ class Auto(Ensemble):
         super().__init__(params, seed=seed)
         classes = [policy_class(name) for name in params.names]
         self.candidates = [kind(make_params(kind, {}), seed=seed) for kind in classes]
-        self.links = JudgedLinks()
+        self.links = ValidationWindow()
         self.trust = Trust(len(classes), margin=params.margin)
         self._qualities = [0.5] * len(classes)
         self._move = 0.0
@@ -143,13 +142,13 @@ class Auto(Ensemble):
         """Judge the policies by the page, let them learn from it, and choose the leader anew."""
         scores, self._expected = self._expected, None
         if scores is not None and not page.refetch:
-            self.links.add(page, scores, leader=self.trust.leader)
-        self.links.take(page)
+            self.links.record(page, scores, active=self.trust.leader)
+        self.links.update(page)
         for candidate in self.candidates:
             candidate.observe(page, site)
-        if self.links.judged % _WEIGH_EVERY == 0:
+        if self.links.recorded % _WEIGH_EVERY == 0:
             self._weigh(site)
-        if len(self.links) and self.links.judged % _REFRESH == 0:
+        if len(self.links) and self.links.recorded % _REFRESH == 0:
             self._qualities = self.links.qualities()
 
     @classmethod
@@ -164,7 +163,7 @@ class Auto(Ensemble):
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own, and every policy learn from it."""
-        self.links.tell(event.key, event.reward)
+        self.links.label(event.key, event.reward)
         for candidate in self.candidates:
             candidate.feedback(event, site)
 
@@ -182,7 +181,7 @@ class Auto(Ensemble):
         distinct = list(dict.fromkeys(parts))
         values = values_by(self.active, distinct, site)
         if at:
-            values = moved(values, self._move)
+            values = shift_log_odds(values, self._move)
         known = dict(zip(distinct, values.tolist(), strict=True))
         return np.array([known[part] for part in parts], dtype=np.float64)
 
@@ -202,7 +201,7 @@ class Auto(Ensemble):
     def policy_trust(self) -> list[PolicyTrust]:
         """Return trust, quality and expected reward of each policy."""
         rows = zip(self.candidates, self.trust.shares, self._qualities, self.trust.values, strict=True)
-        judged = self.links.judged
+        judged = self.links.recorded
         return [PolicyTrust(c.name, CANDIDATE, share, judged, q, value) for c, share, q, value in rows]
 
     def to_state(self) -> dict[str, Any]:
@@ -226,8 +225,8 @@ class Auto(Ensemble):
             self._move = float(state["move"])
 
     def _able(self, site: SiteModel) -> list[bool]:
-        told = self.links.any_told()
-        return [candidate.is_able(site, has_feedback=told) for candidate in self.candidates]
+        has_feedback = self.links.has_feedback()
+        return [candidate.is_able(site, has_feedback=has_feedback) for candidate in self.candidates]
 
     def _weigh(self, site: SiteModel) -> None:
         """Choose the leader anew, and tell the crawl how the policies compare here."""
@@ -236,7 +235,7 @@ class Auto(Ensemble):
         if evidence.weight:
             own = expected(evidence, leader, np.zeros(len(self.candidates)))
             crawl.report(key, own - own[0], evidence.weight)
-        self._move = self.links.log_odds_between(self.trust.leader, 0)
+        self._move = self.links.log_odds_offset(self.trust.leader, 0)
 
 
 def _name_problems(name: str) -> Iterator[FieldProblem]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.learners.judged_links import JudgedLinks
-from linkscore_scoring.learners.pairwise_auc import Floats, gain, pairs_of
+from linkscore_scoring.learners.pairwise_auc import Floats, comparable_pairs, pairwise_gain
+from linkscore_scoring.learners.progressive_validation import ValidationWindow
 
 _TRIAL = 8.0
 _PAIRED = 30.0
@@ -46,21 +46,21 @@ class Evidence:
     weight: float
 
 
-def evidence_of(links: JudgedLinks, leader: int, policies: int) -> Evidence:
+def evidence_of(links: ValidationWindow, leader: int, policies: int) -> Evidence:
     """Return what the judged links say of `policies` policies; cost O(policies x links^2)."""
     led, earned, gains = np.zeros(policies), np.zeros(policies), np.zeros(policies)
     if not len(links):
         return Evidence(led, earned, gains, 0.0, 0.0)
-    rewards, weights, told, scores = links.rewards(), links.weights(), links.told(), links.scores()
-    leaders = links.leaders()
+    rewards, weights, told, scores = links.rewards(), links.weights(), links.labelled(), links.scores()
+    leaders = links.active_policies()
     for k in range(policies):
         mine = weights * (leaders == k)
         led[k] = mine.sum()
         earned[k] = (mine @ rewards) / led[k] if led[k] else 0.0
         both = (scores[:, k] >= 0.0) & (scores[:, leader] >= 0.0)
         if k != leader and both.sum() >= _FEWEST:
-            pairs = pairs_of(rewards[both], weights[both], told[both])
-            gains[k] = gain(scores[both, k], scores[both, leader], pairs)
+            pairs = comparable_pairs(rewards[both], weights[both], told[both])
+            gains[k] = pairwise_gain(scores[both, k], scores[both, leader], pairs)
     total = float(weights.sum())
     mean = float(weights @ rewards) / total
     level = (led[leader] * earned[leader] + _TRIAL * mean) / (led[leader] + _TRIAL)
@@ -112,7 +112,7 @@ class Trust:
         self.shares = [1.0] + [0.0] * (policies - 1)
         self.led = [0.0] * policies
 
-    def weigh(self, links: JudgedLinks, able: Sequence[bool], prior: Sequence[float]) -> Evidence:
+    def weigh(self, links: ValidationWindow, able: Sequence[bool], prior: Sequence[float]) -> Evidence:
         """Choose the leader anew among the policies that are able to answer; return the evidence.
 
         `prior` is what each policy is expected to earn more than the first one, from other sites.

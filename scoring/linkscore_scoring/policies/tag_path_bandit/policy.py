@@ -13,7 +13,7 @@ from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.classifiers import CLASSIFIERS
 from linkscore_scoring.learners.classifiers.base import Floats
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
-from linkscore_scoring.learners.examples import LinkExamples
+from linkscore_scoring.learners.latest_links import LatestLinks
 from linkscore_scoring.learners.link_features import LinkFeatures
 from linkscore_scoring.policies.answers import NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
@@ -100,7 +100,7 @@ class TagPathBandit(Policy):
         self.arms = TargetArms(max_pages=_MOST_PAGES)
         self.urls = OnlineClassifier(params.classifier, dim=_DIM)
         self.trend = YieldTrend(window=params.stop_window)
-        self._examples = LinkExamples()
+        self._examples = LatestLinks()
         self._features = LinkFeatures(_FEATURES, dim=_DIM)
         self._labels: dict[int, bool] = {}
 

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.learners.judged_links import JudgedLinks
+from linkscore_scoring.learners.progressive_validation import ValidationWindow
 from linkscore_scoring.policies.auto.crawl_trust import CrawlTrust
 from linkscore_scoring.policies.auto.trust import Evidence, Trust, evidence_of, expected, handicaps
 from linkscore_scoring.types import PageObservation
 
 
-def links_of(rows: list[tuple[float, int, list[float]]], *, discount: float = 1.0) -> JudgedLinks:
+def links_of(rows: list[tuple[float, int, list[float]]], *, discount: float = 1.0) -> ValidationWindow:
     """Return links of (reward, leader, scores)."""
-    links = JudgedLinks(discount=discount)
+    links = ValidationWindow(discount=discount)
     for key, (reward, leader, scores) in enumerate(rows):
         chars = round(400 * reward / (1 - reward))
         page = PageObservation(key, key, "", key, 1, 0, [], failed=False, refetch=False, own_chars=chars)
-        links.add(page, scores, leader=leader)
+        links.record(page, scores, active=leader)
     return links
 
 
@@ -83,7 +83,7 @@ def test_a_policy_that_cannot_answer_never_leads() -> None:
 
 def test_a_new_site_follows_what_the_others_showed() -> None:
     trust = Trust(2)
-    trust.weigh(JudgedLinks(), [True, True], [0.0, 0.2])
+    trust.weigh(ValidationWindow(), [True, True], [0.0, 0.2])
     assert trust.leader == 1
 
 
@@ -119,7 +119,7 @@ def test_sites_that_reported_first_are_forgotten() -> None:
 def test_states_come_back_and_foreign_ones_are_refused() -> None:
     crawl, trust = CrawlTrust(2), Trust(2)
     crawl.report(1, np.array([0.0, 0.1]), 8.0)
-    trust.weigh(JudgedLinks(), [True, True], [0.0, 0.2])
+    trust.weigh(ValidationWindow(), [True, True], [0.0, 0.2])
     for known, other in ((crawl, CrawlTrust(2)), (trust, Trust(2))):
         other.load_state(known.to_state())
         assert other.to_state() == known.to_state()

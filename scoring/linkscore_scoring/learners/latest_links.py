@@ -12,7 +12,7 @@ from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 _NOBODY = (0, "", 0, "")
 
 
-class LinkExamples:
+class LatestLinks:
     """The latest link of each URL pattern: identity hash, URL, Apath, anchor.
 
     Parameters
