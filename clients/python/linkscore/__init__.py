@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from linkscore.errors import LinkscoreError
     from linkscore.messages import Row, page, policy_spec, rows
 
-__all__ = ["AsyncClient", "Client", "LinkscoreError", "Row", "page", "policy_spec", "rows"]
+    __version__: str
+
+__all__ = ["AsyncClient", "Client", "LinkscoreError", "Row", "__version__", "page", "policy_spec", "rows"]
 
 _HOMES = {
     "AsyncClient": "linkscore.aio",
@@ -29,8 +31,16 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for: the server takes the stubs from here and must not pay for the client."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("linkscore")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -16,10 +18,16 @@ from linkscore.v1 import (
 )
 
 DEFAULT_TARGET = "localhost:7411"
+# A bound: calls take milliseconds; what may take longer (LearnSite, MineSite) is given a deadline of its own.
 DEFAULT_TIMEOUT_S = 10.0
+# The server's default (setting `max_message_bytes`).
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 USER_AGENT = "linkscore-python"
 
+Tls = bool | str | os.PathLike[str] | grpc.ChannelCredentials
+"""Whether and how to encrypt: the system's roots, the authority of a PEM file, or credentials."""
+
+# Three more tries within 0.7 s, chosen and not measured: a proxy may need them, and a crawl hardly waits.
 _SERVICE_CONFIG = {
     "methodConfig": [
         {
@@ -50,11 +58,13 @@ def options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
     return list((ours | dict(extra)).items())
 
 
-def credentials(tls: bool | grpc.ChannelCredentials) -> grpc.ChannelCredentials | None:
-    """Give the channel credentials: none, the system's roots, or the caller's."""
+def credentials(tls: Tls) -> grpc.ChannelCredentials | None:
+    """Give the channel credentials: none, the system's roots, those of a file, or the caller's."""
     if isinstance(tls, grpc.ChannelCredentials):
         return tls
-    return grpc.ssl_channel_credentials() if tls else None
+    if isinstance(tls, bool):
+        return grpc.ssl_channel_credentials() if tls else None
+    return grpc.ssl_channel_credentials(Path(tls).read_bytes())
 
 
 def metadata(token: str | None) -> tuple[tuple[str, str], ...]:

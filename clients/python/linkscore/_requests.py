@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Unpack
 
 from google.protobuf import field_mask_pb2
 
-from linkscore.messages import Policy, candidate, crawl_name, policy_spec, rule_format, site_name
-from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
+from linkscore.messages import (
+    BrowseBatch,
+    CrawlConfig,
+    Link,
+    Policy,
+    Sites,
+    candidate,
+    crawl_name,
+    policy_spec,
+    rule_format,
+    site_name,
+)
+from linkscore.v1 import browse_log_service_pb2 as browse_pb2
+from linkscore.v1 import common_pb2, policy_pb2
+from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-
-Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
-Sites = Iterable[str] | Mapping[str, int | None]
+from linkscore.v1 import site_model_service_pb2 as site_pb2
 
 
-def crawl(
-    *,
-    crawl: str,
-    policy: Policy | None = None,
-    extra_policies: Sequence[Policy] = (),
-    scope: int = crawl_service_pb2.CRAWL_SCOPE_UNSPECIFIED,
-    learning: crawl_service_pb2.LearningConfig | None = None,
-    observe_only: bool = False,
-    seed: int = 0,
-    examples: Sequence[crawl_service_pb2.ExamplePage] = (),
-) -> crawl_service_pb2.Crawl:
-    return crawl_service_pb2.Crawl(
+def crawl(*, crawl: str, **config: Unpack[CrawlConfig]) -> crawl_pb2.Crawl:
+    return crawl_pb2.Crawl(
         name=crawl_name(crawl),
-        policy=policy_spec(policy),
-        extra_policies=[spec for p in extra_policies if (spec := policy_spec(p)) is not None],
-        scope=scope,  # type: ignore[arg-type]
-        learning=learning,
-        observe_only=observe_only,
-        seed=seed,
-        examples=examples,
+        policy=policy_spec(config.get("policy")),
+        extra_policies=_specs(config.get("extra_policies", ())),
+        scope=config.get("scope", crawl_pb2.CRAWL_SCOPE_UNSPECIFIED),  # type: ignore[arg-type]
+        learning=config.get("learning"),
+        observe_only=config.get("observe_only", False),
+        seed=config.get("seed", 0),
+        examples=config.get("examples", ()),
     )
+
+
+def _specs(policies: Iterable[Policy]) -> list[policy_pb2.PolicySpec]:
+    return [spec for policy in policies if (spec := policy_spec(policy)) is not None]
 
 
 def update_crawl(
@@ -43,23 +49,23 @@ def update_crawl(
     policy: Policy | None,
     extra_policies: Sequence[Policy] | None,
     observe_only: bool | None,
-    examples: Sequence[crawl_service_pb2.ExamplePage] | None,
-) -> crawl_service_pb2.UpdateCrawlRequest:
+    examples: Sequence[crawl_pb2.ExamplePage] | None,
+) -> crawl_pb2.UpdateCrawlRequest:
     wanted = {
         "policy": policy,
         "extra_policies": extra_policies,
         "observe_only": observe_only,
         "examples": examples,
     }
-    changed = crawl_service_pb2.Crawl(
+    changed = crawl_pb2.Crawl(
         name=crawl_name(crawl),
         policy=policy_spec(policy),
-        extra_policies=[spec for p in extra_policies or () if (spec := policy_spec(p)) is not None],
+        extra_policies=_specs(extra_policies or ()),
         observe_only=bool(observe_only),
         examples=examples or (),
     )
     mask = field_mask_pb2.FieldMask(paths=[name for name, value in wanted.items() if value is not None])
-    return crawl_service_pb2.UpdateCrawlRequest(crawl=changed, update_mask=mask)
+    return crawl_pb2.UpdateCrawlRequest(crawl=changed, update_mask=mask)
 
 
 def ingest_pages(
@@ -149,30 +155,28 @@ def suggest_examples(
     )
 
 
-def list_sites(*, crawl: str, page_size: int) -> site_model_service_pb2.ListSitesRequest:
-    return site_model_service_pb2.ListSitesRequest(crawl=crawl_name(crawl), page_size=page_size)
+def list_sites(*, crawl: str, page_size: int) -> site_pb2.ListSitesRequest:
+    return site_pb2.ListSitesRequest(crawl=crawl_name(crawl), page_size=page_size)
 
 
 def list_navigation_entries(
     *, crawl: str, site: str, page_size: int
-) -> site_model_service_pb2.ListNavigationEntriesRequest:
-    return site_model_service_pb2.ListNavigationEntriesRequest(
-        name=site_name(crawl, site), page_size=page_size
-    )
+) -> site_pb2.ListNavigationEntriesRequest:
+    return site_pb2.ListNavigationEntriesRequest(name=site_name(crawl, site), page_size=page_size)
 
 
 def suggest_seeds(
     *, crawl: str, site: str, policy: Policy | None, max_results: int
-) -> site_model_service_pb2.SuggestSeedsRequest:
-    return site_model_service_pb2.SuggestSeedsRequest(
+) -> site_pb2.SuggestSeedsRequest:
+    return site_pb2.SuggestSeedsRequest(
         crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
     )
 
 
 def export_rules(
     *, crawl: str, site: str, formats: Iterable[int | str], policy: Policy | None, min_confidence: float
-) -> site_model_service_pb2.ExportRulesRequest:
-    return site_model_service_pb2.ExportRulesRequest(
+) -> site_pb2.ExportRulesRequest:
+    return site_pb2.ExportRulesRequest(
         name=site_name(crawl, site),
         formats=[rule_format(wanted) for wanted in formats],  # type: ignore[misc]
         policy=policy_spec(policy),
@@ -180,5 +184,46 @@ def export_rules(
     )
 
 
-def sample_plan(*, crawl: str, site: str, max_results: int) -> site_model_service_pb2.GetSamplePlanRequest:
-    return site_model_service_pb2.GetSamplePlanRequest(name=site_name(crawl, site), max_results=max_results)
+def sample_plan(*, crawl: str, site: str, max_results: int) -> site_pb2.GetSamplePlanRequest:
+    return site_pb2.GetSamplePlanRequest(name=site_name(crawl, site), max_results=max_results)
+
+
+def browse_batches(
+    crawl: str, given: Iterable[BrowseBatch]
+) -> Iterator[browse_pb2.ImportBrowseRecordsRequest]:
+    return (_browse_batch(crawl, batch) for batch in given)
+
+
+async def async_browse_batches(
+    crawl: str, given: AsyncIterable[BrowseBatch] | Iterable[BrowseBatch]
+) -> AsyncIterator[browse_pb2.ImportBrowseRecordsRequest]:
+    if isinstance(given, AsyncIterable):
+        async for batch in given:
+            yield _browse_batch(crawl, batch)
+    else:
+        for batch in given:
+            yield _browse_batch(crawl, batch)
+
+
+def mine_site(
+    *, crawl: str, site: str, window_days: int, news_labels: Mapping[str, bool], news_threshold: float
+) -> browse_pb2.MineSiteRequest:
+    labels = [browse_pb2.NewsLabel(url=url, is_news=is_news) for url, is_news in news_labels.items()]
+    return browse_pb2.MineSiteRequest(
+        name=site_name(crawl, site),
+        window_days=window_days,
+        news_labels=labels,
+        news_threshold=news_threshold,
+    )
+
+
+def browse_stats(*, crawl: str, batch_ids: Iterable[str]) -> browse_pb2.GetBrowseStatsRequest:
+    return browse_pb2.GetBrowseStatsRequest(crawl=crawl_name(crawl), batch_ids=batch_ids)
+
+
+def _browse_batch(crawl: str, batch: BrowseBatch) -> browse_pb2.ImportBrowseRecordsRequest:
+    if isinstance(batch, browse_pb2.ImportBrowseRecordsRequest):
+        batch.crawl = crawl_name(crawl)
+        return batch
+    batch_id, records = batch
+    return browse_pb2.ImportBrowseRecordsRequest(crawl=crawl_name(crawl), batch_id=batch_id, records=records)

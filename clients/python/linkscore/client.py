@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, Unpack
 
 import grpc
 
-from linkscore import _requests
-from linkscore._blocking_browse import BlockingBrowse
-from linkscore._requests import Link, Sites
-from linkscore.errors import from_rpc_error
-from linkscore.messages import Policy
+from linkscore import _channel, _requests
+from linkscore.errors import AlreadyExists, from_rpc_error
+from linkscore.messages import (
+    BrowseBatch,
+    CrawlConfig,
+    Link,
+    Policy,
+    Sites,
+    crawl_name,
+    policy_spec,
+    site_name,
+)
+from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
+from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+from linkscore.v1 import site_model_service_pb2 as site_pb2
 
 
-class Client(BlockingBrowse):
+class Client:
     """Blocking client of a linkscore server; safe to share between threads. For asyncio see `AsyncClient`.
 
     Parameters
@@ -24,7 +36,8 @@ class Client(BlockingBrowse):
     target
         `host:port` of the server.
     tls
-        True for the system's roots, or channel credentials; False for plain text.
+        True for the system's roots, the path of a PEM file with the authority to trust, or channel
+        credentials (a client certificate, say); False for plain text.
     token
         Bearer token sent with every call.
     timeout_s
@@ -32,11 +45,149 @@ class Client(BlockingBrowse):
     channel_options
         gRPC channel options that win over ours.
 
+    Raises
+    ------
+    OSError
+        The PEM file cannot be read.
+
     Notes
     -----
     Every method raises an error of `linkscore.errors`. UNAVAILABLE is retried three times
     first. Crawls go by id (`news`) or resource name (`crawls/news`), sites by host or resource name.
+
+    Examples
+    --------
+    Send what was fetched, and fetch what scores highest next:
+
+    >>> from linkscore import Client, page, rows
+    >>> client = Client("localhost:7411")
+    >>> made = client.ensure_crawl(crawl="news", policy="harvest")
+    >>> html = b'<a href="/thread/1">A thread</a> <a href="/tag/x">A tag</a>'
+    >>> answer = client.ingest_pages(crawl="news", pages=[page(url="http://example.org/", body=html)])
+    >>> best = max(rows(answer.results[0].links), key=lambda row: row.score)
+    >>> best.url
+    'http://example.org/thread/1'
+
+    A link that waits is scored again by its URL and ticket, or by the place of its bucket among the others:
+
+    >>> again = client.score_links(crawl="news", links=[(best.url, best.ticket)])
+    >>> [round(score, 2) for score in again.links.scores]
+    [0.9]
+    >>> buckets = ["tag", "thread"]
+    >>> [buckets[i] for i in client.rank_buckets(crawl="news", buckets=buckets).order]
+    ['thread', 'tag']
+    >>> client.close()
     """
+
+    def __init__(
+        self,
+        target: str = _channel.DEFAULT_TARGET,
+        *,
+        tls: _channel.Tls = False,
+        token: str | None = None,
+        timeout_s: float = _channel.DEFAULT_TIMEOUT_S,
+        channel_options: Sequence[tuple[str, Any]] = (),
+    ) -> None:
+        credentials = _channel.credentials(tls)
+        options = _channel.options(channel_options)
+        self._channel = (
+            grpc.secure_channel(target, credentials, options)
+            if credentials
+            else grpc.insecure_channel(target, options)
+        )
+        self._stubs = _channel.Stubs(self._channel)
+        self._metadata = _channel.metadata(token)
+        self._timeout_s = timeout_s
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; calls under way are cancelled."""
+        self._channel.close()
+
+    def _call(self, method: Callable[..., Any], request: Any, timeout_s: float | None) -> Any:
+        try:
+            return method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata)
+        except grpc.RpcError as e:
+            raise from_rpc_error(e) from e
+
+    def _pages(
+        self, method: Callable[..., Any], request: Any, field: str, timeout_s: float | None
+    ) -> Iterator[Any]:
+        while True:
+            got = self._call(method, request, timeout_s)
+            yield from getattr(got, field)
+            if not got.next_page_token:
+                return
+            request.page_token = got.next_page_token
+
+    # Crawls
+
+    def create_crawl(
+        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlConfig]
+    ) -> crawl_pb2.Crawl:
+        """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
+        request = crawl_pb2.CreateCrawlRequest(crawl=_requests.crawl(crawl=crawl, **config))
+        made: crawl_pb2.CreateCrawlResponse = self._call(self._stubs.crawls.CreateCrawl, request, timeout_s)
+        return made.crawl
+
+    def ensure_crawl(
+        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlConfig]
+    ) -> crawl_pb2.Crawl:
+        """Create a crawl, or take the one there is; it then serves the policy given here, if one is."""
+        try:
+            return self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
+        except AlreadyExists:
+            there = self.get_crawl(crawl=crawl, timeout_s=timeout_s)
+            wanted = policy_spec(config.get("policy"))
+            if wanted is None or wanted == there.policy:
+                return there
+            return self.update_crawl(crawl=crawl, policy=wanted, timeout_s=timeout_s)
+
+    def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:
+        """Read a crawl."""
+        request = crawl_pb2.GetCrawlRequest(name=crawl_name(crawl))
+        got: crawl_pb2.GetCrawlResponse = self._call(self._stubs.crawls.GetCrawl, request, timeout_s)
+        return got.crawl
+
+    def list_crawls(self, *, page_size: int = 0, timeout_s: float | None = None) -> Iterator[crawl_pb2.Crawl]:
+        """List all crawls by name, page by page as they are consumed."""
+        request = crawl_pb2.ListCrawlsRequest(page_size=page_size)
+        return self._pages(self._stubs.crawls.ListCrawls, request, "crawls", timeout_s)
+
+    def update_crawl(
+        self,
+        *,
+        crawl: str,
+        policy: Policy | None = None,
+        extra_policies: Sequence[Policy] | None = None,
+        observe_only: bool | None = None,
+        examples: Sequence[crawl_pb2.ExamplePage] | None = None,
+        timeout_s: float | None = None,
+    ) -> crawl_pb2.Crawl:
+        """Change what is given, and add examples; a new policy serves from the next call on."""
+        request = _requests.update_crawl(
+            crawl=crawl,
+            policy=policy,
+            extra_policies=extra_policies,
+            observe_only=observe_only,
+            examples=examples,
+        )
+        got: crawl_pb2.UpdateCrawlResponse = self._call(self._stubs.crawls.UpdateCrawl, request, timeout_s)
+        return got.crawl
+
+    def delete_crawl(self, *, crawl: str, timeout_s: float | None = None) -> None:
+        """Delete a crawl, its models and its log."""
+        request = crawl_pb2.DeleteCrawlRequest(name=crawl_name(crawl))
+        self._call(self._stubs.crawls.DeleteCrawl, request, timeout_s)
+
+    # Pages and links
 
     def ingest_pages(
         self,
@@ -169,5 +320,140 @@ class Client(BlockingBrowse):
         request = _requests.suggest_examples(crawl=crawl, site=site, policy=policy, max_results=max_results)
         got: scoring_pb2.SuggestExamplesResponse = self._call(
             self._stubs.links.SuggestExamples, request, timeout_s
+        )
+        return got
+
+    # Site models
+
+    def list_sites(
+        self, *, crawl: str, page_size: int = 0, timeout_s: float | None = None
+    ) -> Iterator[site_pb2.Site]:
+        """List all sites of a crawl by name, page by page as they are consumed."""
+        request = _requests.list_sites(crawl=crawl, page_size=page_size)
+        return self._pages(self._stubs.sites.ListSites, request, "sites", timeout_s)
+
+    def get_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
+        """Read one site."""
+        request = site_pb2.GetSiteRequest(name=site_name(crawl, site))
+        got: site_pb2.GetSiteResponse = self._call(self._stubs.sites.GetSite, request, timeout_s)
+        return got.site
+
+    def get_site_advice(
+        self, *, crawl: str, site: str, horizon: int = 0, timeout_s: float | None = None
+    ) -> site_pb2.SiteAdvice:
+        """Say what the next `horizon` fetches of a site should bring, and what looks like a trap."""
+        request = site_pb2.GetSiteRequest(name=site_name(crawl, site), horizon=horizon)
+        got: site_pb2.GetSiteResponse = self._call(self._stubs.sites.GetSite, request, timeout_s)
+        return got.advice
+
+    def get_sitemap(
+        self, *, crawl: str, site: str, timeout_s: float | None = None
+    ) -> site_pb2.GetSitemapResponse:
+        """Read the template clusters of a site and the links between them."""
+        request = site_pb2.GetSitemapRequest(name=site_name(crawl, site))
+        got: site_pb2.GetSitemapResponse = self._call(self._stubs.sites.GetSitemap, request, timeout_s)
+        return got
+
+    def list_navigation_entries(
+        self, *, crawl: str, site: str, page_size: int = 0, timeout_s: float | None = None
+    ) -> Iterator[site_pb2.NavigationEntry]:
+        """List where links of each cluster and tag path lead, page by page as they are consumed."""
+        request = _requests.list_navigation_entries(crawl=crawl, site=site, page_size=page_size)
+        return self._pages(self._stubs.sites.ListNavigationEntries, request, "entries", timeout_s)
+
+    def learn_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
+        """Learn a site now; answers when the model is active. Large sites need a longer `timeout_s`."""
+        request = site_pb2.LearnSiteRequest(name=site_name(crawl, site))
+        got: site_pb2.LearnSiteResponse = self._call(self._stubs.sites.LearnSite, request, timeout_s)
+        return got.site
+
+    def get_sample_plan(
+        self, *, crawl: str, site: str, max_results: int = 0, timeout_s: float | None = None
+    ) -> list[common_pb2.FetchSuggestion]:
+        """Give the pages that would teach most about a site, most useful first."""
+        request = _requests.sample_plan(crawl=crawl, site=site, max_results=max_results)
+        got: site_pb2.GetSamplePlanResponse = self._call(self._stubs.sites.GetSamplePlan, request, timeout_s)
+        return list(got.suggestions)
+
+    def suggest_seeds(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        policy: Policy | None = None,
+        max_results: int = 0,
+        timeout_s: float | None = None,
+    ) -> site_pb2.SuggestSeedsResponse:
+        """Give the pages to start a crawl from, best first; `site` may also be any URL of the site."""
+        request = _requests.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=max_results)
+        got: site_pb2.SuggestSeedsResponse = self._call(self._stubs.sites.SuggestSeeds, request, timeout_s)
+        return got
+
+    def export_rules(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        formats: Iterable[int | str] = (),
+        policy: Policy | None = None,
+        min_confidence: float = 0.0,
+        timeout_s: float | None = None,
+    ) -> site_pb2.ExportRulesResponse:
+        """Give what was learned about URLs as files for crawlers, by name (`nutch`), empty for all."""
+        request = _requests.export_rules(
+            crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
+        )
+        got: site_pb2.ExportRulesResponse = self._call(self._stubs.sites.ExportRules, request, timeout_s)
+        return got
+
+    # Browse logs
+
+    def import_browse_records(
+        self, *, crawl: str, batches: Iterable[BrowseBatch], timeout_s: float | None = None
+    ) -> browse_pb2.ImportBrowseRecordsResponse:
+        """Send browse log records, (batch id, records) by (batch id, records); no deadline unless given.
+
+        A batch is taken in as a whole and once, so after an error send the same batches under the same ids.
+        """
+        messages = _requests.browse_batches(crawl, batches)
+        try:
+            got: browse_pb2.ImportBrowseRecordsResponse = self._stubs.browse.ImportBrowseRecords(
+                messages, timeout=timeout_s, metadata=self._metadata
+            )
+        except grpc.RpcError as e:
+            raise from_rpc_error(e) from e
+        return got
+
+    def mine_site(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        window_days: int = 0,
+        news_labels: Mapping[str, bool] | None = None,
+        news_threshold: float = 0.0,
+        timeout_s: float | None = None,
+    ) -> browse_pb2.MineSiteResponse:
+        """Mine the browse log of a site now. Large logs need a longer `timeout_s`.
+
+        `news_labels` says of URLs whether they are news: the threshold is fitted on them.
+        """
+        request = _requests.mine_site(
+            crawl=crawl,
+            site=site,
+            window_days=window_days,
+            news_labels=news_labels or {},
+            news_threshold=news_threshold,
+        )
+        got: browse_pb2.MineSiteResponse = self._call(self._stubs.browse.MineSite, request, timeout_s)
+        return got
+
+    def get_browse_stats(
+        self, *, crawl: str, batch_ids: Iterable[str] = (), timeout_s: float | None = None
+    ) -> browse_pb2.GetBrowseStatsResponse:
+        """Say what a crawl holds of browse logs, and which of some batches it took in."""
+        request = _requests.browse_stats(crawl=crawl, batch_ids=batch_ids)
+        got: browse_pb2.GetBrowseStatsResponse = self._call(
+            self._stubs.browse.GetBrowseStats, request, timeout_s
         )
         return got

@@ -3,17 +3,59 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote
 
-from linkscore.v1 import common_pb2, link_scoring_service_pb2, policy_pb2
+from linkscore.v1 import browse_log_service_pb2 as browse_pb2
+from linkscore.v1 import common_pb2, policy_pb2
+from linkscore.v1 import crawl_service_pb2 as crawl_pb2
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore.v1.site_model_service_pb2 import RuleFormat
 
-#: A policy by name, by name and parameters, or as the message.
 Policy = str | tuple[str, Mapping[str, Any]] | policy_pb2.PolicySpec
+"""A policy by name, by name and parameters, or as the message."""
+
+Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
+"""A URL, a URL and the ticket it came with, or the message."""
+
+Sites = Iterable[str] | Mapping[str, int | None]
+"""Hosts, or how many URLs of each host wait (None: enough)."""
+
+BrowseBatch = tuple[str, Iterable[browse_pb2.BrowseRecord]] | browse_pb2.ImportBrowseRecordsRequest
+"""Id and records of a batch, or the message."""
+
+
+class CrawlConfig(TypedDict, total=False):
+    """What a crawl may be created with; what is left out has the server's default.
+
+    Attributes
+    ----------
+    policy
+        Policy that scores: a name, (name, parameters) or the message.
+    extra_policies
+        Policies that learn beside it, at most 8.
+    scope
+        `CrawlScope`: which links belong to the crawl.
+    learning
+        How site models are learned.
+    observe_only
+        Answer without encoded priorities.
+    seed
+        Seed of all random draws.
+    examples
+        Examples of the pages wanted, at most 100.
+    """
+
+    policy: Policy | None
+    extra_policies: Sequence[Policy]
+    scope: int
+    learning: crawl_pb2.LearningConfig | None
+    observe_only: bool
+    seed: int
+    examples: Sequence[crawl_pb2.ExamplePage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +104,14 @@ class Row:
 
 
 def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
-    """Give one object for each link of an answer, in its order."""
+    """Give one object for each link of an answer, in its order.
+
+    >>> from linkscore.v1 import common_pb2
+    >>> urls = ["http://a.org/1", "http://a.org/2"]
+    >>> links = common_pb2.LinkScores(urls=urls, scores=[0.5, 0.9], bucket_names=["all"], buckets=[0, 0])
+    >>> [(row.url, row.score, row.bucket) for row in rows(links)]
+    [('http://a.org/1', 0.5, 'all'), ('http://a.org/2', 0.9, 'all')]
+    """
     urls, priorities, verdicts, scope = links.urls, links.encoded_priorities, links.verdicts, links.in_scope
     names, values, types = links.bucket_names, links.ticket_values, links.url_types
     for i, score in enumerate(links.scores):
@@ -99,6 +148,13 @@ def page(
 
     `status_code` is 200 when there is content and nothing else is said. `event_id` is a fresh UUID unless
     given, so that a retried call is not applied twice. `fetch_time` without a zone is UTC.
+
+    >>> page(url="http://a.org/", body=b"<p>Hello").status_code
+    200
+    >>> page(url="http://a.org/gone", status_code=404).WhichOneof("content") is None
+    True
+    >>> page(url="http://a.org/slow", fetch_error="timeout").fetch_error
+    'timeout'
     """
     made = common_pb2.Page(
         event_id=uuid.uuid4().hex if event_id is None else event_id,
@@ -120,12 +176,16 @@ def page(
     return made
 
 
-def candidate(link: str | tuple[str, bytes] | link_scoring_service_pb2.CandidateLink) -> Any:
-    """Turn a URL, or a URL with its ticket, into the message of a link to score."""
-    if isinstance(link, link_scoring_service_pb2.CandidateLink):
+def candidate(link: Link) -> scoring_pb2.CandidateLink:
+    """Turn a URL, or a URL with its ticket, into the message of a link to score.
+
+    >>> candidate(("http://a.org/", b"ticket")).ticket
+    b'ticket'
+    """
+    if isinstance(link, scoring_pb2.CandidateLink):
         return link
     url, ticket = (link, b"") if isinstance(link, str) else link
-    return link_scoring_service_pb2.CandidateLink(url=url, ticket=ticket)
+    return scoring_pb2.CandidateLink(url=url, ticket=ticket)
 
 
 def policy_spec(policy: Policy | None) -> policy_pb2.PolicySpec | None:
@@ -137,6 +197,13 @@ def policy_spec(policy: Policy | None) -> policy_pb2.PolicySpec | None:
     ------
     ValueError
         A parameter is unknown or of the wrong type.
+
+    Examples
+    --------
+    >>> policy_spec(("harvest", {"curiosity": 0.5})).harvest.curiosity
+    0.5
+    >>> policy_spec("my_own").external.name
+    'my_own'
     """
     if policy is None or isinstance(policy, policy_pb2.PolicySpec):
         return policy
@@ -162,6 +229,11 @@ def rule_format(wanted: int | str) -> int:
     ------
     ValueError
         There is no format of this name.
+
+    Examples
+    --------
+    >>> rule_format("nutch")
+    3
     """
     if isinstance(wanted, int):
         return wanted
@@ -177,7 +249,11 @@ def crawl_name(crawl: str) -> str:
 
 
 def site_name(crawl: str, site: str) -> str:
-    """Give the resource name of a site of a crawl; full site names pass unchanged."""
+    """Give the resource name of a site of a crawl; full site names pass unchanged.
+
+    >>> site_name("news", "example.org:8080")
+    'crawls/news/sites/example.org%3A8080'
+    """
     if site.startswith("crawls/"):
         return site
     return f"{crawl_name(crawl)}/sites/{quote(site, safe='')}"
