@@ -15,8 +15,8 @@ from linkscore.v1 import common_pb2
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.site import Site, follow, identity
 from linkscore_lab.datasets.warc_site import WarcSite
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.html import Extractor
+from linkscore_scoring.hashing import hash64
 
 SITES = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
 

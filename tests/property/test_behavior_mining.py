@@ -13,7 +13,7 @@ from linkscore_scoring.browse_logs.behavior.mining import CUTS, BehaviorSettings
 from linkscore_scoring.browse_logs.behavior.model import UNKNOWN_PAGE, BehaviorModel
 from linkscore_scoring.browse_logs.behavior.pattern_words import regex_of, text_of
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 
 SEGMENTS = st.one_of(
     st.sampled_from(["tag", "show.php", "2016", "ü%20x", "a+b", ""]),

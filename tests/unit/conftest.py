@@ -8,8 +8,8 @@ import pytest
 
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
 from linkscore_scoring.features.bags import apath_id
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.hashing import hash64
 
 Build = Callable[..., PathTrie]
 

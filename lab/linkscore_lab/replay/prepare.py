@@ -18,8 +18,8 @@ from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import Blobs, StoredRecord, StoredSite, location_key, packed
 from linkscore_scoring.engine.events import PageFetched, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.html import extract
+from linkscore_scoring.hashing import hash64
 
 _CHUNK = 32
 _DIGEST_BYTES = 1 << 20

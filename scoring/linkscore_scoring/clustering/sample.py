@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.hashing import hash64
 
 Link = tuple[int, int, int]
 """Apath id, class-free Apath id, identity hash of the target."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import KnownUrl
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.hashing import hash_block
 from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
 from linkscore_scoring.features.walk import BLOCK_CHARS
+from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.resolve import UrlResolver
 
@@ -55,7 +55,7 @@ def page_from_extracted(
     if len(tag_paths) > limits.path_nodes:
         rule = f"must have at most {limits.path_nodes} entries, got {len(tag_paths)}"
         raise InvalidPage(rule, field="extracted.tag_paths", reason="TOO_MANY_ITEMS")
-    page = PageFeatures(url, validate_url(url, "url", limits=limits, error=InvalidPage))
+    page = PageFeatures(url, validate_url(url, "url", max_chars=limits.url_chars, error=InvalidPage))
     page.paths = _trie(tag_paths, counts, limits)
     blocks = [text for text in (" ".join(block.split()) for block in text_blocks) if len(text) >= BLOCK_CHARS]
     page.block_hashes = [hash_block(text) for text in blocks]

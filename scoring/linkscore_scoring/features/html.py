@@ -10,13 +10,13 @@ from lxml import etree
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.features.charset import detect_charset, to_utf8
-from linkscore_scoring.features.hashing import hash_block
 from linkscore_scoring.features.head import Head, read_head
 from linkscore_scoring.features.layout.page import page_layout
 from linkscore_scoring.features.links import outlinks
 from linkscore_scoring.features.markup import SKIPPED_TAGS, TagTable
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.features.walk import BLOCK_CHARS, PageWalk
+from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
@@ -62,7 +62,9 @@ class Extractor:
         layout: bool = False,
     ) -> PageFeatures:
         """Return the features of one page; see `extract`."""
-        features = PageFeatures(url, validate_url(url, "url", limits=self.limits, error=InvalidPage))
+        features = PageFeatures(
+            url, validate_url(url, "url", max_chars=self.limits.url_chars, error=InvalidPage)
+        )
         raw = decompress(body, content_encoding, max_bytes=self.limits.body_bytes)
         if not is_html(raw, content_type):
             features.notes.append("not_html")
@@ -124,7 +126,7 @@ class Extractor:
         return numbers
 
     def _resolver(self, base_url: str, charset: str) -> UrlResolver:
-        return UrlResolver(base_url, self.limits, charset=charset, cache=self._urls)
+        return UrlResolver(base_url, max_chars=self.limits.url_chars, charset=charset, cache=self._urls)
 
 
 def extract(

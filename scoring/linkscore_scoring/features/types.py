@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from linkscore_scoring.urls.identity import MAX_URL_CHARS
+
 
 @dataclass(slots=True)
 class PathTrie:
@@ -154,4 +156,4 @@ class Limits:
     links: int = 20_000
     path_nodes: int = 20_000
     anchor_chars: int = 200
-    url_chars: int = 2_083
+    url_chars: int = MAX_URL_CHARS

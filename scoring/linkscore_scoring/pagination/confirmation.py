@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import plain_bag
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK, PAGE
 from linkscore_scoring.pagination.lists import page_lists
 from linkscore_scoring.pagination.paged_urls import slots_of

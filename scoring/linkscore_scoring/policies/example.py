@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linkscore_scoring.errors import FieldProblem, LinkscoreError
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.urls.identity import identity, validate_url
 
 

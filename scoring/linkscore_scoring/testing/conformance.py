@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import CorruptState, InvalidParams
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import make_params

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import Links, PageFeatures, PathTrie
+from linkscore_scoring.hashing import hash64
 
 Link = tuple[str, str]
 

@@ -7,8 +7,7 @@ from urllib.parse import urljoin, urlsplit
 
 from w3lib.url import safe_url_string
 
-from linkscore_scoring.features.types import Limits
-from linkscore_scoring.urls.identity import SCHEMES, identity, is_plain
+from linkscore_scoring.urls.identity import MAX_URL_CHARS, SCHEMES, identity, is_plain
 
 MAX_CACHED_URLS = 100_000
 
@@ -57,19 +56,19 @@ class UrlResolver:
     ----------
     base_url
         Absolute http(s) URL: the page's, or its ``<base href>``.
-    limits
-        `Limits.url_chars` bounds a link.
+    max_chars
+        Longest URL of a link.
     charset
         Encoding of the page: browsers encode the queries of its links in it.
     cache
-        Shared between pages read with the same limits; a new one if none is given.
+        Shared between pages read with the same `max_chars`; a new one if none is given.
     """
 
     def __init__(
         self,
         base_url: str,
-        limits: Limits | None = None,
         *,
+        max_chars: int = MAX_URL_CHARS,
         charset: str = "utf-8",
         cache: UrlCache | None = None,
     ) -> None:
@@ -82,7 +81,7 @@ class UrlResolver:
         self._origin = page if slash < 0 else page[:slash]
         self._folder = f"{page if slash < 0 else page.rpartition('/')[0]}/"
         self._even = ";" not in page and not _UNEVEN.match(self._folder[start:])
-        self._max_chars = (limits or Limits()).url_chars
+        self._max_chars = max_chars
         self._charset = charset
         self._cache = cache
         self._rooted = cache.answers(f"{charset} {self._origin}")

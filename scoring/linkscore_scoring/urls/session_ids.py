@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.urls.session_shapes import LIKELY_NAMES, SURE_NAMES, looks_random
 
 MAX_KEYS = 200

@@ -97,7 +97,7 @@ class FeedbackInbox:
         if not url and not site:
             rule = "is required unless a ticket of this crawl names the link"
             raise InvalidInput(rule, field="url", reason="REQUIRED")
-        key = validate_url(url, "url", limits=self._limits, error=InvalidInput) if url else ""
+        key = validate_url(url, "url", max_chars=self._limits.url_chars, error=InvalidInput) if url else ""
         if item.HasField("extraction_time"):
             now_s = seconds_of(item.extraction_time, self._clock)
         return FeedbackGiven(event_id, site or actor.model.site_of(url), key, ticket, _reward(item), now_s)

@@ -288,7 +288,7 @@ def _candidates(
     for row, link in enumerate(links):
         url = link.url
         try:
-            keys.append(validate_url(url, "url", limits=front.limits, error=InvalidLink))
+            keys.append(validate_url(url, "url", max_chars=front.limits.url_chars, error=InvalidLink))
         except InvalidInput as exc:
             bad[row] = results.invalid(exc.under(f"links[{row}]"))
             continue

@@ -13,7 +13,7 @@ from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.browse_logs.mining import mine_site
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from linkscore_scoring.clustering.base import OUTLIER
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
 from linkscore_scoring.clustering.uxclust import UxClust
 from linkscore_scoring.features.bags import apath_id
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.hashing import hash64
 
 TITLE, USER, MENU = "html/body/ul/li/a[title]", "html/body/p/a[user]", "html/body/div/a[]"
 LEAF = PathTrie([-1, 0], ["html", "text()"], ["", ""], [0, 1])

@@ -13,7 +13,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.bags import apath_id, normalise_apath
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.harvest.excerpts import Judge

@@ -11,7 +11,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, LearningFailed, LearningRequested
 from linkscore_scoring.errors import InvalidInput, NotFound, NotLearned
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.testing.pages import page_of
 
 A, B, C = "http://h/a", "http://h/b", "http://h/c"

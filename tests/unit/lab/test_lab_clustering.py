@@ -26,8 +26,8 @@ from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer, Cluster
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.bags import apath_id
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.hashing import hash64
 
 POSTS, LISTS = 12, 8
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.page_links import find_page_links
 from linkscore_scoring.types import PageObservation, links_of_page
 

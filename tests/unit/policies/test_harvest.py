@@ -7,7 +7,7 @@ from math import log, sqrt
 import pytest
 from boards import Board
 
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest.policy import Harvest
 
 LIST = "html/body/ul/li/a"

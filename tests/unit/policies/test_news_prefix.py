@@ -15,7 +15,7 @@ from linkscore_scoring.browse_logs.news.threshold import NewsThreshold
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import FOLLOW, SKIP
 from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
 from linkscore_scoring.policies.params import make_params

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from boards import Board
 
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.source.source_ucc import SourceUcc
 
 POST = "html/body/ul/li/a"

@@ -8,8 +8,8 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import PageOutcome
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked

@@ -8,8 +8,8 @@ from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_scoring.testing.pages import page_of

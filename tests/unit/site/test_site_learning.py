@@ -8,7 +8,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
 from linkscore_scoring.features.bags import apath_id
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_scoring.site.model import SiteModel, Stage

@@ -6,7 +6,7 @@ import msgpack
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.histories import History, Tally
 from linkscore_scoring.site.yields import Yields, shrunk
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation

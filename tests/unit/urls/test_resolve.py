@@ -6,7 +6,6 @@ from urllib.parse import urljoin
 
 import pytest
 
-from linkscore_scoring.features.types import Limits
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 BASE = "http://a.test/b/c/d.html?q=1"
@@ -92,4 +91,4 @@ def test_the_cache_forgets_rather_than_grows() -> None:
 
 
 def test_the_limit_is_the_callers() -> None:
-    assert UrlResolver(BASE, Limits(url_chars=15)).resolve("/abcdefg") == "too_long"
+    assert UrlResolver(BASE, max_chars=15).resolve("/abcdefg") == "too_long"

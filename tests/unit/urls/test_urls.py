@@ -6,7 +6,6 @@ import pytest
 from w3lib.url import canonicalize_url
 
 from linkscore_scoring.errors import InvalidLink, InvalidPage
-from linkscore_scoring.features.types import Limits
 from linkscore_scoring.urls.identity import host_of, identity, validate_url
 
 URLS = [
@@ -96,4 +95,4 @@ def test_a_port_that_is_no_number_is_refused() -> None:
 
 def test_a_long_url_is_refused_by_the_limit() -> None:
     with pytest.raises(InvalidLink, match="at most 20 characters"):
-        validate_url("http://a.test/" + "x" * 20, "url", limits=Limits(url_chars=20))
+        validate_url("http://a.test/" + "x" * 20, "url", max_chars=20)

@@ -13,9 +13,9 @@ from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_scoring.clustering.sample import Link, SamplePage, with_in_links
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.bags import apath_id, apath_without_class
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.urls.identity import host_of
 
 

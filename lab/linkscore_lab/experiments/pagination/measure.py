@@ -12,7 +12,7 @@ from zlib import crc32
 from linkscore_lab.experiments.pagination.counts import Counts
 from linkscore_lab.experiments.pagination.labelled import LabelledPage
 from linkscore_scoring.features.bags import apath_without_class
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.anchors import KIND_NAMES
 from linkscore_scoring.pagination.confirmation import CONFIRMED, DENIED, PageLinkConfirmation
 from linkscore_scoring.pagination.page_links import page_links_of

@@ -18,7 +18,7 @@ from linkscore_scoring.browse_logs.behavior.serials import Serial, find_serials,
 from linkscore_scoring.browse_logs.behavior.tally import tally
 from linkscore_scoring.browse_logs.behavior.transit_cut import transit_cut
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

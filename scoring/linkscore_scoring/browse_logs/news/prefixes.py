@@ -19,7 +19,7 @@ from linkscore_scoring.browse_logs.news.prefix_tree import (
 )
 from linkscore_scoring.browse_logs.news.rates import CountedRates, WeighedRates
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 
 _MAX_MISFITS = 0.05
 _FOLDS = 4

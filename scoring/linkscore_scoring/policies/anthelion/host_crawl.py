@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.learners.bandits.base import Arm
 from linkscore_scoring.learners.bandits.draws import Floats, uniform
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit

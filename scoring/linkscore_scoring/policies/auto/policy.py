@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, InvalidParams, NotFound, reading_state
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.learners.progressive_validation import NO_ANSWER, ValidationWindow, shift_log_odds
 from linkscore_scoring.policies.answers import CANDIDATE, Explanation, PolicyTrust, Scored, Scores, Term
 from linkscore_scoring.policies.auto.crawl_trust import CrawlTrust

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.hashing import GOLDEN, mix64
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import Params
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch
 
-_GOLDEN = 0x9E3779B97F4A7C15
 _BUCKETS = 256
 _STEPS = {f"u{step}": step / _BUCKETS for step in range(_BUCKETS)}
 
@@ -63,10 +63,7 @@ class UniformRandom(Policy):
         ]
 
     def _draws(self, keys: Sequence[int]) -> Scores:
-        mixed = np.array(keys, dtype=np.uint64)
-        mixed ^= np.uint64((self.seed + self.params.seed + 1) * _GOLDEN % 2**64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-        mixed ^= mixed >> np.uint64(31)
+        salt = np.uint64((self.seed + self.params.seed + 1) * GOLDEN % 2**64)
+        mixed = mix64(np.array(keys, dtype=np.uint64) ^ salt)
         draws: Scores = (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
         return draws

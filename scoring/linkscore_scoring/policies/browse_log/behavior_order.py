@@ -15,7 +15,7 @@ from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, Place
 from linkscore_scoring.browse_logs.behavior.pattern_words import regex_of, text_of
 from linkscore_scoring.browse_logs.behavior.rankings import worth_by
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.fallback import FallbackParams, WithFallback
 from linkscore_scoring.policies.params import one_of, outside

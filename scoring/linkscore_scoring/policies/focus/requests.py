@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.focus.entry import Candidate
 from linkscore_scoring.policies.focus.forum_model import EitModel
 from linkscore_scoring.policies.focus.links import known_identity

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.hashing import hash64
 
 _DIGITS = re.compile(r"\d+")
 MAX_NODES = 1_000

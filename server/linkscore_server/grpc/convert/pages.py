@@ -44,10 +44,10 @@ class Front:
         InvalidPage
             Naming the field, the rule and the value got.
         """
-        requested = validate_url(page.url, "url", limits=self.limits, error=InvalidPage)
+        requested = validate_url(page.url, "url", max_chars=self.limits.url_chars, error=InvalidPage)
         final = page.final_url or page.url
         if page.final_url:
-            validate_url(final, "final_url", limits=self.limits, error=InvalidPage)
+            validate_url(final, "final_url", max_chars=self.limits.url_chars, error=InvalidPage)
         _check_sizes(page)
         features = self._features(page, final, layout=layout) if _usable(page) else None
         return PageFetched(
@@ -63,7 +63,9 @@ class Front:
         )
 
     def _features(self, page: common_pb2.Page, url: str, *, layout: bool) -> PageFeatures:
-        validate_url(url, "final_url" if page.final_url else "url", limits=self.limits, error=InvalidPage)
+        validate_url(
+            url, "final_url" if page.final_url else "url", max_chars=self.limits.url_chars, error=InvalidPage
+        )
         if page.WhichOneof("content") == "extracted":
             features = _from_extracted(page, url, self.limits)
         else:

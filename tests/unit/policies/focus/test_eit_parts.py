@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.focus.entry import EntrySearch, guesses, shortness
 from linkscore_scoring.policies.focus.expressions import Expressions
 from linkscore_scoring.policies.focus.links import LinkPlaces

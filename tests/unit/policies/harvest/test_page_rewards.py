@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from boards_with_examples import POST, Board, example
 
-from linkscore_scoring.features.hashing import hash64
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest.excerpts import Judge, PageWorth
 from linkscore_scoring.policies.harvest.policy import Harvest
 

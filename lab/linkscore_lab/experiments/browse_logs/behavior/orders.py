@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from linkscore_lab.experiments.browse_logs.behavior.mirror import Mirror
 from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.features.hashing import hash64
 from linkscore_scoring.graph.pagerank import pagerank
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.browse_log.behavior_discovery import BehaviorDiscovery
 from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorFetch
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from linkscore_scoring.features.hashing import hash64, hash_block
+import numpy as np
+
+from linkscore_scoring.hashing import GOLDEN, hash64, hash_block, mix64
 
 
 def test_the_hash_is_eight_bytes_of_blake2b_big_endian() -> None:
@@ -17,3 +19,9 @@ def test_a_lone_surrogate_can_be_hashed() -> None:
 
 def test_white_space_does_not_change_a_block() -> None:
     assert hash_block("one two three") == hash_block("one\n  two\tthree") == hash_block("one two\u00a0three")
+
+
+def test_mixed_steps_of_the_golden_ratio_are_the_numbers_of_splitmix64() -> None:
+    """The first two outputs of the reference generator seeded with 0."""
+    steps = np.array([GOLDEN, 2 * GOLDEN % 2**64], dtype=np.uint64)
+    assert mix64(steps).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
