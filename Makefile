@@ -4,10 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 GEN_VENV := .venv-gen
+DOCS_VENV := .venv-docs
+RELEASE_VENV := .venv-release
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 SOURCES := clients/python scoring server cli lab
 
-.PHONY: run test slow quality check gen bench image lock baseline clean
+.PHONY: run test slow quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -35,6 +37,10 @@ gen: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/python tools/generate_stubs.py $(GEN_VENV)/bin/python
 	$(BIN)/python tools/docs_tables.py
 
+# The documentation site, in out/docs; a warning is an error.
+docs: $(DOCS_VENV)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict
+
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
@@ -48,8 +54,12 @@ lock: $(STAMP)
 baseline: $(STAMP)
 	$(BIN)/python tools/breaking.py --release $(BIN)/buf
 
+# Checks the notes, builds, tries what was built from an index on loopback, tags: `make release TAG=no` does not tag.
+release: $(STAMP) $(RELEASE_VENV)/.installed
+	$(RELEASE_VENV)/bin/python tools/release.py $(if $(filter no,$(TAG)),--no-tag)
+
 clean:
-	rm -rf $(VENV) $(GEN_VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(GEN_VENV) $(DOCS_VENV) $(RELEASE_VENV) dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(STAMP): requirements/dev.lock pyproject.toml
 	$(PYTHON) tools/make_venv.py $(VENV) requirements/dev.lock --editable
@@ -57,4 +67,12 @@ $(STAMP): requirements/dev.lock pyproject.toml
 
 $(GEN_VENV)/.installed: requirements/gen.lock
 	$(PYTHON) tools/make_venv.py $(GEN_VENV) requirements/gen.lock
+	@touch $@
+
+$(DOCS_VENV)/.installed: requirements/docs.lock
+	$(PYTHON) tools/make_venv.py $(DOCS_VENV) requirements/docs.lock
+	@touch $@
+
+$(RELEASE_VENV)/.installed: requirements/release.lock
+	$(PYTHON) tools/make_venv.py $(RELEASE_VENV) requirements/release.lock
 	@touch $@

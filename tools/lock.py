@@ -18,6 +18,8 @@ _LOCKS = {
     "requirements/dev.lock": ["pyproject.toml", "--extra", "dev"],
     "requirements/gen.lock": ["requirements/gen.in"],
     "requirements/build.lock": ["requirements/build.in"],
+    "requirements/docs.lock": ["requirements/docs.in"],
+    "requirements/release.lock": ["requirements/release.in"],
 }
 
 

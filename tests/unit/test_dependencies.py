@@ -79,7 +79,7 @@ def test_every_declared_dependency_is_imported(part: str) -> None:
     assert declared()[part] - set(imported(PARTS[part])) == set()
 
 
-@pytest.mark.parametrize("lock", ["build", "dev", "gen", "server"])
+@pytest.mark.parametrize("lock", ["build", "dev", "docs", "gen", "release", "server"])
 def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: str) -> None:
     text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
