@@ -101,8 +101,8 @@ def _bare(path: Path) -> None:
 
 
 def _sent(path: Path) -> None:
-    from linkscore_server.browse_logs.formats.detect import log_file
-    from linkscore_server.browse_logs.sending import Cleaning, ReadLog, batches_of
+    from linkscore_server.browse_logs.batching import Cleaning, ReadLog, batches_of
+    from linkscore_server.browse_logs.log_files import log_file
 
     for message in batches_of(log_file(path), Cleaning(), ReadLog(), memory_mb=MEMORY_MB):
         message.SerializeToString()

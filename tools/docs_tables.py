@@ -11,8 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.observability.registry_collector import Census
 from linkscore_server.settings import Settings
 
 PAGE = Path(__file__).parents[1] / "docs" / "operations.md"
@@ -64,7 +64,7 @@ def metrics_table() -> str:
     metrics = Metrics()
     collectors: Iterable[Any] = metrics.registry._collector_to_names
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
-    counted = [(family, family._labelnames) for family in Census(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]
+    counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]
     rows = sorted(
         (f"`{_shown(family)}`", family.type, ", ".join(labels) or "-", family.documentation)
         for family, labels in [*described, *counted]

@@ -17,10 +17,10 @@ from rich.text import Text
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
+from linkscore_server.browse_logs.batching import BATCH_RECORDS, Cleaning, ReadLog, batches_of, fingerprint
 from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.formats import LogFile
-from linkscore_server.browse_logs.formats.length import estimated_records
-from linkscore_server.browse_logs.sending import BATCH_RECORDS, Cleaning, ReadLog, batches_of, fingerprint
+from linkscore_server.browse_logs.log_files import estimated_records
 
 _TIMEOUT_S = 60.0
 _IDS_AT_ONCE = 1_000

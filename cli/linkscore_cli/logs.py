@@ -70,9 +70,9 @@ def import_(
     """
     with _messages(), _address(target, data_dir) as address:
         from linkscore_cli.browse_import import import_logs
+        from linkscore_server.browse_logs.batching import Cleaning
         from linkscore_server.browse_logs.cleaning import BOT_AGENTS
-        from linkscore_server.browse_logs.formats.detect import log_file
-        from linkscore_server.browse_logs.sending import Cleaning
+        from linkscore_server.browse_logs.log_files import log_file
 
         order = tuple(name for name in names.split(",") if name)
         how = [
@@ -135,7 +135,7 @@ def _address(target: str, data_dir: Path | None) -> Iterator[str]:
     if data_dir is None:
         yield target
         return
-    from linkscore_server.browse_logs.private_server import private_server
+    from linkscore_server.app import private_server
 
     with private_server(data_dir) as address:
         yield address

@@ -1,4 +1,4 @@
-"""The server: built from settings, started, drained."""
+"""The server: built from settings, started, drained; as a process, or within another for a while."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import asyncio
 import gc
 import logging
 import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +30,17 @@ from linkscore.v1 import (
 )
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import register
-from linkscore_server.browse_logs.importer import BrowseRoom
+from linkscore_server.browse_logs.manager import BrowseLogManager
+from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.domains import registrable_domain
 from linkscore_server.grpc.browse_logs import BrowseLogService
-from linkscore_server.grpc.convert.pages import Front
+from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.interceptors import CallInterceptor
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.observability.registry_collector import Census
 from linkscore_server.plugins import external_policies
 from linkscore_server.settings import Settings, first_line
 from linkscore_server.storage.base import Store
@@ -48,6 +50,7 @@ from linkscore_server.storage.memory import MemoryStore
 _log = logging.getLogger(__name__)
 _GC_OBJECTS = 20_000
 _LAST_WORDS_S = 0.2
+_START_S = 600.0
 _SERVICES = (
     link_scoring_service_pb2.DESCRIPTOR.services_by_name["LinkScoringService"].full_name,
     crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"].full_name,
@@ -81,7 +84,7 @@ class Application:
             register(policy)
         self._store = store or _store(settings)
         self.registry = CrawlRegistry(self._store, settings, self.metrics, domain_of=registrable_domain)
-        self.browse = BrowseRoom(self.registry, settings, self.metrics, clock)
+        self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
         self._metrics_server: Any = None
@@ -100,7 +103,7 @@ class Application:
             self.address = f"{self.settings.listen.rpartition(':')[0]}:{port}"
         if self.settings.metrics_listen:
             host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
-            self.metrics.registry.register(Census(self.registry, self.settings))
+            self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
             self._metrics_server, _ = start_http_server(
                 int(metrics_port), host.strip("[]"), registry=self.metrics.registry
             )
@@ -109,7 +112,7 @@ class Application:
         await self._server.start()
         started = time.perf_counter()
         await self.registry.recover()
-        self.browse.start()
+        self.browse_logs.start()
         self._ready = True
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
@@ -130,7 +133,7 @@ class Application:
         await self._server.stop(_LAST_WORDS_S)  # watchers of health would stay for ever
         await draining
         self._ready = False
-        await self.browse.close()
+        await self.browse_logs.close()
         await self.registry.close()
         if self._metrics_server is not None:
             self._metrics_server.shutdown()
@@ -146,14 +149,14 @@ class Application:
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
-        front = Front(limits, clock)
-        self._scoring = LinkScoringService(self.registry, front, s, self.metrics, clock)
+        parser = PageParser(limits, clock)
+        self._scoring = LinkScoringService(self.registry, parser, s, self.metrics, clock)
         link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self._scoring, server)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
         site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
             SiteModelService(self.registry), server
         )
-        browse = BrowseLogService(self.registry, self.browse)
+        browse = BrowseLogService(self.registry, self.browse_logs)
         browse_log_service_pb2_grpc.add_BrowseLogServiceServicer_to_server(browse, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection(
@@ -180,6 +183,34 @@ async def run(settings: Settings) -> None:
     _log.info("draining for at most %g s", settings.drain_s)
     await app.stop()
     gc.unfreeze()  # DuckDB complains at the end of the process of objects that the collector was kept from
+
+
+@contextmanager
+def private_server(data_dir: Path) -> Iterator[str]:
+    """Serve a data folder, which no other server may have open; gives the address.
+
+    On leaving, minings that became due are waited for.
+
+    Raises
+    ------
+    LimitExceeded
+        If another server has the folder open.
+    OSError
+        If it cannot be read.
+    """
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        app = asyncio.run_coroutine_threadsafe(_started(data_dir), loop).result(_START_S)
+        try:
+            yield app.address
+        finally:
+            asyncio.run_coroutine_threadsafe(_stop(app), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
 
 
 def _spare_the_collector() -> None:
@@ -212,3 +243,14 @@ def _bind(server: grpc.aio.Server, settings: Settings) -> int:
         [pair], root_certificates=ca, require_client_auth=ca is not None
     )
     return server.add_secure_port(settings.listen, credentials)
+
+
+async def _started(data_dir: Path) -> Application:
+    app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir=str(data_dir)))
+    await app.start()
+    return app
+
+
+async def _stop(app: Application) -> None:
+    await app.browse_logs.idle()
+    await app.stop()

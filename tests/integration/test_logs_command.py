@@ -14,7 +14,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
 from linkscore_cli import browse_import
 from linkscore_cli.main import main
-from linkscore_server.browse_logs import sending
+from linkscore_server.browse_logs import batching
 from server_process import serving, stubs
 
 LINES = [
@@ -81,7 +81,7 @@ def test_a_file_goes_in_once(log: Path, there: list[str]) -> None:
 
 def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The first run loses its file after two batches of a hundred records."""
-    whole = sending.batches_of
+    whole = batching.batches_of
 
     def torn(*arguments: object, **options: object):
         batches = whole(*arguments, **options)  # type: ignore[arg-type]

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.urls.identity import host_of
-from linkscore_server.browse_logs.batch import BatchLimits, staged
+from linkscore_server.browse_logs.batching import Cleaning, ReadLog, batches_of
 from linkscore_server.browse_logs.formats import LogFile
-from linkscore_server.browse_logs.sending import Cleaning, ReadLog, batches_of
-from linkscore_server.storage.visits.base import VisitQuestion
+from linkscore_server.browse_logs.staging import BatchLimits, staged
+from linkscore_server.storage.visits.base import VisitQuery
 from linkscore_server.storage.visits.memory import MemoryVisits
 
 DAY = 20_000
-QUESTION = VisitQuestion("a.org", DAY, 2, 500)
+QUESTION = VisitQuery("a.org", DAY, 2, 500)
 LIMITS = BatchLimits(records=1_000, memory_mb=128)
 _RECORDS = st.tuples(
     st.integers(0, 2 * 86_400 - 1),

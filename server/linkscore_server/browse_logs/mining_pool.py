@@ -16,7 +16,7 @@ import msgpack
 from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.engine.events import LogsMined
-from linkscore_server.storage.visits.base import VisitQuestion, VisitReader
+from linkscore_server.storage.visits.base import VisitQuery, VisitReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class MiningJob:
     """All that the mining of a site needs; `before` is the state of what the last one gave, or None."""
 
     reader: VisitReader
-    question: VisitQuestion
+    question: VisitQuery
     settings: MiningSettings
     before: dict[str, object] | None
     memory_mb: int

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from linkscore_scoring.errors import LimitExceeded
 
 
-class Work:
+class AdmissionLimit:
     """Counts pages and feedback events of unary calls from their arrival to their answer.
 
     When the log is slow they would gather in memory without bound; beyond `limit` new calls are sent away.

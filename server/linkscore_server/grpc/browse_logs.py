@@ -15,8 +15,8 @@ from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.urls.identity import validate_url
-from linkscore_server.browse_logs.batch import check, left_out_of
-from linkscore_server.browse_logs.importer import BrowseRoom, reading_policies
+from linkscore_server.browse_logs.manager import BrowseLogManager, reading_policies
+from linkscore_server.browse_logs.staging import check, left_out_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import results
@@ -33,7 +33,7 @@ _MAX_SITES = 1_000
 class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     """Browse logs in, what was mined from them out."""
 
-    def __init__(self, registry: CrawlRegistry, room: BrowseRoom) -> None:
+    def __init__(self, registry: CrawlRegistry, room: BrowseLogManager) -> None:
         self._registry = registry
         self._room = room
 

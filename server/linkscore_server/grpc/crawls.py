@@ -10,11 +10,9 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import crawl_service_pb2_grpc as pb_grpc
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.convert.crawls import config_of, crawl_message, extra_policies
-from linkscore_server.grpc.convert.examples import examples_of
-from linkscore_server.grpc.convert.names import parse_crawl
+from linkscore_server.grpc.convert.crawls import config_of, crawl_message, examples_of, extra_policies
+from linkscore_server.grpc.convert.names import page_of, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of
-from linkscore_server.grpc.paging import page_of
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples")
 

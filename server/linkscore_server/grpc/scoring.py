@@ -18,10 +18,10 @@ from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.admission import Work
-from linkscore_server.grpc.convert import examples_wanted, results, sites
+from linkscore_server.grpc.admission import AdmissionLimit
+from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import parse_crawl
-from linkscore_server.grpc.convert.pages import Front
+from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.errors import NotServing, logged
 from linkscore_server.grpc.feedback import FeedbackInbox
@@ -46,17 +46,17 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
     def __init__(
         self,
         registry: CrawlRegistry,
-        front: Front,
+        parser: PageParser,
         settings: Settings,
         metrics: Metrics,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
-        self._front = front
+        self._parser = parser
         self._settings = settings
         self._metrics = metrics
-        self._inbox = FeedbackInbox(front.limits, metrics, clock)
-        self._work = Work(settings.max_items_in_work)
+        self._inbox = FeedbackInbox(parser.limits, metrics, clock)
+        self._admission = AdmissionLimit(settings.max_items_in_work)
         self._streams: set[asyncio.Task[None]] = set()
 
     def drain(self) -> None:
@@ -68,7 +68,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Take in pages and score their links."""
         actor, choice, encode = self._asked(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
-        with self._work.admitted(len(request.pages)):
+        with self._admission.admitted(len(request.pages)):
             if len(request.pages) == 1:
                 found = [await self._ingest(actor, request.pages[0], choice, encode)]
             else:
@@ -110,7 +110,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Score links again."""
         actor, choice, encode = self._asked(request)
         _check_count("links", len(request.links), self._settings.max_links_per_call)
-        rows, columns, bad = _candidates(request.links, self._front)
+        rows, columns, bad = _candidates(request.links, self._parser)
         scored = actor.model.score_links(
             *columns, choice=choice, encode=encode, require_learned=request.require_learned
         )
@@ -142,11 +142,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Order sites, and hand out URLs among them."""
         actor, choice, _ = self._asked(request)
         _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
-        names, waiting, n = sites.asked(request, actor.model.config.name)
+        names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
         found = actor.model.rank_sites(names, waiting, n, choice)
         policy = _policy_name(actor, choice)
         self._metrics.sites_ranked.labels(policy).inc(len(names))
-        return sites.answer(found, request.max_results, policy=policy, event_seq=actor.model.seq)
+        return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
 
     async def ReportFeedback(
         self, request: pb.ReportFeedbackRequest, context: Any
@@ -154,14 +154,14 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Take in what extraction found."""
         actor = self._actor(request.crawl)
         _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
-        with self._work.admitted(len(request.feedback)):
+        with self._admission.admitted(len(request.feedback)):
             return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
 
     async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
         """Say why links have their scores."""
         actor, choice, _ = self._asked(request)
         _check_count("links", len(request.links), _MAX_EXPLAINED)
-        rows, columns, bad = _candidates(request.links, self._front)
+        rows, columns, bad = _candidates(request.links, self._parser)
         found = actor.model.explain(*columns, choice)
         explained = [pb.LinkExplanation(url=link.url) for link in request.links]
         for row, status in bad.items():
@@ -176,10 +176,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Say which fetched pages a user should be asked about."""
         actor, choice, _ = self._asked(request)
         model = actor.model
-        found = model.suggest_examples(*examples_wanted.asked(request, model.config.name), choice)
+        found = model.suggest_examples(*results.example_query(request, model.config.name), choice)
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
-        return examples_wanted.answer(model.config.name, found, policy=policy, event_seq=model.seq)
+        return results.suggested_examples(model.config.name, found, policy=policy, event_seq=model.seq)
 
     def _actor(self, crawl: str) -> CrawlActor:
         return self._registry.get(parse_crawl(crawl))
@@ -227,7 +227,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     def _event(self, actor: CrawlActor, page: common_pb2.Page) -> PageFetched:
         model = actor.model
-        return self._front.event(page, model.site_of, layout=model.config.reads_layout)
+        return self._parser.event(page, model.site_of, layout=model.config.reads_layout)
 
     def _count(self, outcome: PageOutcome) -> None:
         seen = outcome.observation
@@ -278,7 +278,7 @@ def _result(actor: CrawlActor, event: PageFetched, outcome: PageOutcome) -> pb.P
 
 
 def _candidates(
-    links: Sequence[pb.CandidateLink], front: Front
+    links: Sequence[pb.CandidateLink], parser: PageParser
 ) -> tuple[list[int], tuple[list[str], list[str], list[bytes], list[str]], dict[int, common_pb2.ItemStatus]]:
     """Return rows of usable links, their columns (url, identity, ticket, anchor), and the others' status."""
     rows: list[int] = []
@@ -288,7 +288,7 @@ def _candidates(
     for row, link in enumerate(links):
         url = link.url
         try:
-            keys.append(validate_url(url, "url", max_chars=front.limits.url_chars, error=InvalidLink))
+            keys.append(validate_url(url, "url", max_chars=parser.limits.url_chars, error=InvalidLink))
         except InvalidInput as exc:
             bad[row] = results.invalid(exc.under(f"links[{row}]"))
             continue

@@ -11,11 +11,9 @@ from linkscore_scoring.errors import InvalidInput, NotLearned
 from linkscore_scoring.site.model import SiteModel
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.convert import results, rules, seeds, site_models
-from linkscore_server.grpc.convert.advice import advice_message
-from linkscore_server.grpc.convert.names import parse_crawl, parse_site
+from linkscore_server.grpc.convert import results, rules, sites
+from linkscore_server.grpc.convert.names import page_of, parse_crawl, parse_site
 from linkscore_server.grpc.convert.policies import choice_of
-from linkscore_server.grpc.paging import page_of
 
 _DEFAULT_PLAN = 16
 _MAX_PLAN = 1_000
@@ -32,8 +30,8 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """List the sites of a crawl by name."""
         actor = self._registry.get(parse_crawl(request.crawl))
         names, token = page_of(sorted(actor.model.sites), request.page_size, request.page_token)
-        sites = [self._site(actor, name) for name in names]
-        return pb.ListSitesResponse(sites=sites, next_page_token=token)
+        found = [self._site(actor, name) for name in names]
+        return pb.ListSitesResponse(sites=found, next_page_token=token)
 
     async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:
         """Read one site, and say what to make of it."""
@@ -41,7 +39,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
             raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
         actor, site = self._found(request.name)
         advice = actor.model.advice(site.name, request.horizon or DEFAULT_HORIZON)
-        return pb.GetSiteResponse(site=self._site(actor, site.name), advice=advice_message(advice))
+        return pb.GetSiteResponse(site=self._site(actor, site.name), advice=sites.advice_message(advice))
 
     async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
         """Return clusters and the links between them."""
@@ -49,8 +47,8 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         clusters = site.templates.ids() if site.templates else []
         A = site.navigation.adjacency(clusters)
         return pb.GetSitemapResponse(
-            clusters=site_models.clusters(site, A),
-            edges=site_models.edges(clusters, A),
+            clusters=sites.clusters(site, A),
+            edges=sites.edges(clusters, A),
             stage=results.wire_stage(site.stage),
             model_revision=site.revision,
         )
@@ -60,7 +58,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
     ) -> pb.ListNavigationEntriesResponse:
         """Say where links of each cluster and tag path lead."""
         _, site = self._found(request.name)
-        entries = site_models.navigation(site)
+        entries = sites.navigation(site)
         names, token = page_of(sorted(entries), request.page_size, request.page_token)
         return pb.ListNavigationEntriesResponse(
             entries=[entries[name] for name in names], next_page_token=token
@@ -86,8 +84,8 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """Return the pages to start a crawl of a site from."""
         model = self._registry.get(parse_crawl(request.crawl)).model
         choice = choice_of(request.policy)
-        site, n = seeds.asked(request, model.config.name, model.site_of)
-        return seeds.answer(
+        site, n = sites.seed_query(request, model.config.name, model.site_of)
+        return sites.suggested_seeds(
             model.config.name,
             site,
             model.seeds(site, n, choice),
@@ -99,9 +97,9 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
     async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
         """Return what was learned about URLs as files for crawlers."""
         actor, site = self._found(request.name)
-        wanted, choice = rules.asked(request), choice_of(request.policy)
+        wanted, choice = rules.wanted_formats(request), choice_of(request.policy)
         found = actor.model.site_rules(site.name, choice, min_confidence=request.min_confidence)
-        return rules.answer(found, wanted)
+        return rules.exported_rules(found, wanted)
 
     def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:
         crawl, site = parse_site(name)
@@ -110,4 +108,4 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
 
     @staticmethod
     def _site(actor: CrawlActor, name: str) -> pb.Site:
-        return site_models.site_message(actor.model.config.name, actor.model.shard(name))
+        return sites.site_message(actor.model.config.name, actor.model.shard(name))

@@ -5,7 +5,7 @@
     DATA_DIR/ticket.key
     DATA_DIR/LOCK
     DATA_DIR/crawls/NAME/00000000000000000001.log     named by the first event number, at most 64 MiB each
-    DATA_DIR/crawls/NAME/browse/                         visits of browse logs, see `browse.file_visits`
+    DATA_DIR/crawls/NAME/browse/                         visits of browse logs, see `visits.files`
     DATA_DIR/crawls/NAME/snapshot                     crc32 of what follows, sequence number, zstd
 
 The log is the only truth; a snapshot that is missing or damaged only makes the start slower. A sound one that

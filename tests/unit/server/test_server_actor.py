@@ -21,7 +21,7 @@ from linkscore_scoring.site.learning import LearningJob
 from linkscore_scoring.site.model import Stage
 from linkscore_server.crawls import actor as actors
 from linkscore_server.crawls.actor import Closed, CrawlActor
-from linkscore_server.grpc.convert.pages import Front
+from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.memory import MemoryLog
 from small_site import HOST, page
@@ -30,7 +30,7 @@ CONFIG = CrawlConfig("c", learning=LearningConfig(sample_pages=8))
 
 
 def fetched(n: int) -> PageFetched:
-    return Front(Limits(), lambda: 1e9 + n).event(page(n), lambda _: HOST)
+    return PageParser(Limits(), lambda: 1e9 + n).event(page(n), lambda _: HOST)
 
 
 class SlowLog(MemoryLog):

@@ -19,13 +19,12 @@ from linkscore_scoring.errors import InvalidInput, InvalidPage, LimitExceeded
 from linkscore_scoring.features.types import Limits, Links
 from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.policies.registry import builtin
-from linkscore_server.grpc.admission import Work
+from linkscore_server.grpc.admission import AdmissionLimit
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.crawls import config_of, crawl_message
-from linkscore_server.grpc.convert.names import crawl_name, parse_crawl, parse_site, site_name
-from linkscore_server.grpc.convert.pages import Front, seconds_of
+from linkscore_server.grpc.convert.names import crawl_name, page_of, parse_crawl, parse_site, site_name
+from linkscore_server.grpc.convert.pages import PageParser, seconds_of
 from linkscore_server.grpc.convert.policies import choice_of, spec_of
-from linkscore_server.grpc.paging import page_of
 from small_site import HOST, page, url_of
 
 NOW = 1_700_000_000.25
@@ -122,18 +121,18 @@ def test_a_configuration_is_read_back_from_its_message() -> None:
 
 
 @pytest.fixture(scope="module")
-def front() -> Front:
-    return Front(Limits(), lambda: NOW)
+def parser() -> PageParser:
+    return PageParser(Limits(), lambda: NOW)
 
 
-def test_a_page_becomes_an_event_with_features(front: Front) -> None:
-    event = front.event(page(0), lambda _: HOST)
+def test_a_page_becomes_an_event_with_features(parser: PageParser) -> None:
+    event = parser.event(page(0), lambda _: HOST)
     assert (event.event_id, event.site, event.url, event.now_s) == ("page-0", HOST, url_of(0), NOW)
     assert len(event.features.links) == 13
 
 
-def test_a_page_has_its_layout_if_that_is_asked_for(front: Front) -> None:
-    plain, read = (front.event(page(0), lambda _: HOST, layout=layout).features for layout in (False, True))
+def test_a_page_has_its_layout_if_that_is_asked_for(parser: PageParser) -> None:
+    plain, read = (parser.event(page(0), lambda _: HOST, layout=layout).features for layout in (False, True))
     assert plain.layout is None
     assert len(read.layout.groups) == len(read.links) == 13
 
@@ -147,17 +146,17 @@ def test_a_page_has_its_layout_if_that_is_asked_for(front: Front) -> None:
     ],
 )
 def test_a_failed_fetch_has_no_features_and_belongs_to_the_site_asked_for(
-    front: Front, failed: dict[str, object]
+    parser: PageParser, failed: dict[str, object]
 ) -> None:
     given_page = common.Page(url="http://a.test/", final_url="http://b.test/", **failed)
-    event = front.event(given_page, lambda url: url.split("/")[2])
+    event = parser.event(given_page, lambda url: url.split("/")[2])
     assert event.features is None
     assert event.site == "a.test"
 
 
-def test_a_redirected_page_belongs_to_where_it_led(front: Front) -> None:
+def test_a_redirected_page_belongs_to_where_it_led(parser: PageParser) -> None:
     given_page = common.Page(url="http://a.test/", final_url="http://b.test/", status_code=200, body=b"<p>")
-    assert front.event(given_page, lambda url: url.split("/")[2]).site == "b.test"
+    assert parser.event(given_page, lambda url: url.split("/")[2]).site == "b.test"
 
 
 @given(
@@ -169,7 +168,7 @@ def test_any_bytes_are_a_page_or_an_error_that_names_a_field(body: bytes, encodi
     )
     fields = {"body"}
     try:
-        Front(Limits(), lambda: NOW).event(given_page, lambda _: HOST)
+        PageParser(Limits(), lambda: NOW).event(given_page, lambda _: HOST)
     except InvalidPage as error:
         fields = {problem.field for problem in error.problems}
     assert fields == {"body"}
@@ -225,7 +224,7 @@ def test_clusters_have_names(cluster: int, name: str) -> None:
 
 
 def test_work_over_the_limit_is_sent_away_until_there_is_room() -> None:
-    work = Work(10)
+    work = AdmissionLimit(10)
     with work.admitted(8):
         with pytest.raises(LimitExceeded, match="max_items_in_work: 8 items"), work.admitted(3):
             pass

@@ -9,11 +9,10 @@ from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.formats import FORMATS
-from linkscore_server.browse_logs.formats.detect import log_file
+from linkscore_server.browse_logs.log_files import log_file
+from linkscore_server.browse_logs.records import add_page_function, load_records
 from linkscore_server.storage.visits.connection import DEFAULT_MEMORY_MB, workspace
-from linkscore_server.storage.visits.counting import MAX_PAGES_A_DAY, counts_of, spans_of
-from linkscore_server.storage.visits.identities import teach
-from linkscore_server.storage.visits.records import load
+from linkscore_server.storage.visits.tables import MAX_PAGES_A_DAY, counts_of, spans_of
 
 
 def read_counts(
@@ -51,8 +50,8 @@ def read_counts(
     """
     file = log_file(path, host=host)
     with workspace(memory_mb=memory_mb) as con:
-        teach(con)
-        load(con, FORMATS[file.format](file), rule_sql(), secrets.token_bytes(32))
+        add_page_function(con)
+        load_records(con, FORMATS[file.format](file), rule_sql(), secrets.token_bytes(32))
         spans = spans_of(con)
         if site is None:
             site = min(spans, key=lambda name: (-spans[name].visits, name), default="")

@@ -1,20 +1,28 @@
-"""Crawl messages to configurations and back."""
+"""Crawls: messages to configurations and back, with their policies and example pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from linkscore.v1 import crawl_service_pb2
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
+from linkscore_scoring.features.html import extract
 from linkscore_scoring.site.config import MAX_SAMPLE, LearningConfig
-from linkscore_server.grpc.convert.examples import example_messages, examples_of
+from linkscore_scoring.types import ExamplePage
+from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of, spec_of
 
 MAX_EXTRA_POLICIES = 8
+"""Policies beside the served one: each scores every page, so each costs what the served one costs."""
+
+MAX_PAGE_TYPE_BYTES = 100
+_NO_URL = (
+    "http://example.invalid/"  # links of an example without a URL are resolved against this, and not read
+)
 _T = TypeVar("_T")
 _SCOPE_ENUMS: dict[Scope, crawl_service_pb2.CrawlScope] = {
     "host": crawl_service_pb2.CRAWL_SCOPE_HOST,
@@ -73,6 +81,25 @@ def extra_policies(crawl: crawl_service_pb2.Crawl) -> tuple[PolicyChoice, ...]:
     return tuple(choice for choice in chosen if choice is not None)
 
 
+def examples_of(messages: Iterable[crawl_service_pb2.ExamplePage]) -> tuple[ExamplePage, ...]:
+    """Return the example pages of a message; cost: a parse for each body.
+
+    Raises
+    ------
+    InvalidInput
+        With the path of every bad field, such as ``crawl.examples[3].url``.
+    """
+    examples, problems = [], list[FieldProblem]()
+    for i, message in enumerate(messages):
+        try:
+            examples.append(_example(message))
+        except InvalidInput as exc:
+            problems += exc.under(f"crawl.examples[{i}]").problems
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(examples)
+
+
 def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
     """Return a crawl as a message."""
     config = model.config
@@ -89,7 +116,7 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         ),
         observe_only=config.observe_only,
         seed=config.seed,
-        examples=example_messages(config.examples),
+        examples=_example_messages(config.examples),
         page_count=model.pages,
         feedback_count=model.feedbacks,
         site_count=len(model.sites),
@@ -97,6 +124,26 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
     )
     message.create_time.FromNanoseconds(int(config.create_time_s * 1e9))
     return message
+
+
+def _example_messages(examples: Iterable[ExamplePage]) -> list[crawl_service_pb2.ExamplePage]:
+    """Return example pages as messages, without their bodies."""
+    return [crawl_service_pb2.ExamplePage(url=page.url, page_type=page.page_type) for page in examples]
+
+
+def _example(message: crawl_service_pb2.ExamplePage) -> ExamplePage:
+    if len(message.page_type.encode()) > MAX_PAGE_TYPE_BYTES:
+        got = len(message.page_type.encode())
+        raise InvalidInput(f"must be at most {MAX_PAGE_TYPE_BYTES} bytes, got {got}", field="page_type")
+    if not message.url and not message.body:
+        raise InvalidInput("must be given, or else the body", field="url", reason="REQUIRED")
+    key = validate_url(message.url, "url", error=InvalidPage) if message.url else ""
+    if not message.body:
+        return ExamplePage(message.url, key, message.page_type)
+    page = extract(message.body, url=message.url or _NO_URL, content_type=message.content_type)
+    if not page.paths.tags:
+        raise InvalidPage("must be a page in HTML", field="body")
+    return ExamplePage(message.url, key, message.page_type, page.paths)
 
 
 def _learning(message: crawl_service_pb2.LearningConfig) -> LearningConfig:

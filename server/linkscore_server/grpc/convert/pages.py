@@ -1,4 +1,4 @@
-"""The front: a page as sent becomes an event with features. Stateless and CPU-bound."""
+"""A page as sent becomes an event with features. Stateless and CPU-bound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_EVENT_ID_BYTES = 128
 MAX_TICKET_BYTES = 64
 
 
-class Front:
+class PageParser:
     """Parses pages; keeps nothing but caches.
 
     Parameters

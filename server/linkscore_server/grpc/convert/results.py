@@ -1,19 +1,29 @@
-"""Results of the engine as messages."""
+"""What the engine found as messages of LinkScoringService, and what its queries ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from linkscore.v1 import common_pb2, link_scoring_service_pb2, site_model_service_pb2
+from linkscore.v1 import common_pb2, site_model_service_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
-from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.engine.site_ranking import SitesRanked
+from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import PolicyTrust
-from linkscore_scoring.types import UNKNOWN_CLUSTER, Suggestion
-from linkscore_server.grpc.convert.names import site_name
+from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Suggestion
+from linkscore_server.grpc.convert.names import site_name, site_of
 
 _T = TypeVar("_T")
+
+MAX_URLS = 10_000
+"""URLs that one RankSites call hands out, as the contract says."""
+
+MAX_EXAMPLES = 100
+_DEFAULT_EXAMPLES = 5
+"""Pages of one SuggestExamples call, as the contract says."""
+
 _CODES = {
     "ok": common_pb2.ITEM_CODE_OK,
     "duplicate": common_pb2.ITEM_CODE_DUPLICATE,
@@ -112,13 +122,11 @@ def _placed(values: Sequence[_T], rows: Sequence[int], n: int, default: _T) -> l
     return placed
 
 
-def page_result(
-    crawl: str, outcome: PageOutcome, links: Links | None, notes: list[str]
-) -> link_scoring_service_pb2.PageResult:
+def page_result(crawl: str, outcome: PageOutcome, links: Links | None, notes: list[str]) -> pb.PageResult:
     """Return the result of one page."""
     seen = outcome.observation
     code = "duplicate" if outcome.duplicate else "partial" if notes else "ok"
-    result = link_scoring_service_pb2.PageResult(
+    result = pb.PageResult(
         status=status(code, notes),
         site=site_name(crawl, outcome.site),
         cluster=cluster_name(seen.cluster) if seen else "",
@@ -138,9 +146,9 @@ def page_result(
     return result
 
 
-def classification(crawl: str, found: PageClassified) -> link_scoring_service_pb2.PageClassification:
+def classification(crawl: str, found: PageClassified) -> pb.PageClassification:
     """Return what a page is taken for."""
-    return link_scoring_service_pb2.PageClassification(
+    return pb.PageClassification(
         status=status("ok"),
         site=site_name(crawl, found.site),
         cluster=cluster_name(found.cluster),
@@ -168,13 +176,12 @@ def policy_trust(known: PolicyTrust) -> site_model_service_pb2.PolicyTrust:
     )
 
 
-def explanation(url: str, found: LinkExplained) -> link_scoring_service_pb2.LinkExplanation:
+def explanation(url: str, found: LinkExplained) -> pb.LinkExplanation:
     """Return why a link has its score."""
     terms = [
-        link_scoring_service_pb2.ScoreTerm(name=t.name, value=t.value, description=t.description)
-        for t in found.explanation.terms
+        pb.ScoreTerm(name=t.name, value=t.value, description=t.description) for t in found.explanation.terms
     ]
-    return link_scoring_service_pb2.LinkExplanation(
+    return pb.LinkExplanation(
         status=status("ok"),
         url=url,
         score=found.score,
@@ -185,6 +192,77 @@ def explanation(url: str, found: LinkExplained) -> link_scoring_service_pb2.Link
         tag_path=found.tag_path,
         stage=wire_stage(found.stage),
     )
+
+
+def site_ranking_query(request: pb.RankSitesRequest, crawl: str) -> tuple[list[str], list[int | None], int]:
+    """Return the sites, how many URLs of each wait (None: enough), and how many to hand out.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every site that is missing, too long, of another crawl or there twice, or n.
+    """
+    n = request.n if request.HasField("n") else 1
+    problems = [] if n <= MAX_URLS else [FieldProblem("n", f"must be at most {MAX_URLS}, got {n}")]
+    names: dict[str, int] = {}
+    for row, entry in enumerate(request.sites):
+        field = f"sites[{row}].site"
+        try:
+            name = site_of(entry.site, crawl, field)
+            if names.setdefault(name, row) != row:
+                problems.append(FieldProblem(field, f"must be there once, is sites[{names[name]}] too"))
+        except InvalidInput as exc:
+            problems += exc.problems
+    if problems:
+        raise InvalidInput(problems)
+    waiting = [entry.waiting if entry.HasField("waiting") else None for entry in request.sites]
+    return list(names), waiting, n
+
+
+def ranked_sites(
+    found: SitesRanked, max_results: int, *, policy: str, event_seq: int
+) -> pb.RankSitesResponse:
+    """Return the columns of the answer, best site first."""
+    order = found.order(max_results)
+    return pb.RankSitesResponse(
+        order=order.tolist(),
+        values=found.values[order].tolist(),
+        urls=found.urls[order].tolist(),
+        draw_probs=[] if found.probs is None else found.probs[order].tolist(),
+        policy=policy,
+        event_seq=event_seq,
+    )
+
+
+def example_query(request: pb.SuggestExamplesRequest, crawl: str) -> tuple[int, str]:
+    """Return how many pages are asked for, and of which site (empty: all).
+
+    Raises
+    ------
+    InvalidInput
+        If the site is too long or of another crawl, or too many pages are asked for.
+    """
+    if request.max_results > MAX_EXAMPLES:
+        raise InvalidInput(f"must be at most {MAX_EXAMPLES}, got {request.max_results}", field="max_results")
+    site = site_of(request.site, crawl, "site") if request.site else ""
+    return request.max_results or _DEFAULT_EXAMPLES, site
+
+
+def suggested_examples(
+    crawl: str, found: Sequence[tuple[str, ExampleWanted]], *, policy: str, event_seq: int
+) -> pb.SuggestExamplesResponse:
+    """Return the answer, in the order given."""
+    examples = [
+        pb.SuggestedExample(
+            url=wanted.url,
+            site=site_name(crawl, site),
+            reason=wanted.reason,
+            likeness=wanted.label,
+            pages_alike=wanted.pages,
+        )
+        for site, wanted in found
+    ]
+    return pb.SuggestExamplesResponse(examples=examples, policy=policy, event_seq=event_seq)
 
 
 def _unusable_link(row: int) -> common_pb2.ItemStatus:

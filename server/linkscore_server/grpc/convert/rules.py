@@ -12,7 +12,7 @@ from linkscore_scoring.exporters import exporter, exporters
 from linkscore_scoring.exporters.base import RuleFile, SiteRules, TagPathRule
 from linkscore_scoring.types import UrlRule
 
-_MAX_WANTED = 16
+_MAX_WANTED = 16  # more than there are formats: a bound on the request
 FORMATS = {
     name.removeprefix("RULE_FORMAT_").lower(): cast("pb.RuleFormat", number)
     for name, number in pb.RuleFormat.items()
@@ -23,7 +23,7 @@ FORMATS = {
 _NAMES = {number: name for name, number in FORMATS.items()}
 
 
-def asked(request: pb.ExportRulesRequest) -> list[str]:
+def wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
     """Return the names of the formats wanted; empty means all that can say something.
 
     Raises
@@ -45,7 +45,7 @@ def asked(request: pb.ExportRulesRequest) -> list[str]:
     return [_NAMES[number] for number in request.formats]
 
 
-def answer(site: SiteRules, wanted: Sequence[str]) -> pb.ExportRulesResponse:
+def exported_rules(site: SiteRules, wanted: Sequence[str]) -> pb.ExportRulesResponse:
     """Return the files wanted, and the rules in them.
 
     Raises

@@ -1,69 +1,179 @@
-"""RankSites: sites of a request, and the answer."""
+"""What was learned of sites as messages of SiteModelService: models, advice, seeds."""
 
 from __future__ import annotations
 
-from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_scoring.engine.site_ranking import SitesRanked
-from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_server.grpc.convert.names import parse_site
+from collections.abc import Callable, Sequence
+from typing import cast
 
-MAX_URLS = 10_000
-MAX_SITE_BYTES = 1_024
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore.v1 import site_model_service_pb2 as pb
+from linkscore_scoring.engine.advice import GroupYield, SiteAdvice, TrapSuspicion
+from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.graph.hits import hits
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import SeedWanted
+from linkscore_scoring.urls.identity import validate_url
+from linkscore_server.grpc.convert import results
+from linkscore_server.grpc.convert.names import site_name, site_of
+
+Matrix = NDArray[np.float64]
+
+MAX_SEEDS = 1_000
+_DEFAULT_SEEDS = 16
+"""Pages of one SuggestSeeds call, as the contract says."""
 
 
-def asked(request: pb.RankSitesRequest, crawl: str) -> tuple[list[str], list[int | None], int]:
-    """Return the sites, how many URLs of each wait (None: enough), and how many to hand out.
+def site_message(crawl: str, shard: SiteShard) -> pb.Site:
+    """Return a site."""
+    site = shard.model
+    return pb.Site(
+        name=site_name(crawl, site.name),
+        host=site.name,
+        stage=results.wire_stage(site.stage),
+        page_count=site.pages,
+        failed_count=site.failed,
+        sample_count=len(site.sample),
+        next_learning_at=site.schedule.next_at,
+        learning=site.learning_since > 0,
+        model_revision=site.revision,
+        cluster_count=len(site.templates.clusters) if site.templates else 0,
+        tag_path_count=len(site.apaths),
+        link_count=len(site.memory),
+        text_chars=site.texts.distinct_chars,
+        duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
+        cluster_pages={
+            results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
+        },
+        policy_state=shard.served.describe(site),
+        session_names=site.sessions.names(),
+        policy_trust=[results.policy_trust(known) for known in shard.policy_trust()],
+    )
+
+
+def clusters(site: SiteModel, A: Matrix) -> list[pb.Cluster]:
+    """Return the template clusters of a site, largest first; `A` as in `NavigationTable.adjacency`."""
+    if site.templates is None:
+        return []
+    h, a = hits(A)
+    found = [
+        pb.Cluster(
+            name=results.cluster_name(stats.id),
+            sample_pages=stats.size,
+            crawled_pages=site.crawled[stats.id],
+            example_url=stats.example,
+            tag_paths=stats.top_paths,
+            hub=h[i],
+            authority=a[i],
+            dissimilarity=stats.dsim,
+        )
+        for i, stats in enumerate(site.templates.clusters)
+    ]
+    return sorted(found, key=lambda cluster: -cluster.sample_pages)
+
+
+def edges(clusters: list[int], A: Matrix) -> list[pb.ClusterEdge]:
+    """Return the links between clusters, heaviest first."""
+    found = [
+        pb.ClusterEdge(
+            source=results.cluster_name(clusters[i]),
+            destination=results.cluster_name(clusters[j]),
+            weight=A[i, j],
+        )
+        for i, j in zip(*np.nonzero(A), strict=True)
+    ]
+    return sorted(found, key=lambda edge: -edge.weight)
+
+
+def navigation(site: SiteModel) -> dict[str, pb.NavigationEntry]:
+    """Return where links lead, by a name that orders them: source cluster, then tag path."""
+    entries = [
+        pb.NavigationEntry(
+            source=results.cluster_name(row.source),
+            tag_path=site.apaths.get(row.apath).raw,
+            link_count=row.links,
+            followed_count=round(row.followed),
+            destination_probs={results.cluster_name(c): p for c, p in row.destinations.items()},
+        )
+        for row in site.navigation.entries()
+    ]
+    return {f"{entry.source}\t{entry.tag_path}": entry for entry in entries}
+
+
+def seed_query(
+    request: pb.SuggestSeedsRequest, crawl: str, site_of_url: Callable[[str], str]
+) -> tuple[str, int]:
+    """Return the site that is asked about, by name or by a URL of it, and how many pages are wanted.
 
     Raises
     ------
     InvalidInput
-        Naming every site that is missing, too long, of another crawl or there twice, or n.
+        If the site is missing, too long, of another crawl or no URL, or too many pages are asked for.
     """
-    n = request.n if request.HasField("n") else 1
-    problems = [] if n <= MAX_URLS else [FieldProblem("n", f"must be at most {MAX_URLS}, got {n}")]
-    names: dict[str, int] = {}
-    for row, entry in enumerate(request.sites):
-        field = f"sites[{row}].site"
-        try:
-            name = site_of(entry.site, crawl, field)
-            if names.setdefault(name, row) != row:
-                problems.append(FieldProblem(field, f"must be there once, is sites[{names[name]}] too"))
-        except InvalidInput as exc:
-            problems += exc.problems
-    if problems:
-        raise InvalidInput(problems)
-    waiting = [entry.waiting if entry.HasField("waiting") else None for entry in request.sites]
-    return list(names), waiting, n
+    if request.max_results > MAX_SEEDS:
+        raise InvalidInput(f"must be at most {MAX_SEEDS}, got {request.max_results}", field="max_results")
+    n = request.max_results or _DEFAULT_SEEDS
+    if "://" not in request.site:
+        return site_of(request.site, crawl, "site"), n
+    validate_url(request.site, "site", error=InvalidInput)
+    return site_of_url(request.site), n
 
 
-def site_of(name: str, crawl: str, field: str) -> str:
-    """Return the site that a host or a resource name stands for.
-
-    Raises
-    ------
-    InvalidInput
-        If it is missing, too long or of another crawl.
-    """
-    if not name:
-        raise InvalidInput("is required", field=field, reason="REQUIRED")
-    if len(name.encode()) > MAX_SITE_BYTES:
-        raise InvalidInput(f"must be at most {MAX_SITE_BYTES} bytes", field=field)
-    if "/" not in name:
-        return name
-    owner, site = parse_site(name, field)
-    if owner != crawl:
-        raise InvalidInput(f"must be a site of crawls/{crawl}, got {name!r}", field=field)
-    return site
-
-
-def answer(found: SitesRanked, max_results: int, *, policy: str, event_seq: int) -> pb.RankSitesResponse:
-    """Return the columns of the answer, best site first."""
-    order = found.order(max_results)
-    return pb.RankSitesResponse(
-        order=order.tolist(),
-        values=found.values[order].tolist(),
-        urls=found.urls[order].tolist(),
-        draw_probs=[] if found.probs is None else found.probs[order].tolist(),
+def suggested_seeds(
+    crawl: str, site: str, found: Sequence[SeedWanted], *, policy: str, state: str, event_seq: int
+) -> pb.SuggestSeedsResponse:
+    """Return the answer, best page first."""
+    return pb.SuggestSeedsResponse(
+        seeds=[pb.Seed(url=seed.url, reason=seed.reason, value=seed.value) for seed in found],
+        site=site_name(crawl, site),
         policy=policy,
+        policy_state=state,
         event_seq=event_seq,
+    )
+
+
+def advice_message(advice: SiteAdvice) -> pb.SiteAdvice:
+    """Return the advice about a site."""
+    return pb.SiteAdvice(
+        reward_source=pb.REWARD_SOURCE_FEEDBACK if advice.by_reward else pb.REWARD_SOURCE_NOVELTY,
+        horizon=advice.horizon,
+        waiting_links=advice.waiting,
+        expected_fetches=advice.expected_fetches,
+        expected_reward=advice.expected_reward,
+        policy_estimate=advice.by_policy,
+        recent_fetches=advice.recent_fetches,
+        recent_reward=advice.recent_reward,
+        yields=map(_group, advice.yields),
+        traps=map(_trap, advice.traps),
+    )
+
+
+def _group(group: GroupYield) -> pb.GroupYield:
+    return pb.GroupYield(
+        url_pattern=group.url_pattern,
+        tag_path=group.tag_path,
+        fetched_count=group.fetched,
+        reported_count=group.reported,
+        waiting_count=group.waiting,
+        early_reward=group.early,
+        late_reward=group.late,
+    )
+
+
+def _trap(trap: TrapSuspicion) -> pb.TrapSuspicion:
+    found = trap.found
+    return pb.TrapSuspicion(
+        kind=cast("pb.TrapKind", found.kind),
+        url_pattern=trap.url_pattern,
+        tag_path=trap.tag_path,
+        fetched_count=found.fetched,
+        waiting_count=found.waiting,
+        early_yield=found.early_use,
+        late_yield=found.late_use,
+        copy_share=found.copy_share,
+        growth=found.growth,
+        evidence=found.evidence(),
+        example_urls=found.examples,
     )

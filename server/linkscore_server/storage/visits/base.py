@@ -24,7 +24,7 @@ class SiteSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class VisitQuestion:
+class VisitQuery:
     """Which visits to count, see `counting.counts_of`."""
 
     site: str
@@ -37,7 +37,7 @@ class VisitReader(ABC):
     """Counts visits; may be sent to another process."""
 
     @abstractmethod
-    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """Count the published visits of a site within a window."""
 
 

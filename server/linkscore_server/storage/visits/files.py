@@ -29,14 +29,13 @@ from linkscore_server.storage.disk import sync
 from linkscore_server.storage.visits.base import (
     SALT_BYTES,
     SiteSpan,
-    VisitQuestion,
+    VisitQuery,
     VisitReader,
     VisitStore,
     token_of,
 )
 from linkscore_server.storage.visits.connection import WORK, text, workspace
-from linkscore_server.storage.visits.counting import counts_of
-from linkscore_server.storage.visits.records import COLUMNS, DAY_S, take_apart
+from linkscore_server.storage.visits.tables import COLUMNS, DAY_S, counts_of, load_stored
 
 MANY_PARTS = 24
 _PASSING = ".tmp"
@@ -52,7 +51,7 @@ class FileReader(VisitReader):
 
     folder: Path
 
-    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`; starts again if files were merged meanwhile."""
         for left in reversed(range(_TRIES)):
             try:
@@ -62,13 +61,13 @@ class FileReader(VisitReader):
                     raise
         raise AssertionError
 
-    def _counts(self, question: VisitQuestion, memory_mb: int) -> BrowseCounts:
+    def _counts(self, question: VisitQuery, memory_mb: int) -> BrowseCounts:
         q = question
         source = source_of(self.parts(q.first_day, q.first_day + q.n_days - 1))
         _made(self.folder.parent)
         own = f"(SELECT * FROM {source} WHERE site = {text(q.site)})"
         with workspace(memory_mb=memory_mb, threads=1, below=self.folder.parent) as con:
-            take_apart(con, own)
+            load_stored(con, own)
             return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
 
     def parts(self, first_day: int, last_day: int) -> list[Path]:
@@ -90,7 +89,7 @@ class FileVisits(VisitStore):
         self._staged, self._days = folder / "staged", folder / "days"
         self._many_parts = many_parts
 
-    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`."""
         return self.reader().counts(question, memory_mb=memory_mb)
 
@@ -207,7 +206,7 @@ class FileVisits(VisitStore):
         merged = folder / f"merged-{secrets.token_hex(8)}.parquet"
         draft = merged.with_suffix(_PASSING)
         with workspace(threads=1, below=self._folder) as con:
-            take_apart(con, source_of(parts))
+            load_stored(con, source_of(parts))
             _write(con, "visits", draft)
         os.utime(draft, (arrived, arrived))
         draft.replace(merged)

@@ -12,10 +12,9 @@ import duckdb
 import numpy as np
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_server.storage.visits.base import SALT_BYTES, SiteSpan, VisitQuestion, VisitReader, VisitStore
+from linkscore_server.storage.visits.base import SALT_BYTES, SiteSpan, VisitQuery, VisitReader, VisitStore
 from linkscore_server.storage.visits.connection import in_memory
-from linkscore_server.storage.visits.counting import counts_of
-from linkscore_server.storage.visits.records import COLUMNS, take_apart
+from linkscore_server.storage.visits.tables import COLUMNS, counts_of, load_stored
 
 Columns = dict[str, np.ndarray[Any, Any]]
 
@@ -26,12 +25,12 @@ class MemoryReader(VisitReader):
 
     batches: list[tuple[float, Columns]] = field(default_factory=list)
 
-    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`."""
         q = question
         with in_memory(memory_mb=memory_mb) as con:
             self.load(con)
-            take_apart(con, "stored")
+            load_stored(con, "stored")
             return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
 
     def load(self, con: duckdb.DuckDBPyConnection) -> None:
@@ -54,7 +53,7 @@ class MemoryVisits(VisitStore):
         self._staged: dict[str, Columns] = {}
         self._reader = MemoryReader()
 
-    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`."""
         return self._reader.counts(question, memory_mb=memory_mb)
 

@@ -10,14 +10,14 @@ from visit_logs import DAY, ROWS, SITE, as_json, row
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput, LimitExceeded
 from linkscore_scoring.urls.identity import host_of
-from linkscore_server.browse_logs.batch import BatchLimits, check, staged
-from linkscore_server.browse_logs.formats.detect import log_file
-from linkscore_server.browse_logs.sending import Cleaning, ReadLog, batches_of
-from linkscore_server.storage.visits.base import VisitQuestion
+from linkscore_server.browse_logs.batching import Cleaning, ReadLog, batches_of
+from linkscore_server.browse_logs.log_files import log_file
+from linkscore_server.browse_logs.staging import BatchLimits, check, staged
+from linkscore_server.storage.visits.base import VisitQuery
 from linkscore_server.storage.visits.memory import MemoryVisits
 
 LIMITS = BatchLimits(records=10, memory_mb=256)
-QUESTION = VisitQuestion(SITE, DAY, 2, 500)
+QUESTION = VisitQuery(SITE, DAY, 2, 500)
 
 
 def record(given: dict[str, object]) -> pb.BrowseRecord:

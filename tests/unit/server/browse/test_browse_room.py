@@ -56,9 +56,9 @@ class Server:
         """Take batches in, and return the windows that were mined because of it."""
         actor, before = self.app.registry.get("c"), len(self.jobs)
         for message in batches:
-            await self.app.browse.take(actor, message, [])
-        self.app.browse.mine_later(actor)
-        await self.app.browse.idle()
+            await self.app.browse_logs.take(actor, message, [])
+        self.app.browse_logs.mine_later(actor)
+        await self.app.browse_logs.idle()
         return [(job.question.first_day - DAY, job.question.n_days) for job in self.jobs[before:]]
 
 
@@ -66,7 +66,7 @@ class Server:
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
     made = Server(MemoryStore(keep=True), monkeypatch)
     yield made
-    await made.app.browse.close()
+    await made.app.browse_logs.close()
     await made.app.registry.close()
 
 
@@ -82,7 +82,7 @@ async def test_a_site_is_mined_when_it_has_visits_and_again_after_enough_new_day
 async def test_nothing_is_mined_if_no_policy_reads_logs(server: Server) -> None:
     actor = await server.create(PolicyChoice("breadth_first"))
     assert await server.take(batch("1", 0)) == []
-    assert await server.app.browse.mine(actor, SITE, MiningSettings()) is None
+    assert await server.app.browse_logs.mine(actor, SITE, MiningSettings()) is None
     assert SITE not in actor.model.sites
 
 
@@ -113,12 +113,12 @@ async def test_days_go_when_their_retention_is_over(server: Server) -> None:
     actor = await server.create(READS_LOGS)
     await server.take(batch("1", 0), batch("2", 1))
     server.now_s = 0.0
-    await server.app.browse.tidy()
-    assert list(await server.app.browse.days(actor)) == [DAY, DAY + 1]
+    await server.app.browse_logs.tidy()
+    assert list(await server.app.browse_logs.days(actor)) == [DAY, DAY + 1]
     server.now_s = 1e12 + 91 * _DAY_S
-    await server.app.browse.tidy()
-    await server.app.browse.idle()
-    assert await server.app.browse.days(actor) == {}
+    await server.app.browse_logs.tidy()
+    await server.app.browse_logs.idle()
+    assert await server.app.browse_logs.days(actor) == {}
     assert b"linkscore_browse_days_deleted_total 2.0" in generate_latest(server.app.metrics.registry)
     assert actor.model.sites[SITE].model.browse is not None
 
@@ -131,10 +131,10 @@ async def test_a_batch_that_was_logged_but_not_shown_is_shown_at_the_next_try(
     with monkeypatch.context() as broken:
         broken.setattr(store, "publish", lambda batch_id: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
-            await server.app.browse.take(actor, batch("1", 0), [])
-    assert await server.app.browse.spans(actor) == {}
-    assert await server.app.browse.take(actor, batch("1", 0), []) is None
-    assert (await server.app.browse.spans(actor))[SITE].visits == 4
+            await server.app.browse_logs.take(actor, batch("1", 0), [])
+    assert await server.app.browse_logs.spans(actor) == {}
+    assert await server.app.browse_logs.take(actor, batch("1", 0), []) is None
+    assert (await server.app.browse_logs.spans(actor))[SITE].visits == 4
 
 
 async def test_after_a_restart_batches_and_what_was_mined_are_there(
@@ -149,8 +149,8 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
     model = again.app.registry.get("c").model
     assert model.sites[SITE].model.browse.to_state() == mined.to_state()
     assert model.ledger.to_state() == actor.model.ledger.to_state()
-    assert await again.app.browse.take(again.app.registry.get("c"), batch("1", 0), []) is None
-    await again.app.browse.close()
+    assert await again.app.browse_logs.take(again.app.registry.get("c"), batch("1", 0), []) is None
+    await again.app.browse_logs.close()
     await again.app.registry.close()
 
 
@@ -159,7 +159,7 @@ async def test_a_deleted_crawl_leaves_no_visits(server: Server) -> None:
     await server.take(batch("1", 0))
     await server.app.registry.delete("c")
     actor = await server.create(READS_LOGS)
-    assert await server.app.browse.spans(actor) == {}
+    assert await server.app.browse_logs.spans(actor) == {}
 
 
 async def test_records_are_counted_by_outcome_and_unknown_reasons_as_other(server: Server) -> None:

@@ -9,7 +9,7 @@ from visit_logs import as_json, row, visits_of
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.cleaning import RULES, rule_sql
-from linkscore_server.browse_logs.formats.detect import log_file
+from linkscore_server.browse_logs.log_files import log_file
 
 LEFT_OUT = {
     "bad_line": [{"client": ""}, {"time": "soon"}, {"time": -5}],

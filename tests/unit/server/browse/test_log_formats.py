@@ -18,10 +18,9 @@ from visit_logs import (
 )
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.bad_lines import rejected, shape_of
+from linkscore_server.browse_logs.batching import rejected, shape_of
 from linkscore_server.browse_logs.formats import FORMATS
-from linkscore_server.browse_logs.formats.detect import log_file
-from linkscore_server.browse_logs.formats.length import estimated_records
+from linkscore_server.browse_logs.log_files import estimated_records, log_file
 from linkscore_server.storage.visits.connection import in_memory
 
 OUTCOMES = {"": 5, "repeat": 1}

@@ -12,7 +12,7 @@ import pytest
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, mine
-from linkscore_server.storage.visits.base import VisitQuestion, VisitReader
+from linkscore_server.storage.visits.base import VisitQuery, VisitReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Reader(VisitReader):
 
     error: str = ""
 
-    def counts(self, question: VisitQuestion, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         if self.error:
             raise ValueError(self.error)
         one, none = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -30,7 +30,7 @@ class Reader(VisitReader):
 
 
 def job(site: str, error: str = "") -> MiningJob:
-    return MiningJob(Reader(error), VisitQuestion(site, 20_000, 60, 500), MiningSettings(), None, 256)
+    return MiningJob(Reader(error), VisitQuery(site, 20_000, 60, 500), MiningSettings(), None, 256)
 
 
 async def test_sites_are_mined_elsewhere_and_a_failure_is_that_of_its_site() -> None:

@@ -11,7 +11,7 @@ import pytest
 from visit_logs import DAY, SITE
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_server.storage.visits.base import SiteSpan, VisitQuestion, VisitReader, VisitStore, token_of
+from linkscore_server.storage.visits.base import SiteSpan, VisitQuery, VisitReader, VisitStore, token_of
 from linkscore_server.storage.visits.connection import in_memory
 from linkscore_server.storage.visits.files import FileVisits, name_of, number_of
 from linkscore_server.storage.visits.memory import MemoryVisits
@@ -41,7 +41,7 @@ def add(store: VisitStore, batch_id: str, *visits: Visit) -> None:
 
 
 def counts(reader: VisitReader) -> BrowseCounts:
-    return reader.counts(VisitQuestion(SITE, DAY, 2, 500), memory_mb=256)
+    return reader.counts(VisitQuery(SITE, DAY, 2, 500), memory_mb=256)
 
 
 def clicks(reader: VisitReader) -> dict[tuple[str, int], int]:

@@ -12,12 +12,11 @@ from visit_logs import DAY, ROWS, SALT, SITE, X, as_json, row
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.formats import FORMATS
-from linkscore_server.browse_logs.formats.detect import log_file
+from linkscore_server.browse_logs.log_files import log_file
+from linkscore_server.browse_logs.records import add_page_function, load_records
 from linkscore_server.storage.visits.base import SiteSpan
 from linkscore_server.storage.visits.connection import workspace
-from linkscore_server.storage.visits.counting import counts_of, spans_of
-from linkscore_server.storage.visits.identities import teach
-from linkscore_server.storage.visits.records import COLUMNS, load
+from linkscore_server.storage.visits.tables import COLUMNS, counts_of, spans_of
 
 ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
 
@@ -25,8 +24,8 @@ ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
 def table(rows: list[dict[str, object]], path: Path, salt: bytes = SALT) -> list[tuple[object, ...]]:
     path.write_bytes(as_json(rows))
     with workspace(threads=1) as con:
-        teach(con)
-        load(con, FORMATS["json"](log_file(path)), rule_sql(), salt)
+        add_page_function(con)
+        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), salt)
         return con.execute(f"SELECT {COLUMNS} FROM visits ORDER BY ALL").fetchall()
 
 
@@ -35,8 +34,8 @@ def counted(
 ) -> BrowseCounts:
     path.write_bytes(as_json(rows))
     with workspace(threads=1) as con:
-        teach(con)
-        load(con, FORMATS["json"](log_file(path)), rule_sql(), SALT)
+        add_page_function(con)
+        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), SALT)
         return counts_of(con, SITE, first_day, n_days, max_pages_a_day=most)
 
 
@@ -104,6 +103,6 @@ def test_a_site_without_visits_has_empty_counts(tmp_path: Path) -> None:
 def test_the_span_of_a_site(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(as_json(ROWS))
     with workspace(threads=1) as con:
-        teach(con)
-        load(con, FORMATS["json"](log_file(tmp_path / "a.jsonl")), rule_sql(), SALT)
+        add_page_function(con)
+        load_records(con, FORMATS["json"](log_file(tmp_path / "a.jsonl")), rule_sql(), SALT)
         assert spans_of(con) == {SITE: SiteSpan(DAY, DAY + 1, 5)}

@@ -15,9 +15,9 @@ import zstandard
 
 from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.formats import FORMATS, LogFile
+from linkscore_server.browse_logs.records import add_page_function, load_records
 from linkscore_server.storage.visits.connection import workspace
-from linkscore_server.storage.visits.identities import teach
-from linkscore_server.storage.visits.records import COLUMNS, load
+from linkscore_server.storage.visits.tables import COLUMNS
 
 DAY = 20_000  # 2024-10-04
 MIDNIGHT = DAY * 86_400
@@ -107,8 +107,8 @@ def packed(data: bytes, suffix: str) -> bytes:
 def visits_of(file: LogFile, **cleaning: object) -> tuple[set[tuple[object, ...]], dict[str, int]]:
     """Return the visits of a file, clients aside, and the outcomes."""
     with workspace(threads=1) as con:
-        teach(con)
-        outcomes = load(con, FORMATS[file.format](file), rule_sql(**cleaning), SALT)  # type: ignore[arg-type]
+        add_page_function(con)
+        outcomes = load_records(con, FORMATS[file.format](file), rule_sql(**cleaning), SALT)  # type: ignore[arg-type]
         found = con.execute(f"SELECT {COLUMNS} FROM visits").fetchall()
     assert all(site == SITE for site, *_ in found)
     return {tuple(visit[1:5]) for visit in found}, dict(outcomes)

@@ -1,4 +1,14 @@
-"""Counts of a site's visits within a window of days: what mining reads."""
+"""Visits as tables of DuckDB: what a visit is, and the counts of visits that mining reads.
+
+A visit has the columns site, url (identity of the page), referrer (identity of a page of the same site; empty
+for another site or none), day (days since 1970-01-01 UTC), second (of the day), client (64 bits of a salted
+hash). Of several records of one client, page and day the first counts, at equal times the one with the lower
+referrer; so the visits of two logs are the same whichever is read first.
+
+While they are worked on, visits are numbers: the table names(id, site, url), and first_visits(page, day,
+client, first), where page is an id and first is second x 2^32 + id of the referrer, 0 for none. The view
+visits shows them with their columns.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +20,11 @@ import numpy as np
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_server.storage.visits.base import SiteSpan
 from linkscore_server.storage.visits.connection import text
-from linkscore_server.storage.visits.records import ORIGIN_BITS
+
+COLUMNS = "site, url, referrer, day, second, client"
+DAY_S = 86_400
+ORIGIN_BITS = 32
+"""Bits of the referrer's id in `first`: a second above them orders visits by time, then by referrer."""
 
 MAX_PAGES_A_DAY = 500
 """Pages of a site that a client requests on one day before it is taken for a program."""
@@ -29,7 +43,7 @@ def counts_of(
     Parameters
     ----------
     con
-        Connection with the tables names and firsts, see `visits`.
+        Connection with the tables names and first_visits.
     site
         Site as in names.
     first_day, n_days
@@ -45,7 +59,7 @@ def counts_of(
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE windowed AS
         SELECT page, day - {first_day} AS day, client, first & {(1 << ORIGIN_BITS) - 1} AS origin
-        FROM firsts SEMI JOIN (SELECT id FROM names WHERE site = {text(site)}) AS own ON page = own.id
+        FROM first_visits SEMI JOIN (SELECT id FROM names WHERE site = {text(site)}) AS own ON page = own.id
         WHERE day BETWEEN {first_day} AND {first_day + n_days - 1}""")
     busy = f"SELECT (client, day) FROM windowed GROUP BY client, day HAVING count(*) > {max_pages_a_day}"
     deleted = con.execute(f"DELETE FROM windowed WHERE (client, day) IN ({busy})").fetchone()
@@ -77,12 +91,43 @@ def counts_of(
 
 
 def spans_of(con: duckdb.DuckDBPyConnection) -> dict[str, SiteSpan]:
-    """Return the span of each site of the tables names and firsts."""
+    """Return the span of each site of the tables names and first_visits."""
     rows = con.execute("""
         SELECT site, min(day), max(day), count(*)
-        FROM firsts JOIN names ON page = id GROUP BY site""").fetchall()
+        FROM first_visits JOIN names ON page = id GROUP BY site""").fetchall()
     return {site: SiteSpan(first, last, n) for site, first, last, n in rows}
 
 
 def _integers(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.asarray(values).astype(np.int64)
+
+
+def load_stored(con: duckdb.DuckDBPyConnection, source: str) -> None:
+    """Make names, first_visits and the view visits of stored visits, which may be there more than once."""
+    con.execute(f"CREATE OR REPLACE TEMP TABLE taken AS SELECT {COLUMNS} FROM {source}")
+    make_names(con, "SELECT site, url FROM taken UNION SELECT site, referrer FROM taken WHERE referrer <> ''")
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE first_visits AS
+        SELECT page.id AS page, day, client,
+            min((second::BIGINT << {ORIGIN_BITS}) + coalesce(origin.id, 0)) AS first
+        FROM taken JOIN names AS page USING (url)
+        LEFT JOIN names AS origin ON origin.url = taken.referrer GROUP BY ALL""")
+    con.execute("DROP TABLE taken")
+    show_visits(con)
+
+
+def make_names(con: duckdb.DuckDBPyConnection, pages: str) -> None:
+    """Make the table names(id, site, url) of a query of distinct sites and URLs, ids in URL order."""
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE names AS
+        SELECT row_number() OVER (ORDER BY url) AS id, site, url FROM ({pages})""")
+
+
+def show_visits(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the view visits over names and first_visits."""
+    con.execute(f"""
+        CREATE OR REPLACE TEMP VIEW visits AS
+        SELECT page.site AS site, page.url AS url, coalesce(origin.url, '') AS referrer, day,
+            CAST(first >> {ORIGIN_BITS} AS INTEGER) AS second, client
+        FROM first_visits JOIN names AS page ON first_visits.page = page.id
+        LEFT JOIN names AS origin ON origin.id = first & {(1 << ORIGIN_BITS) - 1}""")

@@ -18,19 +18,19 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_server.browse_logs.batch import BatchLimits, staged
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
+from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.crawls.actor import Closed, CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
-from linkscore_server.storage.visits.base import SiteSpan, VisitQuestion, VisitStore
+from linkscore_server.storage.visits.base import SiteSpan, VisitQuery, VisitStore
 
 _TIDY_S = 3_600.0
 _log = logging.getLogger(__name__)
 
 
-class BrowseRoom:
+class BrowseLogManager:
     """Takes in and mines the browse logs of all crawls.
 
     Batches of one crawl go one after the other, in a thread; sites are mined in processes. Neither holds up
@@ -181,7 +181,7 @@ class BrowseRoom:
         self, actor: CrawlActor, site: str, span: SiteSpan, settings: MiningSettings, window_days: int = 0
     ) -> MiningResult:
         s, width = self._settings, window_days or self._settings.browse_window_days
-        question = VisitQuestion(site, span.last_day - width + 1, width, s.browse_max_pages_a_day)
+        question = VisitQuery(site, span.last_day - width + 1, width, s.browse_max_pages_a_day)
         known = actor.model.sites.get(site)
         before = known.model.browse.to_state() if known is not None and known.model.browse else None
         told = _with_params(settings, actor.model.config)

@@ -1,4 +1,4 @@
-"""Find out what format a log file has, from its name and its first lines."""
+"""A log file as the user names it: its format, from its first lines, and about how many records it has."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ import duckdb
 import zstandard
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.formats.access_log import kind_of
-from linkscore_server.browse_logs.formats.base import LogFile, compression, is_header
-from linkscore_server.browse_logs.formats.delimited import POSITIONS
+from linkscore_server.browse_logs.formats import POSITIONS, LogFile, access_format_of, compression, is_header
 from linkscore_server.storage.visits.connection import text
 
 _LOOK_LINES = 50
+"""Lines that a format is told by: enough to pass over a few that are damaged."""
+
+_LOOK_BYTES = 1 << 20
+"""Bytes of a text file by which its lines are estimated; reading them takes milliseconds."""
+
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -60,11 +63,21 @@ def log_file(
     return LogFile(path, kind, given, names or header, has_header and not names, base.rstrip("/"))
 
 
+def estimated_records(file: LogFile) -> int:
+    """Return the records of a Parquet file; of a text file its lines, by the first MiB. At least 1."""
+    if file.format == "parquet":
+        with duckdb.connect() as con:
+            row = con.execute(f"SELECT count(*) FROM read_parquet({text(str(file.path))})").fetchone()
+        return max(row[0] if row else 0, 1)
+    lines, taken = _first_bytes(file.path)
+    return max(round(lines * file.path.stat().st_size / max(taken, 1)), 1)
+
+
 def _kind(lines: list[str], path: Path) -> str:
     for line in lines:
         if line.startswith("{"):
             return "json"
-        if access := kind_of(line):
+        if access := access_format_of(line):
             return access
         for kind, delimiter in _DELIMITERS.items():
             if line.count(delimiter) >= 2 and ("://" in line or is_header(line.split(delimiter))):
@@ -112,3 +125,17 @@ def _opened(path: Path) -> IO[bytes]:
         case "zstd":
             return zstandard.open(path, "rb")  # type: ignore[no-any-return]
     return path.open("rb")
+
+
+def _first_bytes(path: Path) -> tuple[int, int]:
+    """Return the lines of the beginning of a file, and the bytes of the file they were made of."""
+    kind = compression(path)
+    with path.open("rb") as raw:
+        if kind == "none":
+            data = raw.read(_LOOK_BYTES)
+            return data.count(b"\n"), len(data)
+        if kind == "gzip":
+            with gzip.GzipFile(fileobj=raw) as opened:
+                return opened.read(_LOOK_BYTES).count(b"\n"), raw.tell()
+        with zstandard.ZstdDecompressor().stream_reader(raw, closefd=False) as stream:
+            return stream.read(_LOOK_BYTES).count(b"\n"), raw.tell()

@@ -7,6 +7,7 @@ it is read and where the batch begins: a second run over the same file makes the
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,14 +16,37 @@ from typing import Any
 import duckdb
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore_server.browse_logs.bad_lines import MAX_SAMPLES, BadLines, rejected
 from linkscore_server.browse_logs.cleaning import BOT_AGENTS, rule_sql
 from linkscore_server.browse_logs.formats import FORMATS, LogFile
 from linkscore_server.storage.visits.connection import in_memory
 
 BATCH_RECORDS = 50_000
+MAX_SAMPLES = 5
+_END_CHARS = 45
 _MAX_TEXT_BYTES = 2_083
 _Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class BadLines:
+    """Bad lines of a file.
+
+    Attributes
+    ----------
+    count
+        How many there are.
+    samples
+        Shapes of the first ones.
+    """
+
+    count: int = 0
+    samples: list[str] = field(default_factory=list)
+
+    def add(self, line: str | None) -> None:
+        """Count a line, and keep its shape if few are kept yet."""
+        self.count += 1
+        if len(self.samples) < MAX_SAMPLES:
+            self.samples.append(shape_of(line or ""))
 
 
 @dataclass(slots=True)
@@ -143,3 +167,28 @@ def _add_rejected(con: duckdb.DuckDBPyConnection, read: ReadLog, left_out: Count
         read.records += found.count
         read.bad.count += found.count
         read.bad.samples = (read.bad.samples + found.samples)[:MAX_SAMPLES]
+
+
+def shape_of(line: str) -> str:
+    """Return a line with every letter as `a` or `A` and every digit as `9`; of a long one both ends.
+
+    It shows what is wrong with the form of a line and nothing of a client, an address or a page.
+    """
+    cut = line if len(line) <= 2 * _END_CHARS else f"{line[:_END_CHARS]} ... {line[-_END_CHARS:]}"
+    return re.sub(r"[^\W\d_]", lambda m: "A" if m[0].isupper() else "a", re.sub(r"\d", "9", cut))
+
+
+def rejected(con: duckdb.DuckDBPyConnection) -> BadLines:
+    """Return the lines that DuckDB's reader could not split or decode in the scans of a connection."""
+    tables = con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'reject_errors'").fetchone()
+    found = BadLines()
+    if not tables or not tables[0]:
+        return found
+    lines = "SELECT scan_id, line, min(csv_line) AS text FROM reject_errors GROUP BY scan_id, line"
+    for (text,) in con.execute(
+        f"SELECT text FROM ({lines}) ORDER BY scan_id, line LIMIT {MAX_SAMPLES}"
+    ).fetchall():
+        found.samples.append(shape_of(str(text).strip("\r\n")))
+    row = con.execute(f"SELECT count(*) FROM ({lines})").fetchone()
+    found.count = row[0] if row else 0
+    return found

@@ -1,7 +1,8 @@
-"""What a format gives: the SQL of a log file's records, all with the same columns."""
+"""The formats of log files: each gives the SQL of a file's records, all with the same columns."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,9 @@ from linkscore_server.storage.visits.connection import text
 
 FIELDS = ("time", "client", "url", "referrer", "user_agent", "method", "status", "content_type", "host")
 """What a record may say; the first three it must."""
+
+POSITIONS = FIELDS[:8]
+"""Fields of a file without a header, in this order, as many as there are."""
 
 NEEDED = ("time", "client", "url")
 _NAMES = {
@@ -34,6 +38,14 @@ _NAMES = {
     "content_type": ("content_type", "mime_type", "mime"),
     "host": ("host", "http_host", "vhost", "server_name"),
 }
+
+# Access logs of Apache and nginx: common, combined, and combined with the virtual host in front.
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_REST = rf"\S+ .+? \[([^\]]+)\] {_QUOTED} ([0-9]{{3}}) (?:[0-9]+|-)(?:$| {_QUOTED} {_QUOTED}(?: .*)?$)"
+_GROUPS = ("client", "time", "request", "status", "referrer", "user_agent")
+COMBINED = rf"^(\S+) {_REST}"
+VHOST_COMBINED = rf"^(\S+) (\S+) {_REST}"
+_ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}|[0-9a-fA-F]*:[0-9a-fA-F:.]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +209,84 @@ def compression(path: Path) -> str:
 def column(name: str) -> str:
     """Return a column's name as an expression of SQL."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def csv_records(file: LogFile) -> str:
+    """Return the records of a file of comma-separated values; texts may be quoted."""
+    return _delimited(file, ",", '"')
+
+
+def tsv_records(file: LogFile) -> str:
+    """Return the records of a file of tab-separated values; quotes are characters like others."""
+    return _delimited(file, "\t", "")
+
+
+def _delimited(file: LogFile, delim: str, quote: str) -> str:
+    found = found_columns(file.names, file.columns, file.path)
+    source = csv_source(file.path, file.names, delim=delim, quote=quote, skip=int(file.has_header))
+    line = f"concat_ws({delim!r}, {', '.join(column(name) for name in file.names)})"
+    return record_sql(source, {name: column(of) for name, of in found.items()}, host=file.host, line=line)
+
+
+def json_records(file: LogFile) -> str:
+    """Return the records of a file of JSON objects, one a line; a line that is none is bad."""
+    found = found_columns(file.names, file.columns, file.path)
+    read = "CASE WHEN json_valid(line) THEN line::JSON END AS object"
+    source = f"(SELECT line, {read} FROM {line_source(file.path)})"
+    fields = {name: f"json_extract_string(object, {text(_json_path(of))})" for name, of in found.items()}
+    return record_sql(source, fields, host=file.host, line="line")
+
+
+def _json_path(key: str) -> str:
+    return '$."' + key.replace('"', '\\"') + '"'
+
+
+def access_records(file: LogFile) -> str:
+    """Return the records of an access log in common or combined format; extra fields at the end are fine.
+
+    A line that ends within a quoted field is bad. Paths get the host of `LogFile.host`.
+    """
+    return _access_records(file, COMBINED, _GROUPS)
+
+
+def vhost_records(file: LogFile) -> str:
+    """Return the records of an access log whose lines begin with the virtual host, with or without port."""
+    return _access_records(file, VHOST_COMBINED, ("host", *_GROUPS))
+
+
+def access_format_of(line: str) -> str:
+    """Return which of the two formats a line has, empty for none: behind a host stands an address."""
+    if not re.match(COMBINED, line):
+        return ""
+    front = line.partition(" [")[0].split()
+    return "vhost_combined" if len(front) > 3 and _ADDRESS.fullmatch(front[1]) else "combined"
+
+
+def _access_records(file: LogFile, pattern: str, groups: tuple[str, ...]) -> str:
+    names = ", ".join(text(name) for name in groups)
+    read = f"regexp_extract(line, {text(pattern)}, [{names}]) AS found"
+    source = f"(SELECT line, {read} FROM {line_source(file.path)})"
+    fields = {name: f"found.{name}" for name in groups if name != "request"}
+    fields["method"] = "split_part(found.request, ' ', 1)"
+    fields["url"] = "split_part(found.request, ' ', 2)"
+    if "host" in groups:
+        fields["host"] = "regexp_replace(found.host, ':(80|443)$', '')"
+    return record_sql(source, fields, host=file.host, line="line")
+
+
+def parquet_records(file: LogFile) -> str:
+    """Return the records of a Parquet file; a column of timestamps without a zone is UTC."""
+    found = found_columns(file.names, file.columns, file.path)
+    fields = {name: column(of) for name, of in found.items()}
+    return record_sql(f"read_parquet({text(str(file.path))})", fields, host=file.host)
+
+
+FORMATS: dict[str, Reader] = {
+    "csv": csv_records,
+    "tsv": tsv_records,
+    "json": json_records,
+    "combined": access_records,
+    "vhost_combined": vhost_records,
+    "parquet": parquet_records,
+}
+"""Every format by the name under which a user may ask for it."""

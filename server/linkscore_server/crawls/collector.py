@@ -17,7 +17,7 @@ from linkscore_server.settings import Settings
 _ROLES = {SERVED: "served", EXTRA: "extra", CANDIDATE: "candidate"}
 
 
-class Census(Collector):
+class RegistryCollector(Collector):
     """Reads the models of a registry; every figure is O(sites), and none is labelled by site."""
 
     def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
