@@ -20,9 +20,8 @@ from rich.console import Console
 from benchmarks.pages import SITES, Corpus
 from benchmarks.table import Row
 from linkscore_lab.datasets.labels import read_templates
-from linkscore_lab.experiments.clustering.report import measure
+from linkscore_lab.experiments.clustering.report import Figures, measure, print_figures
 from linkscore_lab.experiments.clustering.sample import LabelledSample, draw_sample
-from linkscore_lab.experiments.clustering.table import Figures, print_figures
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
 from linkscore_scoring.clustering.dbscan import Dbscan
 from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer

@@ -13,10 +13,11 @@ from rich.console import Console
 
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.survey import PageFacts, Survey, read_page
-from linkscore_lab.experiments.scrapy import demo, measure, modes
+from linkscore_lab.experiments.scrapy import crawl as modes
+from linkscore_lab.experiments.scrapy import demo, measure
 from linkscore_lab.experiments.scrapy.child import Child, ChildFailed
 from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, run_crawl
-from linkscore_lab.experiments.scrapy.scoring_server import running
+from linkscore_lab.experiments.scrapy.servers import running
 from linkscore_lab.experiments.scrapy.testbed import Stage, warc_stage
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)

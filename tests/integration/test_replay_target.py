@@ -13,7 +13,7 @@ from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.datasets.site import Reply
 from linkscore_lab.datasets.survey import survey_site
-from linkscore_lab.experiments.scrapy.scoring_server import own
+from linkscore_lab.experiments.scrapy.servers import own
 from linkscore_lab.replay import remote
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import Source, prepare_site

@@ -19,9 +19,8 @@ from linkscore_lab.experiments.clustering.quality import (
     quality,
     stratified_folds,
 )
-from linkscore_lab.experiments.clustering.report import measure, run_cluster_report
+from linkscore_lab.experiments.clustering.report import as_json, measure, run_cluster_report
 from linkscore_lab.experiments.clustering.sample import LabelledSample, draw_sample, site_name
-from linkscore_lab.experiments.clustering.table import as_json
 from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer, Clustering
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import InvalidInput

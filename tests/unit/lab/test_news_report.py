@@ -13,13 +13,14 @@ from linkscore_lab.experiments.browse_logs.news.filters import (
     EVERYTHING,
     LABELS,
     TRUE_LABELS,
+    NewsTruth,
     half_figures,
     part_of,
+    read_news_labels,
+    signal_figures,
     time_figures,
 )
 from linkscore_lab.experiments.browse_logs.news.hubs import hub_figures, menu_of
-from linkscore_lab.experiments.browse_logs.news.signals import signal_figures
-from linkscore_lab.experiments.browse_logs.news.truth import NewsTruth, read_news_labels
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import InvalidInput
 

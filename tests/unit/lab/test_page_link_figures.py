@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 from warc_writing import http, members, record
 
-from linkscore_lab.experiments.pagination.by_type import measure_by_type
 from linkscore_lab.experiments.pagination.command import as_json, run_page_links
-from linkscore_lab.experiments.pagination.counts import Counts, wilson
-from linkscore_lab.experiments.pagination.labelled import labelled_pages, read_link_labels
-from linkscore_lab.experiments.pagination.measure import measure_page_links
+from linkscore_lab.experiments.pagination.measure import (
+    Counts,
+    labelled_pages,
+    measure_by_type,
+    measure_page_links,
+    read_link_labels,
+    wilson,
+)
 from linkscore_scoring.errors import InvalidInput
 
 PAGE_1 = b"""<base href="http://f.test/">

@@ -14,13 +14,10 @@ import pytest
 from replay_sites import write_labels, write_site
 from rich.console import Console
 
-from linkscore_lab.experiments.page_types.command import run_training
+from linkscore_lab.experiments.page_types.command import run_training, scores
 from linkscore_lab.experiments.page_types.examples import Example, find_sites, read_examples
-from linkscore_lab.experiments.page_types.generated.pages import generated_pages
-from linkscore_lab.experiments.page_types.report import scores
-from linkscore_lab.experiments.page_types.signs import SIGNS
-from linkscore_lab.experiments.page_types.svm import fit_platt, fit_svm
-from linkscore_lab.experiments.page_types.train import Rows, page_weights
+from linkscore_lab.experiments.page_types.generated import generated_pages
+from linkscore_lab.experiments.page_types.train import SIGNS, Rows, fit_platt, fit_svm, page_weights
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.policies.focus.page_types import model_from

@@ -7,7 +7,7 @@ from functools import cache
 from html import escape
 from urllib.parse import urlencode
 
-from linkscore_lab.datasets.demo_site.words import TOPICS, slug
+from linkscore_lab.datasets.demo_site.world import TOPICS, slug
 from linkscore_lab.datasets.site import Reply
 
 SITE_NAME = "Tinkerers' Hall"

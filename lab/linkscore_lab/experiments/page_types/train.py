@@ -1,4 +1,4 @@
-"""From labelled pages to a model: weights of pages, standard signals, two classifiers, calibration."""
+"""From labelled pages to a model: weights of pages, standard signals, two linear classifiers, calibration."""
 
 from __future__ import annotations
 
@@ -9,12 +9,171 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from linkscore_lab.experiments.page_types.examples import Example
-from linkscore_lab.experiments.page_types.signs import SIGNS
-from linkscore_lab.experiments.page_types.svm import Array, fit_platt, fit_svm
 from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.policies.focus.page_types import MAX_DEVIATIONS, PageTypeModel, model_from
+
+SIGNS: dict[str, tuple[int, int]] = {
+    # records, Jiang 2013, table 1
+    "records": (1, 0),
+    "height_avg": (-1, 1),
+    "anchor_length_avg": (0, -1),
+    "text_length_max": (0, 1),
+    "text_length_avg": (-1, 1),
+    "has_link": (1, 0),
+    "has_user_link": (0, 1),
+    "has_time": (1, 1),
+    "time_order": (-1, 1),
+    "tree_similarity": (1, 0),
+    "anchor_ratio": (1, -1),
+    # further signals of records
+    "link_leads": (1, -1),
+    "link_longest": (1, -1),
+    "long_records": (-1, 1),
+    "cut_records": (1, -1),
+    "text_length_median": (-1, 1),
+    "longest_anchor_median": (1, -1),
+    "main_share": (1, 1),
+    "main_plain_share": (1, 1),
+    "one_record_share": (-1, 0),
+    "double_links": (1, 0),
+    # text
+    "plain_chars": (0, 1),
+    "anchor_chars": (1, -1),
+    "links": (1, -1),
+    "anchor_share": (1, -1),
+    "long_share": (-1, 1),
+    "very_long_share": (-1, 1),
+    "longest_text": (-1, 1),
+    "long_texts": (0, 1),
+    "cut_share": (1, -1),
+    "text_marks": (-1, 1),
+    "mark_density": (-1, 1),
+    "textarea": (-1, 1),
+    "times": (1, 1),
+    "time_density": (1, 0),
+    "time_order_page": (-1, 1),
+    # titles
+    "headlines": (1, -1),
+    "linked_headings": (1, -1),
+    "unlinked_headings": (-1, 1),
+    "linked_heading_share": (1, -1),
+    "heading_own_text": (-1, 1),
+    "heading_excerpts": (1, -1),
+    "heading_own_share": (-1, 1),
+    "heading_excerpt_share": (1, -1),
+    "headline_own_text": (-1, 1),
+    "headline_excerpts": (1, -1),
+    "headline_own_share": (-1, 1),
+    "headline_excerpt_share": (1, -1),
+    "headline_records": (1, -1),
+    "headline_records_count": (1, -1),
+    "headline_distinct": (1, -1),
+    # what times belong to
+    "time_with_headline": (1, -1),
+    "times_with_headline": (1, -1),
+    "time_with_text": (-1, 1),
+    "times_with_text": (-1, 1),
+    "time_with_both": (1, -1),
+    "times_with_both": (1, -1),
+    "time_with_neither": (-1, -1),
+    "time_with_inner": (-1, 1),
+    "times_with_inner": (-1, 1),
+    # links
+    "column_links": (1, -1),
+    "column_anchor": (1, 0),
+    "column_share": (1, -1),
+    "column_text_share": (1, -1),
+    "column_distinct": (1, -1),
+    "column_sentences": (1, -1),
+    "column_in_main": (1, -1),
+    "column_to_long": (1, -1),
+    "inner_links": (-1, 1),
+    "inner_records": (-1, 1),
+    # people and words
+    "people_records": (0, 1),
+    "people_distinct": (1, 0),
+    "one_person": (-1, 0),
+    "people": (1, 1),
+    "is_person": (-1, -1),
+    "actions": (-1, 1),
+    "action_records": (-1, 1),
+    "mores": (1, -1),
+    "more_records": (1, -1),
+    "counts": (1, 0),
+    "count_records": (1, -1),
+}
+
+
+Array = NDArray[np.float64]
+
+_MAX_STEPS = 3_000
+_TOLERANCE = 1e-12
+
+
+def fit_svm(
+    rows: Array, is_kind: NDArray[np.bool_], weights: Array, signs: Sequence[int], *, cost: float
+) -> tuple[Array, float]:
+    """Return weights (n_signals,) and bias that minimise |w|^2 / 2 + cost x weighted squared hinge loss.
+
+    Parameters
+    ----------
+    rows
+        Standardised signals, (n_pages, n_signals).
+    is_kind
+        Which pages are of the kind, (n_pages,).
+    weights
+        Of the pages, (n_pages,); those of the kind and the others count alike in sum.
+    signs
+        1: weight >= 0, -1: weight <= 0, 0: weight 0.
+    cost
+        Price of errors; the pages weigh as much as there are of them.
+
+    Notes
+    -----
+    L2-regularised squared hinge, as scikit-learn's ``LinearSVC`` minimises, but with bounds on the weights
+    and a free bias; L-BFGS-B, which is exact enough to be reproduced.
+    """
+    share = np.where(is_kind, weights / weights[is_kind].sum(), weights / weights[~is_kind].sum())
+    share = cost * len(rows) * share / 2
+    side = np.where(is_kind, 1.0, -1.0)
+
+    def loss(point: Array) -> tuple[float, Array]:
+        short = np.maximum(0.0, 1.0 - side * (rows @ point[:-1] + point[-1]))
+        slope = -2.0 * share * short * side
+        gradient = np.append(point[:-1] + rows.T @ slope, slope.sum())
+        return float(point[:-1] @ point[:-1] / 2 + share @ short**2), gradient
+
+    ranges = {1: (0.0, None), -1: (None, 0.0), 0: (0.0, 0.0)}
+    bounds: list[Any] = [*(ranges[sign] for sign in signs), (None, None)]
+    start = np.zeros(rows.shape[1] + 1)
+    found = minimize(
+        loss, start, jac=True, bounds=bounds, method="L-BFGS-B",
+        options={"maxiter": _MAX_STEPS, "maxfun": 2 * _MAX_STEPS, "ftol": _TOLERANCE, "gtol": 1e-7},
+    )  # fmt: skip
+    return found.x[:-1], float(found.x[-1])
+
+
+def fit_platt(margins: Array, is_kind: NDArray[np.bool_], weights: Array) -> tuple[float, float]:
+    """Return slope and offset of the logistic curve that turns margins into probabilities (Platt 1999).
+
+    The targets are smoothed by half a percent in place of Platt's counts: pages are weighted.
+    """
+    target = np.where(is_kind, 0.995, 0.005)
+    share = np.where(is_kind, weights / weights[is_kind].sum(), weights / weights[~is_kind].sum())
+
+    def loss(point: Array) -> tuple[float, Array]:
+        logit = np.clip(point[0] * margins + point[1], -30, 30)
+        prob = 1 / (1 + np.exp(-logit))
+        value = share @ (np.logaddexp(0, logit) - target * logit)
+        error = share * (prob - target)
+        return float(value), np.array([error @ margins, error.sum()])
+
+    found = minimize(loss, np.array([2.0, 0.0]), jac=True, bounds=[(0.1, 20), (-10, 10)], method="L-BFGS-B")
+    return float(found.x[0]), float(found.x[1])
+
 
 COST = 0.01
 GENERATED_WEIGHT = 3.0

@@ -10,10 +10,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.experiments.pagination.by_type import measure_by_type
-from linkscore_lab.experiments.pagination.counts import Counts
-from linkscore_lab.experiments.pagination.labelled import labelled_pages
-from linkscore_lab.experiments.pagination.measure import PageLinkFigures, measure_page_links
+from linkscore_lab.experiments.pagination.measure import (
+    Counts,
+    PageLinkFigures,
+    labelled_pages,
+    measure_by_type,
+    measure_page_links,
+)
 
 
 def run_page_links(archive: Path, links: Path, json_file: Path | None = None) -> PageLinkFigures:

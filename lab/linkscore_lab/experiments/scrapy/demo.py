@@ -10,11 +10,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from linkscore_lab.experiments.scrapy.crawl import Mode
-from linkscore_lab.experiments.scrapy.modes import BREADTH_FIRST, make_mode, with_settings
+from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, Mode, make_mode, with_settings
 from linkscore_lab.experiments.scrapy.picture import draw_harvest
 from linkscore_lab.experiments.scrapy.report import Row, crawl_progress, print_rows
-from linkscore_lab.experiments.scrapy.scoring_server import Service, own
+from linkscore_lab.experiments.scrapy.servers import Service, own
 from linkscore_lab.experiments.scrapy.spider.plan import Fetch
 from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Stage, demo_stage, warc_stage
 from linkscore_lab.metrics import harvest_curve

@@ -19,9 +19,9 @@ from rich.console import Console
 
 from linkscore_lab.datasets.labels import read_page_types
 from linkscore_lab.datasets.warc_site import WarcSite
-from linkscore_lab.experiments.scrapy.modes import BREADTH_FIRST, make_mode
+from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, make_mode
 from linkscore_lab.experiments.scrapy.report import Row, print_rows
-from linkscore_lab.experiments.scrapy.scoring_server import own, running
+from linkscore_lab.experiments.scrapy.servers import own, running
 from linkscore_lab.experiments.scrapy.testbed import Stage, warc_stage
 
 SOURCE_TARGET = "source_target"

@@ -12,7 +12,7 @@ from linkscore_lab.datasets.survey import Survey, survey_site
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, Target, run_crawl
 from linkscore_lab.experiments.scrapy.report import Row
-from linkscore_lab.experiments.scrapy.site_server import demo_server, warc_server
+from linkscore_lab.experiments.scrapy.servers import demo_server, warc_server
 from linkscore_lab.experiments.scrapy.spider.plan import Fetch
 from linkscore_lab.metrics import run_metrics
 from linkscore_scoring.errors import InvalidInput

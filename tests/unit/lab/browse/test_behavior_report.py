@@ -13,11 +13,18 @@ from click.testing import CliRunner
 from replay_sites import page, write_site
 
 from linkscore_cli.main import main
-from linkscore_lab.experiments.browse_logs.behavior.mirror import Mirror, layout_likeness, read_mirror
-from linkscore_lab.experiments.browse_logs.behavior.orders import PolicyOrder, by_pagerank
+from linkscore_lab.experiments.browse_logs.behavior.orders import (
+    Mirror,
+    PolicyOrder,
+    by_pagerank,
+    discovery_share,
+    fetch_share,
+    greedy_order,
+    layout_likeness,
+    read_mirror,
+)
 from linkscore_lab.experiments.browse_logs.behavior.patterns import divergence, smoothed
 from linkscore_lab.experiments.browse_logs.behavior.report import behavior_report
-from linkscore_lab.experiments.browse_logs.behavior.shares import discovery_share, fetch_share, greedy_order
 from linkscore_lab.experiments.browse_logs.read_counts import read_counts
 from linkscore_scoring.browse_logs.mining import mine_site
 

@@ -1,15 +1,24 @@
-"""Orders of a site's pages: those of the policies, asked as crawlers ask, and what they are held against."""
+"""Orders of a stored site by the policies, asked as crawlers ask, and how soon each reaches the visits of
+later days.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterator
+import heapq
+import math
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.experiments.browse_logs.behavior.mirror import Mirror
+from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mined import MinedSite
+from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.graph.pagerank import pagerank
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.browse_log.behavior_discovery import BehaviorDiscovery
@@ -20,8 +29,118 @@ from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation, links_of_page
 
-Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """Pages that can be reached from the entry, in breadth-first order.
+
+    Attributes
+    ----------
+    name
+        Of the archive.
+    keys
+        Identity of each page.
+    links
+        Rows of the pages that each page links to, redirects followed, without itself.
+    layouts
+        Bag of tag paths of each page.
+    """
+
+    name: str
+    keys: Sequence[str]
+    links: Sequence[Ids]
+    layouts: Sequence[Mapping[str, int]]
+
+    def visits(self, counts: BrowseCounts) -> Floats:
+        """Return the visits of each page, (n_pages,) float64; pages that were not visited have none."""
+        by_url = dict(zip(counts.urls, counts.visits().tolist(), strict=True))
+        return np.array([by_url.get(key, 0) for key in self.keys], dtype=np.float64)
+
+
+def read_mirror(archives: Sequence[Path], *, workers: int = 0) -> Mirror:
+    """Return the pages of a stored site; of several records with one identity the first counts."""
+    with prepare_site([Source(archives)], workers=workers) as site:
+        pages = site.reachable()
+        rows = {number: row for row, number in enumerate(pages)}
+        links = [
+            np.array([rows[to] for to in site.links[n] if to in rows and to != n], dtype=np.int64)
+            for n in pages
+        ]
+        keys = [site.records[n].key for n in pages]
+        return Mirror(site.name, keys, links, [_layout(site, n) for n in pages])
+
+
+def layout_likeness(a: Mapping[str, int], b: Mapping[str, int]) -> float:
+    """Return the cosine of two bags of tag paths, counts as ln(1 + n); 0 if one is empty."""
+    one, two = ({path: math.log1p(n) for path, n in bag.items()} for bag in (a, b))
+    product = sum(weight * two[path] for path, weight in one.items() if path in two)
+    norms = math.sqrt(sum(w * w for w in one.values()) * sum(w * w for w in two.values()))
+    return product / norms if norms else 0.0
+
+
+def _layout(site: StoredSite, number: int) -> Mapping[str, int]:
+    event = site.event(number)
+    return Counter(plain_bag(event.features.paths)) if event and event.features else {}
+
+
+WANTED = 0.8
+
+
+def fetch_share(order: Iterable[int], visits: Floats, wanted: float = WANTED) -> float:
+    """Return the share of the pages fetched when the fetched ones have a share of all visits; 1 if never."""
+    return _share(order, lambda page: float(visits[page]), visits, wanted)
+
+
+def discovery_share(
+    order: Iterable[int], links: Sequence[Ids], visits: Floats, wanted: float = WANTED
+) -> float:
+    """Return the share of the pages visited when the discovered ones have a share of all visits; 1 if never.
+
+    A visit discovers the page itself and every page it links to.
+    """
+    seen = np.zeros(len(visits), dtype=np.bool_)
+
+    def gain(page: int) -> float:
+        fresh = [row for row in (page, *links[page].tolist()) if not seen[row]]
+        seen[fresh] = True
+        return float(visits[list(dict.fromkeys(fresh))].sum())
+
+    return _share(order, gain, visits, wanted)
+
+
+def greedy_order(links: Sequence[Ids], worth: Floats) -> list[int]:
+    """Return the pages by what each adds: the most worth first that is not discovered yet.
+
+    With the visits to come as worth it is the oracle of discovery, not a strict bound. Lazy: what a page adds
+    never grows.
+    """
+    shows = [np.unique(np.append(to, page)) for page, to in enumerate(links)]
+    hidden = worth.copy()
+    heap = [(-float(worth[rows].sum()), page) for page, rows in enumerate(shows)]
+    heapq.heapify(heap)
+    order = []
+    while heap:
+        _, page = heapq.heappop(heap)
+        now = -float(hidden[shows[page]].sum())
+        if heap and now > heap[0][0]:
+            heapq.heappush(heap, (now, page))
+            continue
+        order.append(page)
+        hidden[shows[page]] = 0.0
+    return order
+
+
+def _share(order: Iterable[int], gain: Callable[[int], float], visits: Floats, wanted: float) -> float:
+    target, found, n = wanted * float(visits.sum()) - 1e-9, 0.0, 0
+    for page in order:
+        if found >= target:
+            break
+        found += float(gain(page))
+        n += 1
+    return n / len(visits) if found >= target else 1.0
 
 
 def breadth_first(mirror: Mirror) -> Iterator[int]:

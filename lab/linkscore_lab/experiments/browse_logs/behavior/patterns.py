@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.experiments.browse_logs.behavior.mirror import Mirror, layout_likeness
+from linkscore_lab.experiments.browse_logs.behavior.orders import Mirror, layout_likeness
 from linkscore_scoring.browse_logs.behavior.key_values import key_values
 from linkscore_scoring.browse_logs.behavior.mining import CUTS, BehaviorSettings, cut_tree
 from linkscore_scoring.browse_logs.behavior.pattern_tree import PatternTree

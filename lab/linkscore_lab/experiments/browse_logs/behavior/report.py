@@ -11,20 +11,19 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.experiments.browse_logs.behavior.mirror import Mirror, read_mirror
 from linkscore_lab.experiments.browse_logs.behavior.orders import (
+    Floats,
+    Mirror,
     PolicyOrder,
     breadth_first,
     by_pagerank,
     by_worth,
-)
-from linkscore_lab.experiments.browse_logs.behavior.patterns import PatternFigures, pattern_figures
-from linkscore_lab.experiments.browse_logs.behavior.shares import (
-    Floats,
     discovery_share,
     fetch_share,
     greedy_order,
+    read_mirror,
 )
+from linkscore_lab.experiments.browse_logs.behavior.patterns import PatternFigures, pattern_figures
 from linkscore_lab.experiments.browse_logs.read_counts import read_counts
 from linkscore_scoring.browse_logs.behavior.mining import BehaviorSettings
 from linkscore_scoring.browse_logs.mined import MinedSite

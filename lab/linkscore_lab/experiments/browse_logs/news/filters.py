@@ -1,21 +1,139 @@
-"""How well URL prefixes tell news among pages they were not learned from."""
+"""How well news is told from other pages: by a signal and its threshold, and by URL prefixes."""
 
 from __future__ import annotations
 
+import csv
+import gzip
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.experiments.browse_logs.news.truth import NewsTruth
+from linkscore_lab.datasets.site import identity
 from linkscore_lab.metrics.figures import ratio
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news.ctc import CtcSettings, concentration
-from linkscore_scoring.browse_logs.news.mining import mine_news
+from linkscore_scoring.browse_logs.news.mining import JudgedPages, calibrate, judge_pages, mine_news
 from linkscore_scoring.browse_logs.news.model import NewsModel
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
+from linkscore_scoring.browse_logs.news.threshold import fit_threshold
+from linkscore_scoring.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class NewsTruth:
+    """Labels by identity: those a learner may read, and those it must not."""
+
+    fit: dict[str, bool]
+    judge: dict[str, bool]
+
+
+def read_news_labels(path: Path) -> dict[str, bool]:
+    """Return whether pages are news, by identity.
+
+    Tab separated with a header, plain or gzip; columns ``url`` and ``is_news`` (0 or 1), others are ignored.
+
+    Raises
+    ------
+    InvalidInput
+        If a column is missing or a value is neither.
+    """
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        missing = {"url", "is_news"} - set(reader.fieldnames or ())
+        if missing:
+            raise InvalidInput(f"{path}: must have the columns {', '.join(sorted(missing))}", field="labels")
+        rows = [(row["url"], row["is_news"]) for row in reader]
+    odd = next((value for _, value in rows if value not in ("0", "1")), None)
+    if odd is not None:
+        raise InvalidInput(f"{path}: is_news must be 0 or 1, got {odd!r:.100}", field="labels")
+    return {identity(url): value == "1" for url, value in rows}
+
+
+SETTINGS = (
+    NewsSettings(signal="literal"),
+    NewsSettings(signal="consistent"),
+    NewsSettings(signal="decay"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SignalFigures:
+    """Accuracy of one signal on the judged pages of one population.
+
+    Attributes
+    ----------
+    signal, population
+        What was measured, on pages with one client a day over ``window`` or their own ``life``.
+    judged, news
+        Pages judged, and how many of them are news. Pages the signal cannot decide are left out.
+    mean_news, mean_other
+        Mean of the signal.
+    threshold
+        Fitted on the labels a learner may read.
+    accuracy, usual
+        With the fitted threshold, and with the one used without labels.
+    best, best_threshold
+        Of the threshold fitted on the judged pages themselves: no learner can do better.
+    """
+
+    signal: str
+    population: str
+    judged: int
+    news: int
+    mean_news: float
+    mean_other: float
+    threshold: float
+    accuracy: float
+    usual: float
+    best: float
+    best_threshold: float
+
+
+def signal_figures(counts: BrowseCounts, truth: NewsTruth) -> Iterator[SignalFigures]:
+    """Yield the figures of every signal on both populations."""
+    for over_life in (False, True):
+        for settings in SETTINGS:
+            yield _signal_figures(counts, replace(settings, over_life=over_life), truth)
+
+
+def _signal_figures(counts: BrowseCounts, settings: NewsSettings, truth: NewsTruth) -> SignalFigures:
+    pages = judge_pages(counts, settings, truth.judge)
+    known = pages.labels >= 0
+    values, is_news = pages.signals[known], pages.labels[known] == 1
+    threshold = calibrate(judge_pages(counts, settings, truth.fit), settings)[0].value
+    usual = calibrate(_unlabelled(pages), settings)[0].value
+    best = fit_threshold(values, is_news)
+    return SignalFigures(
+        signal=settings.signal,
+        population="life" if settings.over_life else "window",
+        judged=len(values),
+        news=int(is_news.sum()),
+        mean_news=_mean(values[is_news]),
+        mean_other=_mean(values[~is_news]),
+        threshold=threshold,
+        accuracy=_accuracy(values, is_news, threshold),
+        usual=_accuracy(values, is_news, usual),
+        best=best.hits / best.n if best else 1.0,
+        best_threshold=best.value if best else threshold,
+    )
+
+
+def _unlabelled(pages: JudgedPages) -> JudgedPages:
+    return replace(pages, labels=np.full_like(pages.labels, -1))
+
+
+def _accuracy(values: NDArray[np.float64], is_news: NDArray[np.bool_], threshold: float) -> float:
+    return float(((values > threshold) == is_news).mean()) if len(values) else 0.0
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
 
 _PAPER = NewsSettings(weighed=False, min_pages=1, signal="consistent", min_coverage=0.0)
 METHODS = {

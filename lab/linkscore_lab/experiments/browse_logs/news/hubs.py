@@ -12,7 +12,7 @@ from linkscore_lab.datasets.labels import read_page_types
 from linkscore_lab.datasets.site import identity, identity_or_none
 from linkscore_lab.datasets.survey import read_page
 from linkscore_lab.datasets.warc_site import WarcSite
-from linkscore_lab.experiments.browse_logs.news.truth import NewsTruth
+from linkscore_lab.experiments.browse_logs.news.filters import NewsTruth
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.settings import NewsSettings

@@ -11,10 +11,16 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.experiments.browse_logs.news.filters import FilterFigures, half_figures, time_figures
+from linkscore_lab.experiments.browse_logs.news.filters import (
+    FilterFigures,
+    NewsTruth,
+    SignalFigures,
+    half_figures,
+    read_news_labels,
+    signal_figures,
+    time_figures,
+)
 from linkscore_lab.experiments.browse_logs.news.hubs import HubFigures, hub_figures, menu_of
-from linkscore_lab.experiments.browse_logs.news.signals import SignalFigures, signal_figures
-from linkscore_lab.experiments.browse_logs.news.truth import NewsTruth, read_news_labels
 from linkscore_lab.experiments.browse_logs.read_counts import read_counts
 from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.settings import NewsSettings

@@ -17,9 +17,9 @@ BASE_SETTINGS: dict[str, Any] = {
     "CONCURRENT_REQUESTS": 1,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
     "DOWNLOAD_DELAY": 0,
-    "DOWNLOADER_MIDDLEWARES": {f"{_HERE}.components.BudgetMiddleware": 10},
-    "SPIDER_MIDDLEWARES": {f"{_HERE}.components.DropUnknownLinks": 500},
-    "REQUEST_FINGERPRINTER_CLASS": f"{_HERE}.components.IdentityFingerprinter",
+    "DOWNLOADER_MIDDLEWARES": {f"{_HERE}.spider.BudgetMiddleware": 10},
+    "SPIDER_MIDDLEWARES": {f"{_HERE}.spider.DropUnknownLinks": 500},
+    "REQUEST_FINGERPRINTER_CLASS": f"{_HERE}.spider.IdentityFingerprinter",
     "HTTPERROR_ALLOW_ALL": True,
     "METAREFRESH_ENABLED": False,
     "ROBOTSTXT_OBEY": False,
@@ -35,7 +35,7 @@ def crawl_settings(plan: CrawlPlan) -> dict[str, Any]:
     """Return Scrapy's settings for `plan`: the base, then its mode; tables of components are merged."""
     settings = dict(BASE_SETTINGS)
     if plan.via:
-        handler = f"{_HERE}.stored_handler.StoredSiteHandler"
+        handler = f"{_HERE}.spider.StoredSiteHandler"
         settings["DOWNLOAD_HANDLERS"] = {"http": handler, "https": handler}
     for name, value in plan.settings.items():
         base = settings.get(name)
