@@ -9,7 +9,7 @@ RELEASE_VENV := .venv-release
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 SOURCES := clients/python scoring server cli lab
 
-.PHONY: run test slow quality check gen docs bench image lock baseline release clean
+.PHONY: test-clients gen-go run test slow quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -17,6 +17,15 @@ run: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -m "not slow"
+
+# Clients in other languages, each where its tools are.
+test-clients:
+	@if command -v go >/dev/null; then \
+	    for m in clients/go clients/go/colly; do (cd $$m && go vet ./... && go test ./...) || exit 1; done; \
+	else echo "clients/go: skipped, there is no go"; fi
+
+gen-go: $(STAMP)
+	cd clients/go && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow

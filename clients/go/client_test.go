@@ -1,0 +1,315 @@
+package linkscore_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	linkscore "linkscore.example/go"
+	pb "linkscore.example/go/linkscorev1"
+)
+
+// fake answers as scripted and remembers what it was asked.
+type fake struct {
+	pb.UnimplementedLinkScoringServiceServer
+	pb.UnimplementedCrawlServiceServer
+
+	mu       sync.Mutex
+	ingested []*pb.IngestPagesRequest
+	tokens   []string
+	deadline time.Duration
+	fail     []error
+	values   map[string]float64
+	created  bool
+}
+
+func (f *fake) note(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
+		f.tokens = append(f.tokens, md.Get("authorization")...)
+	}
+	if until, ok := ctx.Deadline(); ok {
+		f.deadline = time.Until(until)
+	}
+	if len(f.fail) == 0 {
+		return nil
+	}
+	err := f.fail[0]
+	f.fail = f.fail[1:]
+	return err
+}
+
+func (f *fake) IngestPages(ctx context.Context, r *pb.IngestPagesRequest) (*pb.IngestPagesResponse, error) {
+	if err := f.note(ctx); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ingested = append(f.ingested, r)
+	return &pb.IngestPagesResponse{Results: []*pb.PageResult{{Links: &pb.LinkScores{
+		Urls: []string{"http://a.test/1", "", "http://a.test/2"}, Scores: []float64{.2, 0, .9},
+		Buckets: []uint32{0, 0, 1}, BucketNames: []string{"low", "high"},
+		Tickets: []uint32{0, 0, 1}, TicketValues: [][]byte{[]byte("t0"), []byte("t1")},
+		Statuses: map[uint32]*pb.ItemStatus{1: {Code: pb.ItemCode_ITEM_CODE_INVALID}},
+	}}}}, nil
+}
+
+func (f *fake) RankBuckets(ctx context.Context, r *pb.RankBucketsRequest) (*pb.RankBucketsResponse, error) {
+	if err := f.note(ctx); err != nil {
+		return nil, err
+	}
+	answer := &pb.RankBucketsResponse{}
+	for i, name := range r.GetBuckets() {
+		answer.Order = append(answer.Order, uint32(i))
+		answer.Values = append(answer.Values, f.values[name])
+	}
+	return answer, nil
+}
+
+func (f *fake) ReportFeedback(ctx context.Context, r *pb.ReportFeedbackRequest) (*pb.ReportFeedbackResponse, error) {
+	if err := f.note(ctx); err != nil {
+		return nil, err
+	}
+	said := &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_OK}
+	if r.GetFeedback()[0].GetReward() > 1 {
+		said = &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_INVALID,
+			Problems: []*pb.FieldProblem{{Field: "reward", Description: "must be in [0, 1]"}}}
+	}
+	return &pb.ReportFeedbackResponse{Statuses: []*pb.ItemStatus{said}}, nil
+}
+
+func (f *fake) CreateCrawl(ctx context.Context, r *pb.CreateCrawlRequest) (*pb.CreateCrawlResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.created {
+		return nil, status.Error(codes.AlreadyExists, "there")
+	}
+	f.created = true
+	return &pb.CreateCrawlResponse{Crawl: r.GetCrawl()}, nil
+}
+
+func (f *fake) GetCrawl(context.Context, *pb.GetCrawlRequest) (*pb.GetCrawlResponse, error) {
+	return &pb.GetCrawlResponse{Crawl: &pb.Crawl{Name: "crawls/x", Policy: linkscore.Policy("harvest")}}, nil
+}
+
+func serve(t *testing.T, f *fake, options ...linkscore.Option) *linkscore.Client {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(linkscore.MaxMessageBytes))
+	pb.RegisterLinkScoringServiceServer(server, f)
+	pb.RegisterCrawlServiceServer(server, f)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	client, err := linkscore.New(listener.Addr().String(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func TestLinksAreReadByRowAndAPageHasAnEventID(t *testing.T) {
+	f := &fake{}
+	crawl := serve(t, f, linkscore.WithToken("secret")).Crawl("x")
+	results, err := crawl.Ingest(t.Context(), linkscore.Page{URL: "http://a.test/", Body: []byte("<a>")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := results[0].Links
+	if links[2].URL != "http://a.test/2" || links[2].Bucket != "high" || string(links[2].Ticket) != "t1" ||
+		!links[2].InScope || !links[2].Usable() || links[1].Usable() {
+		t.Fatalf("rows: %+v", links)
+	}
+	sent := f.ingested[0].GetPages()[0]
+	if len(sent.GetEventId()) != 32 || sent.GetStatusCode() != 200 || f.ingested[0].GetCrawl() != "crawls/x" {
+		t.Fatalf("sent: %v", sent)
+	}
+	if f.tokens[0] != "Bearer secret" {
+		t.Fatalf("tokens: %q", f.tokens)
+	}
+}
+
+func TestEveryCallHasADeadlineAndThatOfTheCallerWins(t *testing.T) {
+	f := &fake{}
+	crawl := serve(t, f, linkscore.WithTimeout(3*time.Second)).Crawl("x")
+	for range 2 { // a kept client gives every call a deadline of its own
+		if _, err := crawl.RankBuckets(t.Context(), []string{"a"}); err != nil {
+			t.Fatal(err)
+		}
+		if f.deadline <= 2*time.Second || f.deadline > 3*time.Second {
+			t.Fatalf("deadline %v", f.deadline)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := crawl.RankBuckets(ctx, []string{"a"}); err != nil || f.deadline < 50*time.Second {
+		t.Fatalf("deadline %v, %v", f.deadline, err)
+	}
+}
+
+func TestUnavailableIsRetriedAndNothingElse(t *testing.T) {
+	f := &fake{fail: []error{status.Error(codes.Unavailable, "loading")}}
+	crawl := serve(t, f).Crawl("x")
+	if _, err := crawl.RankBuckets(t.Context(), []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	f.fail = []error{status.Error(codes.Internal, "a fault"), nil}
+	if _, err := crawl.RankBuckets(t.Context(), []string{"a"}); linkscore.CodeOf(err) != codes.Internal {
+		t.Fatalf("%v", err)
+	}
+	if len(f.fail) != 1 {
+		t.Fatal("the failed call was repeated")
+	}
+}
+
+func TestErrorsCarryReasonRetryAndFields(t *testing.T) {
+	refused, err := status.New(codes.ResourceExhausted, "too much").WithDetails(
+		&errdetails.ErrorInfo{Reason: "OVERLOADED", Metadata: map[string]string{"limit": "4"}},
+		&errdetails.RetryInfo{RetryDelay: durationpb.New(2 * time.Second)},
+		&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{
+			{Field: "pages[3].url", Description: "must be absolute"}}},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crawl := serve(t, &fake{fail: []error{refused.Err()}}).Crawl("x")
+	_, err = crawl.RankBuckets(t.Context(), []string{"a"})
+	var said *linkscore.Error
+	if !errors.As(err, &said) || said.Reason != "OVERLOADED" || said.RetryAfter != 2*time.Second ||
+		said.Violations[0].Field != "pages[3].url" || said.Metadata["limit"] != "4" {
+		t.Fatalf("%#v", said)
+	}
+	if !errors.Is(err, &linkscore.Error{Code: codes.ResourceExhausted}) || !strings.Contains(err.Error(), "pages[3].url") {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestAMessageOf60MiBPasses(t *testing.T) {
+	f := &fake{}
+	body := bytes.Repeat([]byte("x"), 60<<20)
+	if _, err := serve(t, f).Crawl("x").Ingest(t.Context(), linkscore.Page{URL: "http://a.test/", Body: body}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNoServerIsUnavailable(t *testing.T) {
+	client, err := linkscore.New("127.0.0.1:1", linkscore.WithTimeout(2*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err = client.Crawl("x").RankBuckets(t.Context(), []string{"a"}); linkscore.CodeOf(err) != codes.Unavailable {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestARewardOutOfRangeNamesTheField(t *testing.T) {
+	crawl := serve(t, &fake{}).Crawl("x")
+	if err := crawl.Reward(t.Context(), "http://a.test/", nil, 1); err != nil {
+		t.Fatal(err)
+	}
+	var said *linkscore.Error
+	if err := crawl.Reward(t.Context(), "http://a.test/", nil, 2); !errors.As(err, &said) || said.Violations[0].Field != "reward" {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestACrawlThatIsThereIsTaken(t *testing.T) {
+	client := serve(t, &fake{created: true})
+	crawl, err := client.EnsureCrawl(t.Context(), "a/b", linkscore.Policy("harvest"))
+	if err != nil || crawl.Name != "crawls/a%2Fb" {
+		t.Fatalf("%v %v", crawl, err)
+	}
+}
+
+func TestPoliciesHaveParametersByName(t *testing.T) {
+	spec, err := linkscore.ParsePolicy("harvest", []byte(`{"exploration": 0.5}`))
+	if err != nil || spec.GetHarvest().GetExploration() != .5 {
+		t.Fatalf("%v %v", spec, err)
+	}
+	if _, err := linkscore.ParsePolicy("harvest", []byte(`{"explore": 1}`)); err == nil {
+		t.Fatal("an unknown parameter passed")
+	}
+	if spec, err := linkscore.ParsePolicy("mine", nil); err != nil || spec.GetExternal().GetName() != "mine" {
+		t.Fatalf("%v %v", spec, err)
+	}
+}
+
+func TestATicketIsTextAndBack(t *testing.T) {
+	raw := []byte{0, 255, 254, 61, 62}
+	text := linkscore.EncodeTicket(raw)
+	if !bytes.Equal(linkscore.DecodeTicket(text), raw) || strings.ContainsAny(text, "+/=") {
+		t.Fatal(text)
+	}
+	if linkscore.DecodeTicket("not base64!") != nil {
+		t.Fatal("a damaged ticket is no ticket")
+	}
+}
+
+func link(url, bucket string, score float64) linkscore.Link {
+	return linkscore.Link{URL: url, Bucket: bucket, Score: score}
+}
+
+func TestTheFrontierGivesSeedsThenTheBestBucketThenTheUnknown(t *testing.T) {
+	f := &fake{values: map[string]float64{"a": .1, "b": .9}}
+	frontier := linkscore.NewFrontier(serve(t, f).Crawl("x"), 1, nil)
+	frontier.AddUnknown("u", nil)
+	frontier.Add(link("1", "a", .9), nil) // the value of the bucket now counts, not the score then
+	frontier.Add(link("2", "b", .1), nil)
+	frontier.Add(link("3", "b", .1), nil)
+	frontier.AddSeed("s", nil)
+	var order []string
+	for item := frontier.Next(t.Context()); item != nil; item = frontier.Next(t.Context()) {
+		order = append(order, item.URL)
+	}
+	if strings.Join(order, "") != "s231u" || frontier.Len() != 0 {
+		t.Fatal(order)
+	}
+}
+
+func TestAURLFoundTwiceWaitsInBothBucketsAndIsGivenOnce(t *testing.T) {
+	f := &fake{values: map[string]float64{"a": .1, "b": .9, "c": .5}}
+	frontier := linkscore.NewFrontier(serve(t, f).Crawl("x"), 1, nil)
+	frontier.Add(link("1", "a", .1), nil)
+	frontier.Add(link("2", "c", .1), nil)
+	frontier.Add(link("1", "b", .1), nil)
+	first, second, none := frontier.Next(t.Context()), frontier.Next(t.Context()), frontier.Next(t.Context())
+	if first.URL != "1" || second.URL != "2" || none != nil {
+		t.Fatal(first, second, none)
+	}
+}
+
+func TestABreakerLetsOneCallThroughAfterAnOutage(t *testing.T) {
+	var b linkscore.Breaker
+	down := &linkscore.Error{Code: codes.Unavailable}
+	if !b.Allows() {
+		t.Fatal("closed at first")
+	}
+	b.Done(down)
+	if b.Allows() || !b.Broken() {
+		t.Fatal("must wait a second")
+	}
+	time.Sleep(1100 * time.Millisecond)
+	if !b.Allows() || b.Allows() {
+		t.Fatal("one call at a time")
+	}
+	if b.Done(nil); !b.Allows() || b.Broken() {
+		t.Fatal("an answer closes it")
+	}
+}

@@ -1,0 +1,389 @@
+// Package colly puts a Colly crawl's links in the order a linkscore server advises.
+//
+//	c := colly.NewCollector()
+//	q, err := linkscolly.NewQueue(2, c, "localhost:7411")
+//	c.OnHTML("a[href]", func(e *colly.HTMLElement) { q.Add(e.Request, e.Attr("href")) })
+//	q.AddURL("http://shop.example/")
+//	err = q.Run()
+//
+// A Queue stands in place of Colly's queue.Queue. Every page goes to the server with its body, so that all of its
+// links are scored, and each link waits in the bucket it was given. Failed fetches are reported. While the server
+// is away links wait in the order they were found and the crawl goes on.
+package colly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+	"google.golang.org/grpc/codes"
+
+	linkscore "linkscore.example/go"
+)
+
+// itemKey is where a request's Ctx holds the linkscore.Item it was made from.
+const itemKey = "linkscore.item"
+
+// Stats counts what became of a crawl's pages and links.
+type Stats struct {
+	// Pages were taken by the server, Failed fetches reported to it, Rewards as well.
+	Pages, Failed, Rewards atomic.Int64
+	// Scored links had a score, Missed ones were not on the page as the server read it, and Fallback ones were
+	// found while the server was away.
+	Scored, Missed, Fallback atomic.Int64
+}
+
+// Queue fetches the best URL first, with a number of goroutines.
+type Queue struct {
+	Stats Stats
+
+	collector *colly.Collector
+	crawl     *linkscore.Crawl
+	frontier  *linkscore.Frontier
+	breaker   *linkscore.Breaker
+	threads   int
+	timeout   time.Duration
+	client    *linkscore.Client
+	policy    *linkscore.PolicySpec
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	active  int
+	stopped bool
+	answers map[*colly.Context]answer
+}
+
+// answer is what the server said about the links of one page.
+type answer struct {
+	links  map[string][]linkscore.Link
+	failed bool
+}
+
+// Option sets up a Queue.
+type Option func(*config)
+
+type config struct {
+	crawl   string
+	policy  *linkscore.PolicySpec
+	every   int
+	timeout time.Duration
+	client  []linkscore.Option
+}
+
+// WithCrawl names the crawl on the server, "colly" if not given. Two runs of one name share what was learned.
+func WithCrawl(id string) Option { return func(c *config) { c.crawl = id } }
+
+// WithPolicy chooses the policy; the server's default if not given.
+func WithPolicy(policy *linkscore.PolicySpec) Option { return func(c *config) { c.policy = policy } }
+
+// WithRankEvery asks for the order of the buckets before every n-th fetch, 1 if not given.
+func WithRankEvery(n int) Option { return func(c *config) { c.every = n } }
+
+// WithTimeout bounds each call to the server, 10 s if not given.
+func WithTimeout(timeout time.Duration) Option { return func(c *config) { c.timeout = timeout } }
+
+// WithClient passes options such as linkscore.WithTokenFile and linkscore.WithTLS to the client.
+func WithClient(options ...linkscore.Option) Option {
+	return func(c *config) { c.client = append(c.client, options...) }
+}
+
+// NewQueue returns a queue of a collector that is not asynchronous, ordered by the server at host:port. A server
+// that is away is no error: the crawl then begins in Colly's own order. A configuration it refuses is one.
+func NewQueue(threads int, c *colly.Collector, target string, options ...Option) (*Queue, error) {
+	set := config{crawl: "colly", every: 1, timeout: linkscore.DefaultTimeout}
+	for _, option := range options {
+		option(&set)
+	}
+	if c.Async {
+		return nil, errors.New("linkscore: the collector is asynchronous, and a Queue waits for each page: drop colly.Async")
+	}
+	client, err := linkscore.New(target, append(set.client, linkscore.WithTimeout(set.timeout))...)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), set.timeout)
+	defer cancel()
+	breaker := &linkscore.Breaker{}
+	crawl, err := client.EnsureCrawl(ctx, set.crawl, set.policy)
+	if breaker.Done(err); err != nil && !breaker.Broken() {
+		return nil, errors.Join(err, client.Close())
+	}
+	if crawl == nil {
+		crawl = client.Crawl(set.crawl)
+	}
+	q := &Queue{
+		collector: c, crawl: crawl, breaker: breaker, threads: max(1, threads), timeout: set.timeout,
+		frontier: linkscore.NewFrontier(crawl, set.every, breaker), client: client, policy: set.policy,
+		answers: map[*colly.Context]answer{},
+	}
+	q.changed = sync.NewCond(&q.mu)
+	c.OnResponse(q.onResponse)
+	c.OnError(q.onError)
+	return q, nil
+}
+
+// AddURL lets a start page wait; start pages go first.
+func (q *Queue) AddURL(address string) error {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return fmt.Errorf("linkscore: %w", err)
+	}
+	if !parsed.IsAbs() {
+		return fmt.Errorf("linkscore: start page %q must be absolute", address)
+	}
+	q.frontier.AddSeed(address, nil)
+	q.wake()
+	return nil
+}
+
+// AddRequest lets a request wait, as queue.Queue does. It keeps its Ctx, headers and method.
+func (q *Queue) AddRequest(r *colly.Request) error {
+	q.add(r.Ctx, r.URL, r)
+	return nil
+}
+
+// Add lets a link of a page wait; call it from OnHTML with e.Request. Links that were visited or wait already, and
+// those that are no URL, are dropped.
+func (q *Queue) Add(page *colly.Request, href string) {
+	if absolute := page.AbsoluteURL(href); absolute != "" {
+		if parsed, err := url.Parse(absolute); err == nil {
+			q.add(page.Ctx, parsed, nil)
+		}
+	}
+}
+
+// Report says how many items were extracted from a page; none is worth saying too.
+func (q *Queue) Report(page *colly.Request, items int) {
+	q.Reward(page, min(1, float64(max(0, items))))
+}
+
+// Reward says what a page was worth, in [0, 1].
+func (q *Queue) Reward(page *colly.Request, worth float64) {
+	q.send(&q.Stats.Rewards, func(ctx context.Context) error {
+		return q.crawl.Reward(ctx, page.URL.String(), ticketOf(page.Ctx), worth)
+	})
+}
+
+// IsEmpty says whether nothing waits.
+func (q *Queue) IsEmpty() bool { return q.frontier.Len() == 0 }
+
+// Size counts the URLs that wait.
+func (q *Queue) Size() (int, error) { return q.frontier.Len(), nil }
+
+// Stop lets the fetches under way end and no other begin; call it from any callback.
+func (q *Queue) Stop() {
+	q.mu.Lock()
+	q.stopped = true
+	q.mu.Unlock()
+	q.changed.Broadcast()
+}
+
+// Run fetches until nothing waits, Stop is called or the collector's MaxRequests are spent.
+func (q *Queue) Run() error {
+	q.mu.Lock()
+	q.stopped = false
+	q.mu.Unlock()
+	var group sync.WaitGroup
+	for range q.threads {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for q.begin() {
+				if item := q.frontier.Next(context.Background()); item != nil {
+					q.fetch(item)
+				}
+				q.end()
+			}
+		}()
+	}
+	group.Wait()
+	return nil
+}
+
+// Close ends the connection to the server.
+func (q *Queue) Close() error { return q.client.Close() }
+
+// begin waits until something can be fetched; false ends the goroutine.
+func (q *Queue) begin() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for !q.stopped && q.frontier.Len() == 0 && q.active > 0 {
+		q.changed.Wait()
+	}
+	if q.stopped || q.frontier.Len() == 0 {
+		q.changed.Broadcast()
+		return false
+	}
+	q.active++
+	return true
+}
+
+func (q *Queue) end() {
+	q.mu.Lock()
+	q.active--
+	q.mu.Unlock()
+	q.changed.Broadcast()
+}
+
+func (q *Queue) wake() { q.changed.Broadcast() }
+
+func (q *Queue) fetch(item *linkscore.Item) {
+	ctx, method := colly.NewContext(), http.MethodGet
+	var headers http.Header
+	given, _ := item.Value.(*colly.Request)
+	if given != nil {
+		given.Ctx.ForEach(func(key string, value any) any { ctx.Put(key, value); return nil })
+		method = given.Method
+		if given.Headers != nil {
+			headers = *given.Headers
+		}
+	}
+	ctx.Put(itemKey, item)
+	var err error
+	if given != nil {
+		err = q.collector.Request(method, item.URL, given.Body, ctx, headers)
+	} else {
+		err = q.collector.Request(method, item.URL, nil, ctx, headers)
+	}
+	q.mu.Lock()
+	delete(q.answers, ctx)
+	q.mu.Unlock()
+	if errors.Is(err, colly.ErrMaxRequests) {
+		q.Stop()
+	}
+}
+
+func (q *Queue) add(page *colly.Context, target *url.URL, request *colly.Request) {
+	key := normal(target)
+	if seen, err := q.collector.HasVisited(key); err == nil && seen {
+		return
+	}
+	var value any
+	if request != nil {
+		value = request
+	}
+	q.mu.Lock()
+	answer, answered := q.answers[page]
+	q.mu.Unlock()
+	found := answer.links[key]
+	switch {
+	case len(found) > 0:
+		q.Stats.Scored.Add(1)
+		for _, link := range found {
+			link.URL = key
+			q.frontier.Add(link, value)
+		}
+	case answered && !answer.failed:
+		q.Stats.Missed.Add(1)
+		q.frontier.AddUnknown(key, value)
+	default:
+		q.Stats.Fallback.Add(1)
+		q.frontier.AddUnknown(key, value)
+	}
+	q.wake()
+}
+
+func (q *Queue) onResponse(r *colly.Response) {
+	page := linkscore.Page{
+		URL: requested(r.Request), FinalURL: r.Request.URL.String(), StatusCode: r.StatusCode,
+		ContentType: q.contentType(r), Body: r.Body, Ticket: ticketOf(r.Ctx),
+	}
+	said := answer{links: map[string][]linkscore.Link{}, failed: true}
+	q.send(&q.Stats.Pages, func(ctx context.Context) error {
+		results, err := q.crawl.Ingest(ctx, page)
+		if err != nil {
+			return err
+		}
+		said.failed = false
+		for _, link := range results[0].Links {
+			if parsed, err := url.Parse(link.URL); err == nil && link.Usable() && link.URL != "" {
+				key := normal(parsed)
+				said.links[key] = append(said.links[key], link)
+			}
+		}
+		return nil
+	})
+	q.mu.Lock()
+	q.answers[r.Ctx] = said
+	q.mu.Unlock()
+}
+
+func (q *Queue) onError(r *colly.Response, err error) {
+	reason := ""
+	if r.StatusCode == 0 {
+		reason = err.Error()
+	}
+	q.send(&q.Stats.Failed, func(ctx context.Context) error {
+		return q.crawl.Failed(ctx, requested(r.Request), r.StatusCode, reason, ticketOf(r.Ctx))
+	})
+}
+
+// send makes a call if the server may be there, and counts it if it went well.
+func (q *Queue) send(count *atomic.Int64, call func(context.Context) error) {
+	if !q.breaker.Allows() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), q.timeout)
+	defer cancel()
+	err := call(ctx)
+	if linkscore.CodeOf(err) == codes.NotFound { // the server was away when the queue was made, or lost its crawl
+		if _, err = q.client.EnsureCrawl(ctx, q.crawl.Name, q.policy); err == nil {
+			err = call(ctx)
+		}
+	}
+	q.breaker.Done(err)
+	if err == nil {
+		count.Add(1)
+	}
+}
+
+// contentType says what Body is now: Colly turns a body into UTF-8 whose header names another charset.
+func (q *Queue) contentType(r *colly.Response) string {
+	header := r.Headers.Get("Content-Type")
+	kind, params, err := mime.ParseMediaType(header)
+	if err != nil || !strings.HasPrefix(kind, "text/") {
+		return header
+	}
+	if _, said := params["charset"]; said || q.collector.DetectCharset {
+		return kind + "; charset=utf-8"
+	}
+	return header
+}
+
+func ticketOf(ctx *colly.Context) []byte {
+	if item, ok := ctx.GetAny(itemKey).(*linkscore.Item); ok {
+		return item.Ticket
+	}
+	return nil
+}
+
+// requested is the URL asked for, before redirects.
+func requested(r *colly.Request) string {
+	if item, ok := r.Ctx.GetAny(itemKey).(*linkscore.Item); ok {
+		return item.URL
+	}
+	return r.URL.String()
+}
+
+// normal writes a URL so that Colly's and the server's forms of it are equal: no fragment, no default port, host in
+// lower case, dot segments gone, a path.
+func normal(u *url.URL) string {
+	plain := *u
+	plain.Fragment, plain.RawFragment = "", ""
+	plain.Scheme, plain.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if port := u.Port(); (plain.Scheme == "http" && port == "80") || (plain.Scheme == "https" && port == "443") {
+		plain.Host = strings.TrimSuffix(plain.Host, ":"+port)
+	}
+	if plain.Path == "" {
+		plain.Path = "/"
+	}
+	return plain.ResolveReference(&url.URL{Path: plain.Path, RawPath: plain.RawPath, RawQuery: plain.RawQuery}).String()
+}

@@ -1,0 +1,230 @@
+package colly_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+	"google.golang.org/grpc"
+
+	linkscore "linkscore.example/go"
+	linkscolly "linkscore.example/go/colly"
+	pb "linkscore.example/go/linkscorev1"
+)
+
+// fake scores links to /good best, each kind of link a bucket.
+type fake struct {
+	pb.UnimplementedLinkScoringServiceServer
+	pb.UnimplementedCrawlServiceServer
+
+	mu      sync.Mutex
+	pages   []*pb.Page
+	rewards []*pb.Feedback
+}
+
+func (f *fake) CreateCrawl(_ context.Context, r *pb.CreateCrawlRequest) (*pb.CreateCrawlResponse, error) {
+	return &pb.CreateCrawlResponse{Crawl: r.GetCrawl()}, nil
+}
+
+func (f *fake) IngestPages(_ context.Context, r *pb.IngestPagesRequest) (*pb.IngestPagesResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	page := r.GetPages()[0]
+	f.pages = append(f.pages, page)
+	links := &pb.LinkScores{BucketNames: []string{"bad", "good"}, TicketValues: [][]byte{[]byte("tb"), []byte("tg")}}
+	for _, part := range strings.Split(string(page.GetBody()), `href="`)[1:] {
+		path := part[:strings.Index(part, `"`)]
+		kind := uint32(0)
+		if strings.HasPrefix(path, "/good") {
+			kind = 1
+		}
+		links.Urls = append(links.Urls, root(page.GetUrl())+path)
+		links.Scores = append(links.Scores, .1+.8*float64(kind))
+		links.Buckets, links.Tickets = append(links.Buckets, kind), append(links.Tickets, kind)
+	}
+	return &pb.IngestPagesResponse{Results: []*pb.PageResult{{Links: links}}}, nil
+}
+
+func (f *fake) RankBuckets(_ context.Context, r *pb.RankBucketsRequest) (*pb.RankBucketsResponse, error) {
+	answer := &pb.RankBucketsResponse{}
+	for i, name := range r.GetBuckets() {
+		answer.Order = append(answer.Order, uint32(i))
+		answer.Values = append(answer.Values, map[string]float64{"good": .9, "bad": .1}[name])
+	}
+	return answer, nil
+}
+
+func (f *fake) ReportFeedback(_ context.Context, r *pb.ReportFeedbackRequest) (*pb.ReportFeedbackResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rewards = append(f.rewards, r.GetFeedback()...)
+	return &pb.ReportFeedbackResponse{Statuses: []*pb.ItemStatus{{Code: pb.ItemCode_ITEM_CODE_OK}}}, nil
+}
+
+func root(url string) string { return url[:strings.Index(url[8:], "/")+8] }
+
+// site has a start page with 10 bad links, 10 good ones and one that is gone.
+func site(t *testing.T) *httptest.Server {
+	mux := http.NewServeMux()
+	page := func(w http.ResponseWriter, body string) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, body)
+	}
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		var body strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&body, `<a href="/bad/%d">b</a><a href="/good/%d">g</a>`, i, i)
+		}
+		page(w, body.String()+`<a href="/good/gone">x</a>`)
+	})
+	mux.HandleFunc("/bad/", func(w http.ResponseWriter, _ *http.Request) { page(w, `<a href="/good/1#top">again</a>`) })
+	mux.HandleFunc("/good/", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "gone") {
+			http.NotFound(w, r)
+			return
+		}
+		page(w, "good")
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+func serve(t *testing.T, f *fake) (string, *grpc.Server) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	pb.RegisterLinkScoringServiceServer(server, f)
+	pb.RegisterCrawlServiceServer(server, f)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return listener.Addr().String(), server
+}
+
+// crawl runs a crawl to its end and returns the paths in the order they came.
+func crawl(t *testing.T, target, start string, threads int, each func(*linkscolly.Queue, *colly.HTMLElement)) ([]string, *linkscolly.Queue) {
+	t.Helper()
+	c := colly.NewCollector()
+	q, err := linkscolly.NewQueue(threads, c, target, linkscolly.WithTimeout(2*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = q.Close() })
+	var mu sync.Mutex
+	var paths []string
+	c.OnResponse(func(r *colly.Response) {
+		mu.Lock()
+		defer mu.Unlock()
+		paths = append(paths, r.Request.URL.Path)
+	})
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { q.Add(e.Request, e.Attr("href")) })
+	if each != nil {
+		c.OnHTML("html", func(e *colly.HTMLElement) { each(q, e) })
+	}
+	if err := q.AddURL(start); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return paths, q
+}
+
+func TestGoodLinksComeFirstTicketsGoBackAndFailuresAreReported(t *testing.T) {
+	f := &fake{}
+	target, _ := serve(t, f)
+	paths, q := crawl(t, target, site(t).URL+"/", 1, nil)
+	if len(paths) != 21 {
+		t.Fatalf("%d pages: %v", len(paths), paths)
+	}
+	for _, path := range paths[1:11] {
+		if !strings.HasPrefix(path, "/good") {
+			t.Fatalf("order: %v", paths)
+		}
+	}
+	if q.Stats.Pages.Load() != 21 || q.Stats.Failed.Load() != 1 || q.Stats.Missed.Load()+q.Stats.Fallback.Load() != 0 {
+		t.Fatalf("stats: %+v", &q.Stats)
+	}
+	for _, page := range f.pages[1:] {
+		if want := map[bool]string{true: "tg", false: "tb"}[strings.Contains(page.GetUrl(), "/good")]; string(page.GetTicket()) != want {
+			t.Fatalf("%s came with ticket %q", page.GetUrl(), page.GetTicket())
+		}
+		if strings.HasSuffix(page.GetUrl(), "gone") && page.GetStatusCode() != 404 {
+			t.Fatalf("a lost page was sent as %d", page.GetStatusCode())
+		}
+	}
+}
+
+func TestSeveralThreadsFetchEachPageOnce(t *testing.T) {
+	target, _ := serve(t, &fake{})
+	paths, _ := crawl(t, target, site(t).URL+"/", 4, nil)
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if seen[path] {
+			t.Fatalf("%s came twice", path)
+		}
+		seen[path] = true
+	}
+	if len(seen) != 21 {
+		t.Fatalf("%d pages", len(seen))
+	}
+}
+
+func TestWithoutAServerTheCrawlIsCollysOwn(t *testing.T) {
+	paths, q := crawl(t, "127.0.0.1:1", site(t).URL+"/", 1, nil)
+	if len(paths) != 21 || paths[1] != "/bad/0" || paths[2] != "/good/0" {
+		t.Fatalf("order: %v", paths)
+	}
+	if q.Stats.Fallback.Load() == 0 || q.Stats.Scored.Load() != 0 {
+		t.Fatalf("stats: %+v", &q.Stats)
+	}
+}
+
+func TestAServerThatIsLostHalfWayLosesNoPage(t *testing.T) {
+	f := &fake{}
+	target, server := serve(t, f)
+	var once sync.Once
+	paths, q := crawl(t, target, site(t).URL+"/", 1, func(q *linkscolly.Queue, _ *colly.HTMLElement) {
+		if q.Stats.Pages.Load() == 5 {
+			once.Do(server.Stop)
+		}
+	})
+	if len(paths) != 21 || q.Stats.Pages.Load() != 5 {
+		t.Fatalf("%d pages, %d sent", len(paths), q.Stats.Pages.Load())
+	}
+}
+
+func TestRewardsNameThePageAndItsTicket(t *testing.T) {
+	f := &fake{}
+	target, _ := serve(t, f)
+	crawl(t, target, site(t).URL+"/", 1, func(q *linkscolly.Queue, e *colly.HTMLElement) {
+		if strings.HasPrefix(e.Request.URL.Path, "/good") {
+			q.Report(e.Request, 3)
+		}
+	})
+	if len(f.rewards) != 10 || f.rewards[0].GetReward() != 1 || string(f.rewards[0].GetTicket()) != "tg" {
+		t.Fatalf("%v", f.rewards)
+	}
+}
+
+func TestAnAsynchronousCollectorIsRefused(t *testing.T) {
+	if _, err := linkscolly.NewQueue(1, colly.NewCollector(colly.Async()), "127.0.0.1:1"); err == nil {
+		t.Fatal("it was taken")
+	}
+}
+
+func TestAWrongPolicyIsAnErrorAtOnce(t *testing.T) {
+	if _, err := linkscore.ParsePolicy("harvest", []byte(`{"nonsense": 1}`)); err == nil {
+		t.Fatal("it was taken")
+	}
+}

@@ -1,0 +1,249 @@
+package linkscore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "linkscore.example/go/linkscorev1"
+)
+
+// Crawl is a crawl of the server, by resource name.
+type Crawl struct {
+	Name   string
+	client *Client
+}
+
+// Page is one fetch, failed ones included: a failed fetch teaches the server not to send you there again.
+type Page struct {
+	URL, FinalURL string
+	// StatusCode is the HTTP status, 0 if there was no answer; then FetchError says why, for example "timeout".
+	StatusCode int
+	FetchError string
+	// ContentType is the header; Body the bytes as received, compressed if ContentEncoding says so.
+	ContentType, ContentEncoding string
+	Body                         []byte
+	// Outlinks are the links the crawler found itself; nil lets the server find all of them in Body.
+	Outlinks []Outlink
+	// Ticket is what came with the link that led here; nil for seeds.
+	Ticket []byte
+	// EventID makes a repeated call harmless; a random one is made if it is empty.
+	EventID   string
+	FetchTime time.Time
+}
+
+// Outlink is a link as the crawler found it.
+type Outlink struct{ URL, Anchor, TagPath, Rel string }
+
+// Result is what the server says of one page.
+type Result struct {
+	// Links are scored, in the order of Page.Outlinks, or of the document when the server found them.
+	Links []Link
+	// Buckets is the value of each bucket of Links.
+	Buckets map[string]float64
+	// Message has the rest: cluster, page type, thread, suggestions.
+	Message *pb.PageResult
+}
+
+// PolicySpec says how links are scored; nil leaves it to the crawl.
+type PolicySpec = pb.PolicySpec
+
+// Policy names a policy with its default parameters. For others fill in a PolicySpec, or use ParsePolicy.
+func Policy(name string) *PolicySpec {
+	spec, err := ParsePolicy(name, nil)
+	if err != nil { // only parameters can be wrong
+		panic(err)
+	}
+	return spec
+}
+
+// ParsePolicy returns a policy with parameters by name, as JSON values. A name the contract does not know is
+// that of a policy from outside the server's distribution.
+func ParsePolicy(name string, params []byte) (*PolicySpec, error) {
+	if len(params) == 0 {
+		params = []byte("{}")
+	}
+	field := (&pb.PolicySpec{}).ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(name))
+	text := fmt.Sprintf(`{%q: %s}`, name, params)
+	if field == nil || name == "external" {
+		text = fmt.Sprintf(`{"external": {"name": %q, "params": %s}}`, name, params)
+	}
+	spec := &pb.PolicySpec{}
+	if err := protojson.Unmarshal([]byte(text), spec); err != nil {
+		return nil, fmt.Errorf("linkscore: policy %s: %w", name, err)
+	}
+	return spec, nil
+}
+
+// Crawl returns a handle of a crawl that exists; it asks the server nothing.
+func (c *Client) Crawl(id string) *Crawl { return &Crawl{Name: crawlName(id), client: c} }
+
+// EnsureCrawl creates a crawl, or takes the one there is; that one then serves the policy given here, if one is.
+func (c *Client) EnsureCrawl(ctx context.Context, id string, policy *PolicySpec) (*Crawl, error) {
+	crawl := c.Crawl(id)
+	config := &pb.Crawl{Name: crawl.Name, Policy: policy}
+	_, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: config})
+	if err == nil {
+		return crawl, nil
+	}
+	if CodeOf(err) != codes.AlreadyExists {
+		return nil, err
+	}
+	there, err := c.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name})
+	if err != nil || policy == nil || proto.Equal(there.GetCrawl().GetPolicy(), policy) {
+		return crawl, err
+	}
+	_, err = c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{
+		Crawl: config, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"policy"}},
+	})
+	return crawl, err
+}
+
+// Ingest sends fetched pages and returns a result for each, in order. All of a page's links belong in one call:
+// cut after scoring, never before. A page that breaks a rule has Message.Status.Code ITEM_CODE_INVALID.
+func (c *Crawl) Ingest(ctx context.Context, pages ...Page) ([]Result, error) {
+	request := &pb.IngestPagesRequest{Crawl: c.Name}
+	for _, page := range pages {
+		request.Pages = append(request.Pages, page.message())
+	}
+	answer, err := c.client.Links.IngestPages(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Result, len(answer.GetResults()))
+	for i, result := range answer.GetResults() {
+		results[i] = Result{Rows(result.GetLinks()), bucketValues(result.GetLinks()), result}
+	}
+	return results, nil
+}
+
+// Failed reports a fetch that brought no page.
+func (c *Crawl) Failed(ctx context.Context, url string, status int, reason string, ticket []byte) error {
+	if status == 0 && reason == "" {
+		reason = "unknown"
+	}
+	_, err := c.Ingest(ctx, Page{URL: url, StatusCode: status, FetchError: reason, Ticket: ticket})
+	return err
+}
+
+// RankBuckets returns the value of each bucket now. Name those that are not empty, every few fetches.
+func (c *Crawl) RankBuckets(ctx context.Context, buckets []string) (map[string]float64, error) {
+	answer, err := c.client.Links.RankBuckets(ctx, &pb.RankBucketsRequest{Crawl: c.Name, Buckets: buckets})
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]float64, len(buckets))
+	for i, at := range answer.GetOrder() {
+		values[buckets[at]] = answer.GetValues()[i]
+	}
+	return values, nil
+}
+
+// Candidate is a link to score again: its URL and the ticket it was given.
+type Candidate struct {
+	URL    string
+	Ticket []byte
+}
+
+// Score scores links again, in the order given.
+func (c *Crawl) Score(ctx context.Context, links ...Candidate) ([]Link, error) {
+	request := &pb.ScoreLinksRequest{Crawl: c.Name}
+	for _, link := range links {
+		request.Links = append(request.Links, &pb.CandidateLink{Url: link.URL, Ticket: link.Ticket})
+	}
+	answer, err := c.client.Links.ScoreLinks(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	rows := Rows(answer.GetLinks())
+	for i := range rows {
+		rows[i].URL = links[i].URL
+	}
+	return rows, nil
+}
+
+// Reward reports what extraction found on a page: its worth in [0, 1]. Late and repeated reports are fine, the
+// last one counts.
+func (c *Crawl) Reward(ctx context.Context, url string, ticket []byte, worth float64) error {
+	answer, err := c.client.Links.ReportFeedback(ctx, &pb.ReportFeedbackRequest{
+		Crawl: c.Name,
+		Feedback: []*pb.Feedback{{
+			EventId: eventID(), Url: url, Ticket: ticket, Outcome: &pb.Feedback_Reward{Reward: worth},
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	return itemError(answer.GetStatuses()[0])
+}
+
+// Explain says in one sentence why a link has its score.
+func (c *Crawl) Explain(ctx context.Context, url string, ticket []byte) (*pb.LinkExplanation, error) {
+	answer, err := c.client.Links.ExplainLinks(ctx, &pb.ExplainLinksRequest{
+		Crawl: c.Name, Links: []*pb.CandidateLink{{Url: url, Ticket: ticket}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	explained := answer.GetExplanations()[0]
+	return explained, itemError(explained.GetStatus())
+}
+
+func (p Page) message() *pb.Page {
+	message := &pb.Page{
+		EventId: p.EventID, Url: p.URL, FinalUrl: p.FinalURL, StatusCode: int32(p.StatusCode),
+		FetchError: p.FetchError, ContentType: p.ContentType, ContentEncoding: p.ContentEncoding, Ticket: p.Ticket,
+	}
+	if message.EventId == "" {
+		message.EventId = eventID()
+	}
+	if p.Body != nil {
+		message.Content = &pb.Page_Body{Body: p.Body}
+		if message.StatusCode == 0 && p.FetchError == "" {
+			message.StatusCode = 200
+		}
+	}
+	for _, link := range p.Outlinks {
+		message.Outlinks = append(message.Outlinks,
+			&pb.Outlink{Url: link.URL, AnchorText: link.Anchor, TagPath: link.TagPath, Rel: link.Rel})
+	}
+	if !p.FetchTime.IsZero() {
+		message.FetchTime = timestamppb.New(p.FetchTime)
+	}
+	return message
+}
+
+func crawlName(id string) string {
+	if strings.HasPrefix(id, "crawls/") {
+		return id
+	}
+	return "crawls/" + url.PathEscape(id)
+}
+
+func eventID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails since Go 1.24, and before only without a random device
+	return hex.EncodeToString(id[:])
+}
+
+func itemError(status *pb.ItemStatus) error {
+	if status.GetCode() != pb.ItemCode_ITEM_CODE_INVALID {
+		return nil
+	}
+	made := &Error{Code: codes.InvalidArgument, Message: "the item breaks a rule"}
+	for _, p := range status.GetProblems() {
+		made.Violations = append(made.Violations, Violation{p.GetField(), p.GetDescription(), p.GetReason()})
+	}
+	return made
+}

@@ -1,0 +1,83 @@
+package linkscore
+
+import (
+	"encoding/base64"
+
+	pb "linkscore.example/go/linkscorev1"
+)
+
+// Link is one scored link.
+type Link struct {
+	// URL is absolute, without fragment; what to request.
+	URL string
+	// Score is in [0, 1], higher first.
+	Score float64
+	// Bucket names the group whose value moves together.
+	Bucket string
+	// Ticket is at most 64 opaque bytes: keep them with the URL.
+	Ticket  []byte
+	Verdict pb.Verdict
+	URLType pb.UrlType
+	// InScope is false for a link that leaves the crawl.
+	InScope bool
+	// Priority is the number in the encoding asked for, 0 if none was.
+	Priority float64
+	// Status says why the link could not be used; nil if it could.
+	Status *pb.ItemStatus
+}
+
+// Usable says whether the link was scored.
+func (l Link) Usable() bool { return l.Status.GetCode() != pb.ItemCode_ITEM_CODE_INVALID }
+
+// Rows reads the columns of an answer as one Link a row, in their order.
+func Rows(links *pb.LinkScores) []Link {
+	rows := make([]Link, len(links.GetScores()))
+	for i, score := range links.GetScores() {
+		row := Link{Score: score, InScope: true, Status: links.GetStatuses()[uint32(i)]}
+		if i < len(links.GetUrls()) {
+			row.URL = links.GetUrls()[i]
+		}
+		if i < len(links.GetBuckets()) {
+			row.Bucket = links.GetBucketNames()[links.GetBuckets()[i]]
+		}
+		if i < len(links.GetTickets()) {
+			row.Ticket = links.GetTicketValues()[links.GetTickets()[i]]
+		}
+		if i < len(links.GetVerdicts()) {
+			row.Verdict = links.GetVerdicts()[i]
+		}
+		if i < len(links.GetInScope()) {
+			row.InScope = links.GetInScope()[i]
+		}
+		if i < len(links.GetUrlTypes()) {
+			row.URLType = links.GetUrlTypes()[i]
+		}
+		if i < len(links.GetEncodedPriorities()) {
+			row.Priority = links.GetEncodedPriorities()[i]
+		}
+		rows[i] = row
+	}
+	return rows
+}
+
+// EncodeTicket writes a ticket as text for queues that hold strings: base64url without padding.
+func EncodeTicket(ticket []byte) string { return base64.RawURLEncoding.EncodeToString(ticket) }
+
+// DecodeTicket reads EncodeTicket; a damaged text is a missing ticket, which the server answers by URL alone.
+func DecodeTicket(text string) []byte {
+	ticket, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return ticket
+}
+
+// bucketValues gives each bucket of an answer the score of its best link, until RankBuckets says better.
+func bucketValues(links *pb.LinkScores) map[string]float64 {
+	values := make(map[string]float64, len(links.GetBucketNames()))
+	for i, at := range links.GetBuckets() {
+		name := links.GetBucketNames()[at]
+		values[name] = max(values[name], links.GetScores()[i])
+	}
+	return values
+}
