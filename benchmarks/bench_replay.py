@@ -25,8 +25,8 @@ from benchmarks.generated_site import is_thread, write_site
 from benchmarks.pages import Corpus
 from benchmarks.table import Row
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import Source, prepare_site
-from linkscore_lab.replay.runs import Bench, Case, Protocol
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import USER_CONTENT, Task
 
@@ -67,12 +67,12 @@ def rows(corpus: Corpus) -> list[Row]:
 
 def stored_rows(name: str, archive: Path) -> list[Row]:
     """Return a row for preparing a site and one for each policy, in CPU milliseconds a page."""
-    site, preparing = _timed(lambda: prepare_site([Source([archive])], workers=1))
-    bench = _bench(site)
-    pages = len(bench.pages)
-    before = _parsing(site, bench.pages)
-    crawls = {policy: _timed(partial(_crawl, bench, policy))[1] for policy in POLICIES}
-    parsing = (before + _parsing(site, bench.pages)) / 2
+    site, preparing = _timed(lambda: prepare_site([SiteSource([archive])], workers=1))
+    experiment = _bench(site)
+    pages = len(experiment.pages)
+    before = _parsing(site, experiment.pages)
+    crawls = {policy: _timed(partial(_crawl, experiment, policy))[1] for policy in POLICIES}
+    parsing = (before + _parsing(site, experiment.pages)) / 2
     row = partial(Row, source=name, unit="ms CPU/page", bare=parsing / pages * 1e3)
     found = [row("Preparing a replay, once", ours=preparing / pages * 1e3)]
     for policy, crawling in crawls.items():
@@ -84,15 +84,15 @@ def stored_rows(name: str, archive: Path) -> list[Row]:
 
 def grown(pages: int) -> Growth:
     """Generate, prepare and crawl a site; to be called in a fresh process."""
-    with TemporaryDirectory(prefix="linkscore-bench-") as folder:
+    with TemporaryDirectory(prefix="linkscore-experiment-") as folder:
         archive = Path(folder) / "forum.warc.gz"
         write_site(archive, pages)
-        site, preparing = _timed(lambda: prepare_site([Source([archive])], workers=1))
-    bench = _bench(site)
-    assert len(bench.pages) == pages
+        site, preparing = _timed(lambda: prepare_site([SiteSource([archive])], workers=1))
+    experiment = _bench(site)
+    assert len(experiment.pages) == pages
     found = Growth(pages, Cost(preparing, _peak_mb()))
     for policy in POLICIES:
-        found.crawls[policy] = _in_child("fork", partial(_cost, bench, policy))
+        found.crawls[policy] = _in_child("fork", partial(_cost, experiment, policy))
     return found
 
 
@@ -112,18 +112,18 @@ def growth_rows(found: list[Growth]) -> Iterator[Row]:
             yield Row(f"Memory of 1,000 pages, {name}", f"{n:,} to {m:,} pages", per, "MB")
 
 
-def _bench(site: StoredSite) -> Bench:
-    return Bench(site, Protocol(budget="100%"))
+def _bench(site: StoredSite) -> Experiment:
+    return Experiment(site, ReplayProtocol(budget="100%"))
 
 
-def _crawl(bench: Bench, policy: str) -> None:
-    threads = {key: "" for key in bench.facts if is_thread(key)}
-    result = bench.run(Case(Task(USER_CONTENT, threads), "none", read_policy(policy), 1))
-    assert result.fetched == len(bench.pages)
+def _crawl(experiment: Experiment, policy: str) -> None:
+    threads = {key: "" for key in experiment.facts if is_thread(key)}
+    result = experiment.run(Case(Task(USER_CONTENT, threads), "none", read_policy(policy), 1))
+    assert result.fetched == len(experiment.pages)
 
 
-def _cost(bench: Bench, policy: str) -> Cost:
-    _, spent = _timed(partial(_crawl, bench, policy))
+def _cost(experiment: Experiment, policy: str) -> Cost:
+    _, spent = _timed(partial(_crawl, experiment, policy))
     return Cost(spent, _peak_mb())
 
 

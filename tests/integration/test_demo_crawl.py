@@ -18,7 +18,7 @@ from linkscore_lab.experiments.scrapy import demo, measure
 from linkscore_lab.experiments.scrapy.child import Child, ChildFailed
 from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, run_crawl
 from linkscore_lab.experiments.scrapy.servers import running
-from linkscore_lab.experiments.scrapy.testbed import Stage, warc_stage
+from linkscore_lab.experiments.scrapy.testbed import Testbed, warc_testbed
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)
 LAST_IN_FIRST_OUT = Mode(
@@ -50,61 +50,63 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def stage(archive: tuple[Path, Path]) -> Iterator[Stage]:
-    with warc_stage(*archive) as opened:
+def testbed(archive: tuple[Path, Path]) -> Iterator[Testbed]:
+    with warc_testbed(*archive) as opened:
         yield opened
 
 
-def crawl(stage: Stage, mode: Mode, budget: int, folder: Path, **wanted: frozenset[str]) -> Crawl:
-    return run_crawl(stage.target, mode, budget, log=folder / "crawl.log", **wanted)
+def crawl(testbed: Testbed, mode: Mode, budget: int, folder: Path, **wanted: frozenset[str]) -> Crawl:
+    return run_crawl(testbed.target, mode, budget, log=folder / "crawl.log", **wanted)
 
 
 def order(result: Crawl) -> list[str]:
     return [fetch.identity for fetch in result.fetches]
 
 
-def test_breadth_first_is_the_surveys_order_and_stops_at_the_budget(stage: Stage, tmp_path: Path) -> None:
-    result = crawl(stage, modes.breadth_first(), 40, tmp_path)
-    assert order(result) == list(stage.survey.pages)[:40]
+def test_breadth_first_is_the_surveys_order_and_stops_at_the_budget(testbed: Testbed, tmp_path: Path) -> None:
+    result = crawl(testbed, modes.breadth_first(), 40, tmp_path)
+    assert order(result) == list(testbed.survey.pages)[:40]
     assert {fetch.status for fetch in result.fetches} == {200}
 
 
-def test_links_without_a_record_are_dropped_and_counted(stage: Stage, tmp_path: Path) -> None:
-    result = crawl(stage, modes.breadth_first(), 10**6, tmp_path)
-    assert sorted(order(result)) == sorted(stage.survey.pages)
+def test_links_without_a_record_are_dropped_and_counted(testbed: Testbed, tmp_path: Path) -> None:
+    result = crawl(testbed, modes.breadth_first(), 10**6, tmp_path)
+    assert sorted(order(result)) == sorted(testbed.survey.pages)
     assert 0 < result.dropped < result.stats["lab/links"]
 
 
-def test_one_request_at_a_time_waits_for_the_links_of_the_page_before(stage: Stage, tmp_path: Path) -> None:
-    seen, stack, expected = {stage.target.entry}, [stage.target.entry], []
+def test_one_request_at_a_time_waits_for_the_links_of_the_page_before(
+    testbed: Testbed, tmp_path: Path
+) -> None:
+    seen, stack, expected = {testbed.target.entry}, [testbed.target.entry], []
     while stack and len(expected) < 30:
         url = stack.pop()
         expected.append(url)
         for link in read_page(url, SITE.respond(url).body).links:
-            if link in stage.survey.pages and link not in seen:
+            if link in testbed.survey.pages and link not in seen:
                 seen.add(link)
                 stack.append(link)
-    assert order(crawl(stage, LAST_IN_FIRST_OUT, 30, tmp_path)) == expected
+    assert order(crawl(testbed, LAST_IN_FIRST_OUT, 30, tmp_path)) == expected
 
 
-def test_many_requests_at_a_time_keep_the_budget(stage: Stage, tmp_path: Path) -> None:
+def test_many_requests_at_a_time_keep_the_budget(testbed: Testbed, tmp_path: Path) -> None:
     mode = modes.with_settings(modes.breadth_first(), {"CONCURRENT_REQUESTS": 8})
-    result = crawl(stage, mode, 25, tmp_path)
+    result = crawl(testbed, mode, 25, tmp_path)
     assert len(set(order(result))) == 25
     assert result.stats["downloader/request_count"] == 25
 
 
-def test_feedback_yields_an_item_for_each_wanted_page_fetched(stage: Stage, tmp_path: Path) -> None:
+def test_feedback_yields_an_item_for_each_wanted_page_fetched(testbed: Testbed, tmp_path: Path) -> None:
     breadth_first = modes.breadth_first()
     mode = Mode("told", breadth_first.settings, feedback=True)
-    wanted = stage.survey.of_types(["thread"])
-    result = crawl(stage, mode, 30, tmp_path, wanted=wanted)
+    wanted = testbed.survey.of_types(["thread"])
+    result = crawl(testbed, mode, 30, tmp_path, wanted=wanted)
     assert result.stats["item_scraped_count"] == len(wanted & set(order(result))) > 0
 
 
-def test_a_crawl_that_cannot_start_says_why(stage: Stage, tmp_path: Path) -> None:
+def test_a_crawl_that_cannot_start_says_why(testbed: Testbed, tmp_path: Path) -> None:
     with pytest.raises(ChildFailed, match="no_such_module"):
-        crawl(stage, Mode("broken", {"SCHEDULER": "no_such_module.Scheduler"}), 5, tmp_path)
+        crawl(testbed, Mode("broken", {"SCHEDULER": "no_such_module.Scheduler"}), 5, tmp_path)
 
 
 def test_a_child_without_greeting_says_why(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from linkscore_lab.datasets.survey import survey_site
 from linkscore_lab.experiments.scrapy.servers import own
 from linkscore_lab.replay import remote
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import Source, prepare_site
-from linkscore_lab.replay.runs import Bench, Case, Protocol, cases
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol, cases
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.task import Task, page_rewards, wanted_pages
 from linkscore_scoring.errors import InvalidInput
@@ -26,7 +26,7 @@ POLICIES = ("breadth_first", "uniform_random", "harvest", "source_ucc", "opic", 
 
 
 @pytest.fixture(scope="module")
-def archive(tmp_path_factory: pytest.TempPathFactory) -> Source:
+def archive(tmp_path_factory: pytest.TempPathFactory) -> SiteSource:
     """A demonstration site of some 700 pages as a WARC file written by a library, with its labels."""
     site = DemoSite(3, n_threads=60, n_members=40)
     folder = tmp_path_factory.mktemp("archive")
@@ -36,7 +36,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Source:
     labels = folder / "demo.labels.tsv"
     rows = "".join(f"{url}\t{kind}\n" for url, kind in types.items())
     labels.write_text("url\tpage_type\n" + rows, encoding="utf-8")
-    return Source([warc], labels)
+    return SiteSource([warc], labels)
 
 
 def _record(url: str, reply: Reply) -> bytes:
@@ -48,10 +48,10 @@ def _record(url: str, reply: Reply) -> bytes:
     return gzip.compress(head.encode() + block + b"\r\n\r\n")
 
 
-def test_a_server_and_the_library_crawl_alike(archive: Source, tmp_path: Path) -> None:
+def test_a_server_and_the_library_crawl_alike(archive: SiteSource, tmp_path: Path) -> None:
     with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
-        here = Bench(site, Protocol(budget="330"))
-        there = Bench(site, here.protocol, make_scorer=remote.at(address))
+        here = Experiment(site, ReplayProtocol(budget="330"))
+        there = Experiment(site, here.protocol, make_scorer=remote.at(address))
         rewards = page_rewards(site, ByType(USER_CONTENT))
         task = Task("user_content", wanted_pages(site, here.facts, rewards), rewards)
         todo = list(cases([task], ["feedback"], [read_policy(name) for name in POLICIES], [2]))
@@ -65,10 +65,10 @@ def test_a_server_and_the_library_crawl_alike(archive: Source, tmp_path: Path) -
     assert len({one.order_digest for one, _ in pairs}) == len(todo)
 
 
-def test_the_crawl_of_a_replay_is_deleted(archive: Source, tmp_path: Path) -> None:
+def test_the_crawl_of_a_replay_is_deleted(archive: SiteSource, tmp_path: Path) -> None:
     with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
         case = Case(Task("user_content", {site.entries[0]: ""}), "none", read_policy("opic"), 1)
-        Bench(site, Protocol(budget="3"), make_scorer=remote.at(address)).run(case)
+        Experiment(site, ReplayProtocol(budget="3"), make_scorer=remote.at(address)).run(case)
         with grpc.insecure_channel(address) as channel:
             crawls = crawl_service_pb2_grpc.CrawlServiceStub(channel)
             assert not crawls.ListCrawls(crawl_service_pb2.ListCrawlsRequest()).crawls

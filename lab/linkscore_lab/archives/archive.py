@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from linkscore_lab.archives.folder import Folder
-from linkscore_lab.archives.record import Damage, Record, Tally
+from linkscore_lab.archives.record import ArchiveRecord, Damage, ReadTally
 from linkscore_lab.archives.wacz import WaczFile
 from linkscore_lab.archives.warc import WarcFile
 from linkscore_scoring.errors import InvalidInput
@@ -24,7 +24,7 @@ class Part(Protocol):
     @property
     def entry(self) -> str | None: ...
 
-    def records(self, tally: Tally) -> Iterator[Record]:
+    def records(self, tally: ReadTally) -> Iterator[ArchiveRecord]:
         """Yield its answers in stored order."""
         ...
 
@@ -46,7 +46,7 @@ class Archive:
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = tuple(parts)
-        self._tally = Tally()
+        self._tally = ReadTally()
         self.name = _name(self._parts[0].path)
         self.entry = self._parts[0].entry or self._first_url()
 
@@ -58,20 +58,20 @@ class Archive:
     def revisits(self) -> int:
         return self._tally.revisits
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[ArchiveRecord]:
         """Yield the answers in stored order, path after path; starts the counts anew.
 
         Memory does not depend on the size of the archive: one record is held at a time.
         """
-        self._tally = Tally()
+        self._tally = ReadTally()
         return self._read(self._tally)
 
-    def _read(self, tally: Tally) -> Iterator[Record]:
+    def _read(self, tally: ReadTally) -> Iterator[ArchiveRecord]:
         for part in self._parts:
             yield from part.records(tally)
 
     def _first_url(self) -> str:
-        for record in self._read(Tally()):
+        for record in self._read(ReadTally()):
             return record.url
         path = self._parts[0].path
         raise InvalidInput(f"{path}: needs at least one response record, got none", field="warc")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linkscore_lab.archives.record import BadRecord, Damage, Record, Tally
+from linkscore_lab.archives.record import ArchiveRecord, BadRecord, Damage, ReadTally
 from linkscore_lab.archives.warc import MAX_BLOCK_BYTES
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress
@@ -54,7 +54,7 @@ class Folder:
             raise InvalidInput(f"{url_list}: needs a row with an http(s) URL, got none", field="url_list")
         self.entry = first.url
 
-    def records(self, tally: Tally) -> Iterator[Record]:
+    def records(self, tally: ReadTally) -> Iterator[ArchiveRecord]:
         """Yield the pages in the order of the list, status 200; a bad row is skipped and told to `tally`."""
         root = self.path.resolve()
         for row in self._rows():
@@ -87,7 +87,7 @@ def _is_url(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def _read(root: Path, row: _Row) -> Record:
+def _read(root: Path, row: _Row) -> ArchiveRecord:
     if not _is_url(row.url):
         raise BadRecord(f"url must be absolute http(s), got {row.url[:100]!r}")
     file = (root / row.path).resolve()
@@ -99,7 +99,7 @@ def _read(root: Path, row: _Row) -> Record:
         raise BadRecord(f"{row.path}: cannot be read: {error.strerror}") from None
     except InvalidPage as error:
         raise BadRecord(f"{row.path}: {error}") from None
-    return Record(row.url, 200, {"Content-Type": _content_type(file)}, body)
+    return ArchiveRecord(row.url, 200, {"Content-Type": _content_type(file)}, body)
 
 
 def _content_type(file: Path) -> str:

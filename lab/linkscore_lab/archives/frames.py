@@ -22,7 +22,7 @@ from linkscore_lab.archives.record import BrokenFrame
 BLOCK_BYTES = 1 << 16
 
 
-class Source:
+class ByteSource:
     """Bytes of an archive file, or of a file stored inside another one.
 
     Keeps one block, so memory does not depend on the file. Offsets count from the start of the span.
@@ -77,7 +77,7 @@ GZIP_MAGIC = b"\x1f\x8b\x08"
 _RECORD_START = b"WARC/"
 
 
-def gzip_frames(source: Source) -> Iterator[tuple[int, Iterator[bytes]]]:
+def gzip_frames(source: ByteSource) -> Iterator[tuple[int, Iterator[bytes]]]:
     """Yield offset and decompressed chunks of each member (RFC 1952)."""
     offset = 0
     while offset < source.size:
@@ -89,7 +89,7 @@ def gzip_frames(source: Source) -> Iterator[tuple[int, Iterator[bytes]]]:
 class _Member:
     """One gzip member; a bound on each chunk keeps a bomb small."""
 
-    def __init__(self, source: Source, offset: int) -> None:
+    def __init__(self, source: ByteSource, offset: int) -> None:
         self._source, self._start = source, offset
         self._at = offset
         self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -119,7 +119,7 @@ class _Member:
         return self._at
 
 
-def _next_record(source: Source, offset: int) -> int:
+def _next_record(source: ByteSource, offset: int) -> int:
     """Return where the next member begins that holds a record; the three bytes alone also occur by chance."""
     while (found := source.find(GZIP_MAGIC, offset)) >= 0:
         if _starts_record(source.head(found, BLOCK_BYTES)):
@@ -150,7 +150,7 @@ def is_skippable(head: bytes) -> bool:
     return head[1:4] == b"\x2a\x4d\x18" and head[0] >> 4 == 5
 
 
-def zstd_frames(source: Source) -> Iterator[tuple[int, Iterator[bytes]]]:
+def zstd_frames(source: ByteSource) -> Iterator[tuple[int, Iterator[bytes]]]:
     """Yield offset and decompressed chunks of each frame; skippable frames are none of them."""
     # One for all frames, read one after the other: each has a window of up to `_WINDOW_BYTES`.
     decompressor = _decompressor(_read_dictionary(source))
@@ -167,7 +167,7 @@ def zstd_frames(source: Source) -> Iterator[tuple[int, Iterator[bytes]]]:
 
 
 class _ZstdFrame:
-    def __init__(self, source: Source, offset: int, decompressor: zstandard.ZstdDecompressor) -> None:
+    def __init__(self, source: ByteSource, offset: int, decompressor: zstandard.ZstdDecompressor) -> None:
         self._source, self._start, self._decompressor = source, offset, decompressor
         self._at = offset
         self._stream = decompressor.decompressobj()
@@ -214,7 +214,7 @@ class _ZstdFrame:
             return False
 
 
-def _begins_frame(source: Source, offset: int) -> bool:
+def _begins_frame(source: ByteSource, offset: int) -> bool:
     head = source.head(offset, len(ZSTD_MAGIC))
     return offset == source.size or head == ZSTD_MAGIC or is_skippable(head)
 
@@ -225,7 +225,7 @@ def _decompressor(dictionary: zstandard.ZstdCompressionDict | None) -> zstandard
     return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=_WINDOW_BYTES)
 
 
-def _read_dictionary(source: Source) -> zstandard.ZstdCompressionDict | None:
+def _read_dictionary(source: ByteSource) -> zstandard.ZstdCompressionDict | None:
     """Return the dictionary at the start of the file; None when there is none, or none that can be read."""
     head = source.head(0, _SKIPPABLE_HEAD_BYTES)
     if not head.startswith(_DICTIONARY_MAGIC) or _skippable_length(head) > _MAX_DICTIONARY_BYTES:
@@ -254,7 +254,7 @@ _SUFFIXES = {".gz": gzip_frames, ".zst": zstd_frames}
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ArchiveFrame:
     """One frame.
 
     Attributes
@@ -276,20 +276,20 @@ class Frame:
         return self.offset if self.compressed else self.offset + position
 
 
-def frames(source: Source) -> Iterator[Frame]:
+def frames(source: ByteSource) -> Iterator[ArchiveFrame]:
     """Split a source into its frames; each is read before the next is asked for.
 
     The format is told by the first bytes and, when they are damaged, by the suffix of the name.
     """
     reader = _reader(source)
     if reader is None:
-        yield Frame(0, _blocks(source), compressed=False)
+        yield ArchiveFrame(0, _blocks(source), compressed=False)
         return
     for offset, chunks in reader(source):
-        yield Frame(offset, chunks, compressed=True)
+        yield ArchiveFrame(offset, chunks, compressed=True)
 
 
-def _reader(source: Source) -> Callable[[Source], Iterator[tuple[int, Iterator[bytes]]]] | None:
+def _reader(source: ByteSource) -> Callable[[ByteSource], Iterator[tuple[int, Iterator[bytes]]]] | None:
     head = source.head(0, 8)
     if head.startswith(GZIP_MAGIC):
         return gzip_frames
@@ -300,7 +300,7 @@ def _reader(source: Source) -> Callable[[Source], Iterator[tuple[int, Iterator[b
     return next((reader for suffix, reader in _SUFFIXES.items() if source.name.endswith(suffix)), None)
 
 
-def _blocks(source: Source) -> Iterator[bytes]:
+def _blocks(source: ByteSource) -> Iterator[bytes]:
     offset = 0
     while block := source.read(offset):
         yield block

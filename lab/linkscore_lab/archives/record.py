@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Record(NamedTuple):
+class ArchiveRecord(NamedTuple):
     """One stored answer of a site.
 
     Attributes
@@ -49,7 +49,7 @@ class Damage(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tally:
+class ReadTally:
     """What one pass has met besides responses.
 
     Attributes

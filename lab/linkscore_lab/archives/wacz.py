@@ -13,8 +13,8 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from linkscore_lab.archives.frames import Source
-from linkscore_lab.archives.record import Damage, Record, Tally
+from linkscore_lab.archives.frames import ByteSource
+from linkscore_lab.archives.record import ArchiveRecord, Damage, ReadTally
 from linkscore_lab.archives.warc import read_warc
 from linkscore_scoring.errors import InvalidInput
 
@@ -48,17 +48,17 @@ class WaczFile:
         if not self._warcs:
             raise InvalidInput(f"{path}: must hold archive/*.warc.gz, got none", field="warc")
 
-    def records(self, tally: Tally) -> Iterator[Record]:
+    def records(self, tally: ReadTally) -> Iterator[ArchiveRecord]:
         """Yield the answers of its WARC files in the order of the package."""
         with self.path.open("rb") as file:
             for info in self._warcs:
                 name = f"{self.path}/{info.filename}"
                 if info.compress_type == zipfile.ZIP_STORED:
-                    yield from read_warc(Source(name, file, _start(file, info), info.file_size), tally)
+                    yield from read_warc(ByteSource(name, file, _start(file, info), info.file_size), tally)
                 else:
                     yield from self._unpacked(info, name, tally)
 
-    def _unpacked(self, info: zipfile.ZipInfo, name: str, tally: Tally) -> Iterator[Record]:
+    def _unpacked(self, info: zipfile.ZipInfo, name: str, tally: ReadTally) -> Iterator[ArchiveRecord]:
         """Read a WARC file that the zip compressed, against the format's advice, from a temporary copy."""
         with TemporaryFile() as copy:
             try:
@@ -66,7 +66,7 @@ class WaczFile:
                     copyfileobj(packed, copy)
             except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
                 tally.damage.append(Damage(name, 0, f"cannot be unpacked: {error}"))
-            yield from read_warc(Source(name, cast(BinaryIO, copy)), tally)
+            yield from read_warc(ByteSource(name, cast(BinaryIO, copy)), tally)
 
 
 class _Page(NamedTuple):

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException
 
-from linkscore_lab.archives.frames import Frame, Source, frames
-from linkscore_lab.archives.record import BadRecord, BrokenFrame, Damage, Record, Tally
+from linkscore_lab.archives.frames import ArchiveFrame, ByteSource, frames
+from linkscore_lab.archives.record import ArchiveRecord, BadRecord, BrokenFrame, Damage, ReadTally
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress
 
@@ -100,7 +100,7 @@ class Block(NamedTuple):
     data: bytes
 
 
-def read_blocks(frame: Frame, damaged: Callable[[int, str], None]) -> Iterator[Block]:
+def read_blocks(frame: ArchiveFrame, damaged: Callable[[int, str], None]) -> Iterator[Block]:
     """Yield the records of a frame; `damaged` is told offset and reason of each that cannot be read.
 
     A record counts only when the bytes after it are sound, so a bad checksum of its member is its damage too.
@@ -181,7 +181,7 @@ _HTTP = StatusAndHeadersParser(["HTTP/"])
 _STALE_HEADERS = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length", "Connection"})
 
 
-def to_record(block: Block) -> Record | None:
+def to_record(block: Block) -> ArchiveRecord | None:
     """Return the answer in a ``response`` record, or the page in a ``resource`` record of HTML; else None.
 
     Raises
@@ -197,7 +197,7 @@ def to_record(block: Block) -> Record | None:
     if kind == "response":
         return _response(url, block.data)
     if kind == "resource" and content_type.startswith(HTML_TYPES):
-        return Record(url, 200, {"Content-Type": content_type}, block.data)
+        return ArchiveRecord(url, 200, {"Content-Type": content_type}, block.data)
     return None
 
 
@@ -206,7 +206,7 @@ def record_type(block: Block) -> str:
     return (block.headers.get_header("WARC-Type") or "").strip().lower()
 
 
-def _response(url: str, data: bytes) -> Record:
+def _response(url: str, data: bytes) -> ArchiveRecord:
     end = _HEAD_END.search(data)
     head, body = (data[: end.end()], data[end.end() :]) if end else (data, b"")
     try:
@@ -215,7 +215,7 @@ def _response(url: str, data: bytes) -> Record:
         raise BadRecord(f"HTTP answer must start with HTTP/, got {head[:20]!r}") from None
     headers = {name.strip().title(): value for name, value in parsed.headers}
     kept = {name: value for name, value in headers.items() if name not in _STALE_HEADERS}
-    return Record(url, _status(parsed), kept, _decode(body, headers))
+    return ArchiveRecord(url, _status(parsed), kept, _decode(body, headers))
 
 
 def _status(parsed: Any) -> int:
@@ -272,19 +272,19 @@ class WarcFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        tally = Tally()
+        tally = ReadTally()
         with path.open("rb") as file:
-            one = next(_blocks_of(Source(str(path), file), tally), None)
+            one = next(_blocks_of(ByteSource(str(path), file), tally), None)
         if one is None and tally.damage:
             raise InvalidInput(f"{path}: must be a WARC file, got {tally.damage[0].reason}", field="warc")
 
-    def records(self, tally: Tally) -> Iterator[Record]:
+    def records(self, tally: ReadTally) -> Iterator[ArchiveRecord]:
         """Yield the answers in stored order; `tally` is told of everything else."""
         with self.path.open("rb") as file:
-            yield from read_warc(Source(str(self.path), file), tally)
+            yield from read_warc(ByteSource(str(self.path), file), tally)
 
 
-def read_warc(source: Source, tally: Tally) -> Iterator[Record]:
+def read_warc(source: ByteSource, tally: ReadTally) -> Iterator[ArchiveRecord]:
     """Yield the answers of a WARC file in stored order; bad records are skipped and told to `tally`."""
     for block in _blocks_of(source, tally):
         tally.revisits += record_type(block) == "revisit"
@@ -297,7 +297,7 @@ def read_warc(source: Source, tally: Tally) -> Iterator[Record]:
             yield record
 
 
-def _blocks_of(source: Source, tally: Tally) -> Iterator[Block]:
+def _blocks_of(source: ByteSource, tally: ReadTally) -> Iterator[Block]:
     def damaged(offset: int, reason: str) -> None:
         tally.damage.append(Damage(source.name, offset, reason))
 

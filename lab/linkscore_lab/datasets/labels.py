@@ -15,7 +15,7 @@ from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class PageType:
+class SitePageType:
     """What a page type of one site is good for; `kind` is ENTRY, INDEX, THREAD, OTHER or empty."""
 
     name: str
@@ -31,13 +31,13 @@ def read_labels(path: Path) -> dict[str, str]:
         return {identity(row["url"]): row["page_type"] for row in rows}
 
 
-def read_page_types(path: Path) -> dict[str, list[PageType]]:
+def read_page_types(path: Path) -> dict[str, list[SitePageType]]:
     """Return the page types of each site named in `path`; raises `InvalidInput` when a column is missing."""
-    types: dict[str, list[PageType]] = {}
+    types: dict[str, list[SitePageType]] = {}
     with _open_table(path) as file:
         for row in _rows(path, file, {"site", "page_type", "user_content", "target"}):
             good_for = row["user_content"] == "1", row["target"] == "1"
-            kind = PageType(row["page_type"], *good_for, row.get("kind", ""))
+            kind = SitePageType(row["page_type"], *good_for, row.get("kind", ""))
             types.setdefault(row["site"], []).append(kind)
     return types
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, stdev
 
-from linkscore_lab.datasets.labels import PageType, read_page_types
+from linkscore_lab.datasets.labels import SitePageType, read_page_types
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.quality.baseline import PROTOCOL, TYPES, Figure
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import Source, digest_of, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import FEEDBACK, NONE, Bench, Case, Protocol
-from linkscore_lab.replay.summary import Group, group_runs
+from linkscore_lab.replay.runs import FEEDBACK, NONE, Case, Experiment, ReplayProtocol
+from linkscore_lab.replay.summary import RunGroup, group_runs
 from linkscore_lab.replay.task import (
     USER_CONTENT,
     Task,
@@ -89,7 +89,7 @@ class LabelledSite:
     name: str
     archive: Path
     labels: Path
-    kinds: tuple[PageType, ...]
+    kinds: tuple[SitePageType, ...]
 
 
 def sites_of(folder: Path) -> list[LabelledSite]:
@@ -119,11 +119,11 @@ def measure(site: LabelledSite, *, workers: int = 0) -> Measured:
         If its files cannot be read.
     """
     layout = any(policy.reads_layout for policy in builtin().values())
-    stored = prepare_site([Source([site.archive], site.labels)], workers=workers, layout=layout)
+    stored = prepare_site([SiteSource([site.archive], site.labels)], workers=workers, layout=layout)
     try:
-        bench = Bench(stored, Protocol(budget=BUDGET))
-        todo = list(plan(_tasks(bench, site.kinds)))
-        return figures_of(_crawl(bench, todo, workers or cores()))
+        experiment = Experiment(stored, ReplayProtocol(budget=BUDGET))
+        todo = list(plan(_tasks(experiment, site.kinds)))
+        return figures_of(_crawl(experiment, todo, workers or cores()))
     finally:
         stored.blobs.close()
 
@@ -140,7 +140,7 @@ def figures_of(runs: Iterable[RunResult]) -> Measured:
     return found
 
 
-def _figure(group: Group) -> Figure:
+def _figure(group: RunGroup) -> Figure:
     values = [_share(run) for run in group.runs]
     sd = stdev(values) if len(values) > 1 else 0.0
     return Figure(round(fmean(values), _DIGITS), round(sd, _DIGITS), len(values))
@@ -156,8 +156,8 @@ def _share(run: RunResult) -> float:
     return run.curve[-1] / run.budget if run.curve else 0.0
 
 
-def _tasks(bench: Bench, kinds: Iterable[PageType]) -> Iterator[Task]:
-    site, facts = bench.site, bench.facts
+def _tasks(experiment: Experiment, kinds: Iterable[SitePageType]) -> Iterator[Task]:
+    site, facts = experiment.site, experiment.facts
     rewards = page_rewards(site, ByType(kind.name for kind in kinds if kind.user_content))
     yield Task(USER_CONTENT, wanted_pages(site, facts, rewards), rewards)
     for target in (kind.name for kind in kinds if kind.target):
@@ -167,5 +167,5 @@ def _tasks(bench: Bench, kinds: Iterable[PageType]) -> Iterator[Task]:
             yield Task(target_name(target), wanted, rewards)
 
 
-def _crawl(bench: Bench, todo: list[Case], workers: int) -> Iterator[RunResult]:
-    return spread(lambda i: bench.run(todo[i]), range(len(todo)), workers)
+def _crawl(experiment: Experiment, todo: list[Case], workers: int) -> Iterator[RunResult]:
+    return spread(lambda i: experiment.run(todo[i]), range(len(todo)), workers)

@@ -18,10 +18,10 @@ from linkscore_lab.datasets.relevance import choose_relevance
 from linkscore_lab.replay import remote
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import Source
+from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import Meta, RunResult, write_results
-from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, MakeScorer, Protocol
-from linkscore_lab.replay.session import Session
+from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, MakeScorer, ReplayProtocol
+from linkscore_lab.replay.session import ReplaySession
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite, read_suite
 from linkscore_lab.replay.summary import print_summary
@@ -57,7 +57,7 @@ def suite_of(options: Mapping[str, Any]) -> Suite:
 
 
 def _one_site(options: Mapping[str, Any]) -> Suite:
-    source = Source(list(options["archives"]), options["labels"], options["url_list"])
+    source = SiteSource(list(options["archives"]), options["labels"], options["url_list"])
     ways = {
         "types": _split(options["relevant"]),
         "url": options["relevant_url"],
@@ -76,8 +76,8 @@ def _modes(options: Mapping[str, Any]) -> tuple[str, ...]:
     return asked + ((FEEDBACK,) if options["feedback"] else ())
 
 
-def _protocol(protocol: Protocol, options: Mapping[str, Any]) -> Protocol:
-    names = {f.name for f in fields(Protocol)}
+def _protocol(protocol: ReplayProtocol, options: Mapping[str, Any]) -> ReplayProtocol:
+    names = {f.name for f in fields(ReplayProtocol)}
     given = {k: v for k, v in options.items() if k in names and v not in (None, False)}
     if options["examples"] is not None:
         given["n_examples"] = options["examples"]
@@ -109,8 +109,8 @@ def run_replay(
         If an input cannot be read, a parameter is out of range, or the server cannot be reached.
     """
     console = console or Console()
-    with ConsoleAudience(console) as audience:
-        session = Session(suite, audience, _make_scorer(target, browse_logs, browse_days), workers)
+    with ConsoleProgress(console) as listener:
+        session = ReplaySession(suite, listener, _make_scorer(target, browse_logs, browse_days), workers)
         runs = list(session.run())
     print_summary(console, runs)
     meta = Meta(created=datetime.now(UTC).isoformat(timespec="seconds"), inputs=session.inputs)
@@ -140,7 +140,7 @@ def _make_scorer(target: str, browse_logs: Sequence[Path], days: int) -> MakeSco
     return partial(InProcessScorer, logs=logs)
 
 
-class ConsoleAudience(AbstractContextManager["ConsoleAudience"]):
+class ConsoleProgress(AbstractContextManager["ConsoleProgress"]):
     """Shows a session on a terminal: a bar with rate and time left, a line for each site."""
 
     def __init__(self, console: Console) -> None:
@@ -158,7 +158,7 @@ class ConsoleAudience(AbstractContextManager["ConsoleAudience"]):
         )
         self._bar: TaskID | None = None
 
-    def __enter__(self) -> ConsoleAudience:
+    def __enter__(self) -> ConsoleProgress:
         self._progress.start()
         return self
 
@@ -168,14 +168,14 @@ class ConsoleAudience(AbstractContextManager["ConsoleAudience"]):
         self._progress.stop()
 
     def reading(self, name: str, records: int) -> None:
-        """See `Audience.reading`."""
+        """See `ProgressListener.reading`."""
         if self._bar is None:
             self._bar = self._progress.add_task(f"reading {name}", total=None, rate="records")
         self._progress.update(self._bar, completed=records)
         self._progress.refresh()
 
     def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None:
-        """See `Audience.opened`."""
+        """See `ProgressListener.opened`."""
         self._end_bar()
         wanted = ", ".join(f"{task.name} {len(task.wanted):,}" for task in tasks)
         damaged = f", {site.damaged:,} damaged records skipped" if site.damaged else ""
@@ -183,15 +183,15 @@ class ConsoleAudience(AbstractContextManager["ConsoleAudience"]):
         self._console.print(line, soft_wrap=True)
 
     def left_out(self, site: StoredSite, why: str) -> None:
-        """See `Audience.left_out`."""
+        """See `ProgressListener.left_out`."""
         self._console.print(f"{site.name}: left out: {why}", soft_wrap=True)
 
     def begins(self, name: str, fetches: int) -> None:
-        """See `Audience.begins`."""
+        """See `ProgressListener.begins`."""
         self._bar = self._progress.add_task(f"replaying {name}", total=fetches, rate="")
 
     def at(self, fetches: int) -> None:
-        """See `Audience.at`."""
+        """See `ProgressListener.at`."""
         if self._bar is None:
             return
         speed = self._progress.tasks[-1].speed

@@ -21,7 +21,7 @@ from linkscore_scoring.errors import InvalidInput
 PAIRINGS = {"seed": ("start", "seed"), "start": ("start",), "site": ()}
 
 
-class Subject(NamedTuple):
+class GainSubject(NamedTuple):
     """What a gain is about; `policy` is ``A -> B`` where two policies were set against each other."""
 
     site: str
@@ -34,13 +34,13 @@ class Subject(NamedTuple):
 class Pair:
     """Runs that belong together: one on either side, or those over which a mean is taken."""
 
-    subject: Subject
+    subject: GainSubject
     first: tuple[RunResult, ...]
     second: tuple[RunResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class RunPairs:
     """All pairs of two files, and how many runs of each kind found no partner."""
 
     pairs: tuple[Pair, ...]
@@ -48,7 +48,7 @@ class Pairs:
     unmatched_second: Counter[str]
 
 
-_Key = tuple[Subject, tuple[str | int, ...]]
+_Key = tuple[GainSubject, tuple[str | int, ...]]
 _Sorted = dict[_Key, list[RunResult]]
 
 
@@ -59,7 +59,7 @@ def pair_runs(
     policy_first: str = "",
     policy_second: str = "",
     pair: str = "seed",
-) -> Pairs:
+) -> RunPairs:
     """Return the pairs of equal site, task, mode, policy, budget and whatever `PAIRINGS` says of `pair`.
 
     With `policy_first` and `policy_second`, runs of the one are paired with runs of the other.
@@ -68,14 +68,14 @@ def pair_runs(
     left = _sorted(first, policy_first, name, PAIRINGS[pair])
     right = _sorted(second, policy_second, name, PAIRINGS[pair])
     pairs = tuple(Pair(key[0], tuple(left[key]), tuple(right[key])) for key in left if key in right)
-    return Pairs(pairs, _unmatched(left, right), _unmatched(right, left))
+    return RunPairs(pairs, _unmatched(left, right), _unmatched(right, left))
 
 
 def _sorted(runs: Iterable[RunResult], policy: str, name: str, shared: Sequence[str]) -> _Sorted:
     found: _Sorted = {}
     for run in runs:
         if not policy or run.policy == policy:
-            subject = Subject(run.site, run.task, run.mode, name or run.policy)
+            subject = GainSubject(run.site, run.task, run.mode, name or run.policy)
             key = subject, (run.budget, *(getattr(run, field) for field in shared))
             found.setdefault(key, []).append(run)
     return found
@@ -109,7 +109,7 @@ class Gain:
         Mean of the differences second - first, its interval and the number of pairs.
     """
 
-    subject: Subject
+    subject: GainSubject
     metric: str
     first: float
     second: float
@@ -145,7 +145,7 @@ class Comparison:
         Sites whose archives differ between the files.
     """
 
-    pairs: Pairs
+    pairs: RunPairs
     gains: tuple[Gain, ...]
     overall: tuple[Gain, ...]
     other_inputs: tuple[str, ...]
@@ -202,7 +202,7 @@ def _check(metrics: Sequence[str], policy_first: str, policy_second: str, pair: 
 
 def _gains(pairs: Iterable[Pair], metric: str) -> Iterable[Gain]:
     """Yield the gain of each group in one metric; groups without a value on both sides have none."""
-    groups: dict[Subject, dict[object, tuple[float, float]]] = {}
+    groups: dict[GainSubject, dict[object, tuple[float, float]]] = {}
     for pair in pairs:
         a, b = _mean(pair.first, metric), _mean(pair.second, metric)
         if a is not None and b is not None:
@@ -211,7 +211,7 @@ def _gains(pairs: Iterable[Pair], metric: str) -> Iterable[Gain]:
         yield _gain(subject, metric, list(values.values()))
 
 
-def _gain(subject: Subject, metric: str, values: Sequence[tuple[float, float]]) -> Gain:
+def _gain(subject: GainSubject, metric: str, values: Sequence[tuple[float, float]]) -> Gain:
     first, second = (sum(side) / len(values) for side in zip(*values, strict=True))
     gain = estimate([b - a for a, b in values])
     assert gain is not None
@@ -225,7 +225,7 @@ def _overall(gains: Iterable[Gain]) -> Iterable[Gain]:
     for (metric, mode, policy), members in groups.items():
         if len(members) > 1:
             values = [(member.first, member.second) for member in members]
-            yield _gain(Subject("all", f"{len(members)} groups", mode, policy), metric, values)
+            yield _gain(GainSubject("all", f"{len(members)} groups", mode, policy), metric, values)
 
 
 def _mean(runs: Sequence[RunResult], metric: str) -> float | None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from linkscore_lab.replay.frontier import BucketFrontier, Frontier, ScoreFrontier, VerdictFrontier, Waiting
-from linkscore_lab.replay.results import Explanation
-from linkscore_lab.replay.scorer import Answer, Scorer, Visit
+from linkscore_lab.replay.results import ScoreExplanation
+from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 
 _SAMPLES = 12
@@ -87,11 +87,11 @@ class Trace:
     order: list[str] = field(default_factory=list)
     outside: int = 0
     skipped: int = 0
-    reasons: list[Explanation] = field(default_factory=list)
+    reasons: list[ScoreExplanation] = field(default_factory=list)
 
 
 def crawl(
-    site: StoredSite, plan: CrawlPlan, scorer: Scorer, *, fetched: Callable[[int], None] = lambda n: None
+    site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer, *, fetched: Callable[[int], None] = lambda n: None
 ) -> Trace:
     """Crawl until the budget is spent or nothing waits; `fetched` is called with the fetches so far.
 
@@ -103,7 +103,7 @@ def crawl(
 class _Crawl:
     """A crawl under way."""
 
-    def __init__(self, site: StoredSite, plan: CrawlPlan, scorer: Scorer) -> None:
+    def __init__(self, site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer) -> None:
         self.site, self.plan, self.scorer = site, plan, scorer
         inner = ScoreFrontier() if scorer.per_url else BucketFrontier(scorer.values, every=plan.every)
         obeys = plan.obey_verdicts or plan.obey_requests
@@ -153,13 +153,13 @@ class _Crawl:
         key = self.site.records[link.number].key
         if self._learned and key not in self.plan.free:
             self.trace.order.append(key)
-        answer = self.scorer.visit(self.site, Visit(self._visits, link.key, link.number, link.ticket))
+        answer = self.scorer.visit(self.site, ReplayVisit(self._visits, link.key, link.number, link.ticket))
         self._visits += 1
         self._learned = self._learned or answer.learned
         self._offer(answer)
         self._report(link.number)
 
-    def _offer(self, answer: Answer) -> None:
+    def _offer(self, answer: PageScores) -> None:
         skip, ends, done = answer.skip, self.site.ends, self._done
         for row, key in enumerate(answer.keys):
             number = ends.get(key, -1)

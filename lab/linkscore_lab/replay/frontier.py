@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import NamedTuple, Protocol
 
-from linkscore_lab.replay.scorer import Scorer
+from linkscore_lab.replay.scorer import CrawlScorer
 
 
 class Waiting(NamedTuple):
@@ -185,7 +185,7 @@ class VerdictFrontier:
         Whether to ask at all; if not, only requests are obeyed.
     """
 
-    def __init__(self, inner: Frontier, scorer: Scorer, *, ask: bool = True) -> None:
+    def __init__(self, inner: Frontier, scorer: CrawlScorer, *, ask: bool = True) -> None:
         self._inner, self._scorer, self._ask = inner, scorer, ask
         self._ways: dict[int, dict[bytes, Waiting]] = {}
         self._aside: dict[int, Waiting] = {}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.replay.results import Explanation
-from linkscore_lab.replay.scorer import Answer, CrawlSetup, GivenExample, Visit
+from linkscore_lab.replay.results import ScoreExplanation
+from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
@@ -62,8 +62,8 @@ class InProcessScorer:
         for counts in logs:
             self._mine(counts, MiningSettings(**policy(config.policy.checked()).mining_settings()))
 
-    def visit(self, site: StoredSite, visit: Visit) -> Answer:
-        """See `Scorer.visit`."""
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        """See `CrawlScorer.visit`."""
         record, event = site.records[visit.number], site.event(visit.number)
         site_name = self.model.site_of(record.url)
         if event is None:
@@ -73,7 +73,7 @@ class InProcessScorer:
         outcome: PageOutcome = self._apply(event)
         self._learn()
         links = outcome.links
-        return Answer(
+        return PageScores(
             event.features.links.keys if event.features else (),
             links.scores.tolist(),
             links.bucket_names,
@@ -87,29 +87,29 @@ class InProcessScorer:
         )
 
     def feedback(self, key: str, url: str, reward: float) -> None:
-        """See `Scorer.feedback`."""
+        """See `CrawlScorer.feedback`."""
         self._apply(FeedbackGiven("", self.model.site_of(url), key, b"", reward, 0.0))
         self._learn()
 
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """See `Scorer.values`."""
+        """See `CrawlScorer.values`."""
         values: list[float] = self.model.rank_buckets(buckets)[1].tolist()
         return values
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """See `Scorer.skips`."""
+        """See `CrawlScorer.skips`."""
         keys = [key for key, _ in links]
         found = self.model.score_links(keys, keys, [ticket for _, ticket in links], [""] * len(links))
         return [verdict == SKIP for verdict in found.verdicts or [0] * len(links)]
 
-    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
-        """See `Scorer.explain`."""
+    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
+        """See `CrawlScorer.explain`."""
         for why in self.model.explain([url], [key], [ticket], [""]):
-            return Explanation(url, why.score, why.bucket, why.explanation.summary)
+            return ScoreExplanation(url, why.score, why.bucket, why.explanation.summary)
         return None
 
     def close(self) -> None:
-        """See `Scorer.close`."""
+        """See `CrawlScorer.close`."""
 
     def _mine(self, counts: BrowseCounts, settings: MiningSettings) -> None:
         mined = mine_site(counts, settings).to_state()

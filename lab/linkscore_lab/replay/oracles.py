@@ -10,8 +10,8 @@ from array import array
 from collections import deque
 from collections.abc import Collection, Sequence
 
-from linkscore_lab.replay.results import Explanation
-from linkscore_lab.replay.scorer import Answer, Visit
+from linkscore_lab.replay.results import ScoreExplanation
+from linkscore_lab.replay.scorer import PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 
 LABEL, GREEDY = "oracle_label", "oracle_greedy"
@@ -32,30 +32,30 @@ class LabelOracle:
     def __init__(self, wanted: Collection[str]) -> None:
         self._wanted = wanted
 
-    def visit(self, site: StoredSite, visit: Visit) -> Answer:
-        """See `Scorer.visit`."""
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        """See `CrawlScorer.visit`."""
         event = site.event(visit.number)
         keys = event.features.links.keys if event and event.features else []
         good = [self._is_wanted(site, key) for key in keys]
         return _answer(keys, [float(g) for g in good], ["other", "wanted"], [int(g) for g in good])
 
     def feedback(self, key: str, url: str, reward: float) -> None:
-        """See `Scorer.feedback`: it knows already."""
+        """See `CrawlScorer.feedback`: it knows already."""
 
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """See `Scorer.values`."""
+        """See `CrawlScorer.values`."""
         return [float(bucket == "wanted") for bucket in buckets]
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """See `Scorer.skips`: it never does."""
+        """See `CrawlScorer.skips`: it never does."""
         return [False] * len(links)
 
-    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
-        """See `Scorer.explain`."""
+    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
+        """See `CrawlScorer.explain`."""
         return None
 
     def close(self) -> None:
-        """See `Scorer.close`."""
+        """See `CrawlScorer.close`."""
 
     def _is_wanted(self, site: StoredSite, key: str) -> bool:
         number = site.number(key)
@@ -88,8 +88,8 @@ class GreedyOracle:
         self._found = bytearray(len(site.records))
         self._waiting = bytearray(len(site.records))
 
-    def visit(self, site: StoredSite, visit: Visit) -> Answer:
-        """See `Scorer.visit`; the answer re-scores the pages whose gain fell."""
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        """See `CrawlScorer.visit`; the answer re-scores the pages whose gain fell."""
         event = site.event(visit.number)
         keys = event.features.links.keys if event and event.features else []
         fallen = self._find(visit.number)
@@ -103,22 +103,22 @@ class GreedyOracle:
         return answer
 
     def feedback(self, key: str, url: str, reward: float) -> None:
-        """See `Scorer.feedback`: it knows already."""
+        """See `CrawlScorer.feedback`: it knows already."""
 
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """See `Scorer.values`: all its links are scored one by one."""
+        """See `CrawlScorer.values`: all its links are scored one by one."""
         return [0.0] * len(buckets)
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """See `Scorer.skips`: it never does."""
+        """See `CrawlScorer.skips`: it never does."""
         return [False] * len(links)
 
-    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
-        """See `Scorer.explain`."""
+    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
+        """See `CrawlScorer.explain`."""
         return None
 
     def close(self) -> None:
-        """See `Scorer.close`."""
+        """See `CrawlScorer.close`."""
 
     def _score(self, number: int) -> float:
         if number < 0:
@@ -158,5 +158,5 @@ def _sources(site: StoredSite) -> list[array[int]]:
 
 def _answer(
     keys: Sequence[str], scores: Sequence[float], names: Sequence[str], buckets: Sequence[int]
-) -> Answer:
-    return Answer(keys, scores, names, buckets, (b"",), [0] * len(keys))
+) -> PageScores:
+    return PageScores(keys, scores, names, buckets, (b"",), [0] * len(keys))

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from linkscore_lab.archives import Archive, Record, open_archive
+from linkscore_lab.archives import Archive, ArchiveRecord, open_archive
 from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.datasets.site import identity, identity_or_none
 from linkscore_lab.datasets.survey import PageFacts, read_page
@@ -36,7 +36,7 @@ class _Parsed:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SiteSource:
     """Where a site comes from: archives read as one, labels of its pages, and for folders the URLs."""
 
     archives: Sequence[Path]
@@ -45,7 +45,7 @@ class Source:
 
 
 def prepare_site(
-    sources: Sequence[Source],
+    sources: Sequence[SiteSource],
     *,
     workers: int = 0,
     seen_page: Callable[[int], None] = lambda n: None,
@@ -69,11 +69,11 @@ def prepare_site(
 
 
 def _read(
-    sources: Sequence[Source],
+    sources: Sequence[SiteSource],
     blobs: Blobs,
     workers: int,
     seen_page: Callable[[int], None],
-    parse_all: Callable[[Sequence[Record]], list[_Parsed]],
+    parse_all: Callable[[Sequence[ArchiveRecord]], list[_Parsed]],
 ) -> StoredSite:
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
@@ -100,7 +100,7 @@ def _read(
     return site
 
 
-def _types(sources: Iterable[Source]) -> dict[str, str]:
+def _types(sources: Iterable[SiteSource]) -> dict[str, str]:
     return {
         key: kind for source in sources if source.labels for key, kind in read_labels(source.labels).items()
     }
@@ -118,17 +118,17 @@ def digest_of(files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _chunks(archive: Archive) -> Iterator[list[Record]]:
+def _chunks(archive: Archive) -> Iterator[list[ArchiveRecord]]:
     records = iter(archive.records())
     while chunk := list(islice(records, _CHUNK)):
         yield chunk
 
 
-def _parse_all(records: Sequence[Record], *, layout: bool) -> list[_Parsed]:
+def _parse_all(records: Sequence[ArchiveRecord], *, layout: bool) -> list[_Parsed]:
     return [parsed for record in records if (parsed := _parse(record, layout=layout)) is not None]
 
 
-def _parse(record: Record, *, layout: bool) -> _Parsed | None:
+def _parse(record: ArchiveRecord, *, layout: bool) -> _Parsed | None:
     """Read one record; None if its URL cannot be parsed."""
     key = identity_or_none(record.url)
     if key is None:
@@ -143,7 +143,7 @@ def _parse(record: Record, *, layout: bool) -> _Parsed | None:
     return _parse_page(record, stored, layout=layout)
 
 
-def _parse_page(record: Record, stored: StoredRecord, *, layout: bool) -> _Parsed:
+def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool) -> _Parsed:
     try:
         features = extract(record.body, url=record.url, content_type=stored.content_type, layout=layout)
     except LinkscoreError:

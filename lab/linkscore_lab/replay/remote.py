@@ -20,8 +20,8 @@ from linkscore.v1 import (
 )
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.in_process import crawl_config
-from linkscore_lab.replay.results import Explanation
-from linkscore_lab.replay.scorer import Answer, CrawlSetup, GivenExample, Visit
+from linkscore_lab.replay.results import ScoreExplanation
+from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.registry import policy_class
@@ -68,8 +68,8 @@ class RemoteScorer:
         self._name = f"crawls/replay-{uuid.uuid4().hex[:20]}"
         _asked(target, lambda: self._crawls.CreateCrawl(_create_request(setup, self._name)))
 
-    def visit(self, site: StoredSite, visit: Visit) -> Answer:
-        """See `Scorer.visit`."""
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        """See `CrawlScorer.visit`."""
         record = site.records[visit.number]
         page = common_pb2.Page(
             url=visit.key, final_url=record.url, status_code=record.status, ticket=visit.ticket
@@ -86,14 +86,14 @@ class RemoteScorer:
         return _answer(result)
 
     def feedback(self, key: str, url: str, reward: float) -> None:
-        """See `Scorer.feedback`."""
+        """See `CrawlScorer.feedback`."""
         item = link_scoring_service_pb2.Feedback(url=url, reward=reward)
         self._links.ReportFeedback(
             link_scoring_service_pb2.ReportFeedbackRequest(crawl=self._name, feedback=[item])
         )
 
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """See `Scorer.values`."""
+        """See `CrawlScorer.values`."""
         answer = self._links.RankBuckets(
             link_scoring_service_pb2.RankBucketsRequest(crawl=self._name, buckets=buckets)
         )
@@ -103,22 +103,22 @@ class RemoteScorer:
         return values
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """See `Scorer.skips`."""
+        """See `CrawlScorer.skips`."""
         asked = [link_scoring_service_pb2.CandidateLink(url=key, ticket=ticket) for key, ticket in links]
         request = link_scoring_service_pb2.ScoreLinksRequest(crawl=self._name, links=asked)
         verdicts = self._links.ScoreLinks(request).links.verdicts
         return [verdict == common_pb2.VERDICT_SKIP for verdict in verdicts or [0] * len(links)]
 
-    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
-        """See `Scorer.explain`."""
+    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
+        """See `CrawlScorer.explain`."""
         link = link_scoring_service_pb2.CandidateLink(url=url, ticket=ticket)
         request = link_scoring_service_pb2.ExplainLinksRequest(crawl=self._name, links=[link])
         for why in self._links.ExplainLinks(request).explanations:
-            return Explanation(url, why.score, why.bucket, why.summary)
+            return ScoreExplanation(url, why.score, why.bucket, why.summary)
         return None
 
     def close(self) -> None:
-        """See `Scorer.close`."""
+        """See `CrawlScorer.close`."""
         self._crawls.DeleteCrawl(crawl_service_pb2.DeleteCrawlRequest(name=self._name))
         self._channel.close()
 
@@ -158,9 +158,9 @@ def _asked(target: str, call: Callable[[], Any]) -> None:
         raise InvalidInput(f"{target}: {exc.code().name}: {exc.details()}", field="target") from exc
 
 
-def _answer(result: link_scoring_service_pb2.PageResult) -> Answer:
+def _answer(result: link_scoring_service_pb2.PageResult) -> PageScores:
     links, more = result.links, result.rescored
-    return Answer(
+    return PageScores(
         [identity_or_none(url) or "" if url else "" for url in links.urls],
         links.scores,
         links.bucket_names,

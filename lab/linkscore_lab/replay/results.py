@@ -18,7 +18,7 @@ from linkscore_scoring.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class ScoreExplanation:
     """Why a policy gave one link its score.
 
     Attributes
@@ -104,7 +104,7 @@ class RunResult:
     cpu_seconds: float = 0.0
     composition: Mapping[str, Sequence[int]] = field(default_factory=dict)
     wanted_types: Sequence[str] = ()
-    explanations: Sequence[Explanation] = ()
+    explanations: Sequence[ScoreExplanation] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +191,9 @@ def _input(value: Any, where: str) -> Input:
     return Input(**_record(_object(value, where), Input, {"sha256": _text, "damaged": _count}, where))
 
 
-def _explanation(value: Any, where: str) -> Explanation:
+def _explanation(value: Any, where: str) -> ScoreExplanation:
     checks: dict[str, _Check] = {"url": _text, "score": _number, "bucket": _text, "summary": _text}
-    return Explanation(**_record(_object(value, where), Explanation, checks, where))
+    return ScoreExplanation(**_record(_object(value, where), ScoreExplanation, checks, where))
 
 
 def _record(value: dict[str, Any], cls: Any, checks: dict[str, _Check], where: str) -> dict[str, Any]:

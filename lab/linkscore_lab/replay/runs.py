@@ -13,7 +13,7 @@ from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.oracles import GREEDY, LABEL, ORACLES, GreedyOracle, LabelOracle
 from linkscore_lab.replay.policies import PolicyText
 from linkscore_lab.replay.results import RunResult, order_digest
-from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, Scorer
+from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
 from linkscore_scoring.policies.focus.page_types import load_page_types
@@ -23,11 +23,11 @@ NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")
 
 _PAGE_TYPES = "page_types"
 
-MakeScorer = Callable[[CrawlSetup], Scorer]
+MakeScorer = Callable[[CrawlSetup], CrawlScorer]
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class ReplayProtocol:
     """How crawls are carried out and charged.
 
     Attributes
@@ -76,7 +76,7 @@ class Case:
 
 
 @dataclass(slots=True)
-class Bench:
+class Experiment:
     """A site with everything its runs share.
 
     Attributes
@@ -92,7 +92,7 @@ class Bench:
     """
 
     site: StoredSite
-    protocol: Protocol = field(default_factory=Protocol)
+    protocol: ReplayProtocol = field(default_factory=ReplayProtocol)
     kinds: Mapping[str, str] = field(default_factory=dict)
     make_scorer: MakeScorer = InProcessScorer
     pages: list[int] = field(default_factory=list)
@@ -135,7 +135,7 @@ class Bench:
             return draw_examples(self.site, case.task, 1, case.seed, self.pages)
         return []
 
-    def _scorer(self, case: Case, examples: Sequence[int], wanted: Mapping[str, str]) -> Scorer:
+    def _scorer(self, case: Case, examples: Sequence[int], wanted: Mapping[str, str]) -> CrawlScorer:
         if case.policy.name == LABEL:
             return LabelOracle(wanted)
         if case.policy.name == GREEDY:

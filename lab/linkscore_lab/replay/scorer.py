@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from linkscore_lab.replay.results import Explanation
+from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.stored import StoredSite
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class ReplayVisit:
     """One fetch of a replay.
 
     Attributes
@@ -33,7 +33,7 @@ class Visit:
 
 
 @dataclass(slots=True)
-class Answer:
+class PageScores:
     """Scored links of a page as columns.
 
     Attributes
@@ -69,7 +69,7 @@ class Answer:
     wanted: Sequence[str] = ()
 
 
-class Scorer(Protocol):
+class CrawlScorer(Protocol):
     """The side of a replay that decides; one object serves one crawl.
 
     Attributes
@@ -80,7 +80,7 @@ class Scorer(Protocol):
 
     per_url: bool
 
-    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """Take in a fetched page, or a failed fetch, and score its links."""
         ...
 
@@ -96,7 +96,7 @@ class Scorer(Protocol):
         """Say of each link, by identity and ticket, whether the policy says today not to follow it."""
         ...
 
-    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
+    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
         """Say why a link has its score."""
         ...
 

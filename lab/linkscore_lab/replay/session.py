@@ -13,7 +13,7 @@ from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import reads_layout
 from linkscore_lab.replay.prepare import prepare_site
 from linkscore_lab.replay.results import Input, RunResult
-from linkscore_lab.replay.runs import Bench, Case, MakeScorer, cases
+from linkscore_lab.replay.runs import Case, Experiment, MakeScorer, cases
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import (
@@ -30,7 +30,7 @@ from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.policies.registry import policy_class
 
 
-class Audience(Interface):
+class ProgressListener(Interface):
     """Who watches a session."""
 
     def reading(self, name: str, records: int) -> None:
@@ -55,14 +55,14 @@ class Audience(Interface):
 
 
 @dataclass(slots=True)
-class Session:
+class ReplaySession:
     """One comparison.
 
     Attributes
     ----------
     suite
         What is compared.
-    audience
+    listener
         Who watches.
     make_scorer
         The library in process, or a server.
@@ -73,7 +73,7 @@ class Session:
     """
 
     suite: Suite
-    audience: Audience
+    listener: ProgressListener
     make_scorer: MakeScorer = InProcessScorer
     workers: int = 0
     inputs: dict[str, Input] = field(default_factory=dict)
@@ -107,51 +107,55 @@ class Session:
         with prepare_site(
             [entry.source for entry in group],
             workers=self.workers,
-            seen_page=lambda n: self.audience.reading(name, n),
+            seen_page=lambda n: self.listener.reading(name, n),
             layout=any(map(reads_layout, self.suite.policies)),
         ) as site:
             self.inputs[site.name] = Input(site.digest, site.damaged)
             kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
-            bench = Bench(site, self.suite.protocol, kinds, self.make_scorer)
-            tasks = self._tasks(bench, group)
-            self.audience.opened(site, len(bench.pages), tasks)
-            yield from self._run_cases(bench, self._cases(bench, group, tasks))
+            experiment = Experiment(site, self.suite.protocol, kinds, self.make_scorer)
+            tasks = self._tasks(experiment, group)
+            self.listener.opened(site, len(experiment.pages), tasks)
+            yield from self._run_cases(experiment, self._cases(experiment, group, tasks))
 
-    def _tasks(self, bench: Bench, group: Sequence[SuiteSite]) -> list[Task]:
-        site = bench.site
+    def _tasks(self, experiment: Experiment, group: Sequence[SuiteSite]) -> list[Task]:
+        site = experiment.site
         tasks = []
         rewards = [page_rewards(site, entry.relevance) for entry in group if entry.relevance]
         if rewards:
             merged = {key: reward for part in rewards for key, reward in part.items() if reward}
             merged = {key: 0.0 for part in rewards for key in part} | merged
-            tasks.append(Task(USER_CONTENT, wanted_pages(site, bench.facts, merged), merged))
+            tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, merged), merged))
             if not tasks[0].wanted:
                 raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
         for target in dict.fromkeys(t for entry in group for t in entry.targets):
             merged = type_rewards(site, target)
-            task = Task(target_name(target), wanted_pages(site, bench.facts, merged), merged)
+            task = Task(target_name(target), wanted_pages(site, experiment.facts, merged), merged)
             if task.wanted:
                 tasks.append(task)
             else:
-                self.audience.left_out(site, f"no page of type {target} can be reached")
+                self.listener.left_out(site, f"no page of type {target} can be reached")
         return tasks
 
-    def _cases(self, bench: Bench, group: Sequence[SuiteSite], tasks: Sequence[Task]) -> list[Case]:
-        starts = draw_starts(bench.site, bench.pages, self.suite.starts) if self.suite.starts > 1 else [""]
+    def _cases(self, experiment: Experiment, group: Sequence[SuiteSite], tasks: Sequence[Task]) -> list[Case]:
+        starts = (
+            draw_starts(experiment.site, experiment.pages, self.suite.starts)
+            if self.suite.starts > 1
+            else [""]
+        )
         modes = list(dict.fromkeys(mode for entry in group for mode in entry.modes))
         seeds = range(1, self.suite.seeds + 1)
         every = list(cases(tasks, modes, self.suite.policies, seeds, starts))
-        kept = [case for case in every if bench.applies(case)]
+        kept = [case for case in every if experiment.applies(case)]
         if not kept:
             rule = "every policy asked for needs an example page: use mode examples or a target type"
             raise InvalidInput(rule, field="policy")
         for policy, task, mode in dict.fromkeys(
-            (c.policy.text, c.task.name, c.mode) for c in every if not bench.applies(c)
+            (c.policy.text, c.task.name, c.mode) for c in every if not experiment.applies(c)
         ):
-            self.audience.left_out(bench.site, f"{policy}, {task}, {mode}: needs an example page")
+            self.listener.left_out(experiment.site, f"{policy}, {task}, {mode}: needs an example page")
         return kept
 
-    def _run_cases(self, bench: Bench, todo: Sequence[Case]) -> Iterator[RunResult]:
+    def _run_cases(self, experiment: Experiment, todo: Sequence[Case]) -> Iterator[RunResult]:
         fetches = multiprocessing.get_context("fork").Value("L", 0)
 
         def fetched(n: int) -> None:
@@ -159,12 +163,12 @@ class Session:
                 fetches.value += 1
 
         def run(i: int) -> RunResult:
-            return bench.run(todo[i], fetched)
+            return experiment.run(todo[i], fetched)
 
-        total = sum(bench.budget(case) for case in todo)
-        self.audience.begins(bench.site.name, total)
+        total = sum(experiment.budget(case) for case in todo)
+        self.listener.begins(experiment.site.name, total)
         workers = min(len(todo), self.workers or cores())
-        for result in spread(run, range(len(todo)), workers, lambda: self.audience.at(fetches.value)):
-            self.audience.at(fetches.value)
+        for result in spread(run, range(len(todo)), workers, lambda: self.listener.at(fetches.value)):
+            self.listener.at(fetches.value)
             yield result
-        self.audience.at(total)
+        self.listener.at(total)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from linkscore_lab.datasets.labels import PageType, read_page_types
+from linkscore_lab.datasets.labels import SitePageType, read_page_types
 from linkscore_lab.datasets.relevance import ByType, Relevance, choose_relevance
 from linkscore_lab.replay.policies import PolicyText, read_policy
-from linkscore_lab.replay.prepare import Source
-from linkscore_lab.replay.runs import MODES, NONE, Protocol
+from linkscore_lab.replay.prepare import SiteSource
+from linkscore_lab.replay.runs import MODES, NONE, ReplayProtocol
 from linkscore_lab.replay.task import USER_CONTENT
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
@@ -40,7 +40,7 @@ class SuiteSite:
         What crawls are told.
     """
 
-    source: Source
+    source: SiteSource
     relevance: Relevance | None = None
     targets: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Suite:
 
     sites: tuple[SuiteSite, ...]
     policies: tuple[PolicyText, ...]
-    protocol: Protocol = field(default_factory=Protocol)
+    protocol: ReplayProtocol = field(default_factory=ReplayProtocol)
     seeds: int = 5
     starts: int = 1
     mixed: bool = False
@@ -78,7 +78,7 @@ _SITE_KEYS = {
     "kinds", "tasks", "modes",
 }  # fmt: skip
 _SUITE_KEYS = {"site", "policies", "seeds", "starts", "mixed", "tasks", "modes"}
-_PROTOCOL_KEYS = {f.name for f in fields(Protocol)}
+_PROTOCOL_KEYS = {f.name for f in fields(ReplayProtocol)}
 
 
 def read_suite(path: Path) -> Suite:
@@ -110,7 +110,7 @@ def read_suite(path: Path) -> Suite:
 
 
 def _suite(table: Mapping[str, Any], sites: Sequence[SuiteSite]) -> Suite:
-    protocol = Protocol(**{name: table[name] for name in _PROTOCOL_KEYS & table.keys()})
+    protocol = ReplayProtocol(**{name: table[name] for name in _PROTOCOL_KEYS & table.keys()})
     suite = Suite(
         sites=tuple(sites),
         policies=tuple(
@@ -177,7 +177,7 @@ def _site(site: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) ->
             feedback=path("feedback_file"),
         )
     return SuiteSite(
-        Source([folder / name for name in _names(site["warc"])], path("labels"), path("url_list")),
+        SiteSource([folder / name for name in _names(site["warc"])], path("labels"), path("url_list")),
         relevance,
         tuple(_names(site.get("targets", []))) if TARGET in tasks else (),
         site.get("kinds", {}),
@@ -236,7 +236,7 @@ def _warc(folder: Path, name: str) -> Path:
     return folder / f"{name}.warc.gz"
 
 
-def _site_table(where: str, name: str, kinds: Iterable[PageType]) -> str:
+def _site_table(where: str, name: str, kinds: Iterable[SitePageType]) -> str:
     kinds = list(kinds)
     lines = [
         "\n[[site]]",

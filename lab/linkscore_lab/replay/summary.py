@@ -83,7 +83,7 @@ _TOLD = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RunGroup:
     """Runs that differ in seed and start only.
 
     Attributes
@@ -131,12 +131,12 @@ class Band:
     high: list[float] | None
 
 
-def group_runs(runs: Iterable[RunResult]) -> list[Group]:
+def group_runs(runs: Iterable[RunResult]) -> list[RunGroup]:
     """Return the groups in order of appearance."""
     groups: dict[tuple[str, str, str, str], list[RunResult]] = {}
     for run in runs:
         groups.setdefault((run.site, run.task, run.mode, run.policy), []).append(run)
-    return [Group(*key, tuple(members)) for key, members in groups.items()]
+    return [RunGroup(*key, tuple(members)) for key, members in groups.items()]
 
 
 def told(mode: str) -> str:
@@ -144,15 +144,15 @@ def told(mode: str) -> str:
     return _TOLD.get(mode, mode)
 
 
-def by_question(groups: Iterable[Group]) -> dict[Question, list[Group]]:
+def by_question(groups: Iterable[RunGroup]) -> dict[Question, list[RunGroup]]:
     """Return the groups that answer the same question, i.e. differ in policy only: (site, task, mode)."""
-    questions: dict[Question, list[Group]] = {}
+    questions: dict[Question, list[RunGroup]] = {}
     for group in groups:
         questions.setdefault((group.site, group.task, group.mode), []).append(group)
     return questions
 
 
-def curve_band(group: Group, most: int = MAX_POINTS) -> Band:
+def curve_band(group: RunGroup, most: int = MAX_POINTS) -> Band:
     """Return the mean curve at no more than `most` points; a run that ended early keeps its last value."""
     curves = [run.curve for run in group.observations]
     points = even_points(max(len(curve) for curve in curves), most)
@@ -173,7 +173,7 @@ def print_summary(
         console.print(summary_table(groups, escape(f"{site}: {task}, {told(mode)}"), names))
 
 
-def summary_table(groups: Sequence[Group], title: str, names: Sequence[str]) -> Table:
+def summary_table(groups: Sequence[RunGroup], title: str, names: Sequence[str]) -> Table:
     """Return the table of one question, best first by the first metric; ± is half the 95 % interval."""
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("policy", overflow="fold", min_width=14)
@@ -187,11 +187,11 @@ def summary_table(groups: Sequence[Group], title: str, names: Sequence[str]) -> 
     return table
 
 
-def best_first(groups: Iterable[Group], name: str) -> list[Group]:
+def best_first(groups: Iterable[RunGroup], name: str) -> list[RunGroup]:
     """Return the groups by the mean of a metric, the best first; those without it last."""
     sign = -1 if name in DEFINITIONS and DEFINITIONS[name].better < 0 else 1
 
-    def key(group: Group) -> tuple[bool, float]:
+    def key(group: RunGroup) -> tuple[bool, float]:
         found = group.metric(name)
         return found is None, -sign * found.mean if found else 0.0
 

@@ -13,15 +13,15 @@ import numpy.typing as npt
 
 from linkscore_lab.metrics import even_points
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.summary import Band, Group, curve_band
-from linkscore_lab.report.html import Html, Mark, joined, tag
+from linkscore_lab.replay.summary import Band, RunGroup, curve_band
+from linkscore_lab.report.html import Html, PolicyMark, joined, tag
 
 SIZE = 1000
 Point = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Axes:
     """A drawing whose axes start at 0 and end at `x_max` and `y_max`, both above 0."""
 
     x_max: float
@@ -79,7 +79,7 @@ LABEL_GAP = 5.8  # per cent of the height: a line of text on a phone
 MAX_TICKS = 7
 
 
-def harvest_chart(groups: Sequence[Group], marks: Mapping[str, Mark], title: str) -> Html:
+def harvest_chart(groups: Sequence[RunGroup], marks: Mapping[str, PolicyMark], title: str) -> Html:
     """Return the figure: wanted pages found over pages fetched; the line of a perfect crawl is dotted.
 
     Parameters
@@ -117,13 +117,13 @@ def harvest_chart(groups: Sequence[Group], marks: Mapping[str, Mark], title: str
     )
 
 
-def _frame(groups: Sequence[Group], n_wanted: int) -> Frame:
+def _frame(groups: Sequence[RunGroup], n_wanted: int) -> Axes:
     x_max = max(max(run.budget, run.fetched) for group in groups for run in group.runs)
     highest = max((run.curve[-1] for group in groups for run in group.runs if run.curve), default=0)
-    return Frame(max(1, x_max), max(1, highest, min(x_max, n_wanted)))
+    return Axes(max(1, x_max), max(1, highest, min(x_max, n_wanted)))
 
 
-def _series(band: Band, mark: Mark, frame: Frame) -> Html:
+def _series(band: Band, mark: PolicyMark, frame: Axes) -> Html:
     points = [(0, SIZE), *frame.points(band.points, band.mean)]
     shade = None
     if band.low is not None and band.high is not None:
@@ -136,23 +136,23 @@ def _series(band: Band, mark: Mark, frame: Frame) -> Html:
     )
 
 
-def _grid(frame: Frame) -> Html:
+def _grid(frame: Axes) -> Html:
     across = "".join(f"M0 {frame.point(0, y)[1]}H{SIZE}" for y in ticks(frame.y_max, MAX_TICKS))
     return tag("path", d=across, class_="grid")
 
 
-def _perfect(frame: Frame, n_wanted: int) -> Html:
+def _perfect(frame: Axes, n_wanted: int) -> Html:
     corner = min(frame.x_max, n_wanted)
     points = [(0, SIZE), frame.point(corner, corner), frame.point(frame.x_max, corner)]
     return tag("path", tag("title", "a perfect crawl"), d=line(points), class_="perfect")
 
 
-def _y_axis(frame: Frame) -> Html:
+def _y_axis(frame: Axes) -> Html:
     marks = (_tick("top", frame.point(0, y)[1], y) for y in ticks(frame.y_max, MAX_TICKS))
     return tag("div", *marks, class_="ys", aria_hidden="true")
 
 
-def _x_axis(frame: Frame) -> Html:
+def _x_axis(frame: Axes) -> Html:
     marks = (_tick("left", frame.point(x, 0)[0], x) for x in ticks(frame.x_max, MAX_TICKS))
     return tag("div", *marks, class_="xs", aria_hidden="true")
 
@@ -161,7 +161,7 @@ def _tick(side: str, place: int, value: int) -> Html:
     return tag("span", f"{value:,}", style=f"{side}:{100 * place / SIZE:g}%")
 
 
-def _ends(bands: Mapping[str, Band], marks: Mapping[str, Mark], frame: Frame) -> Html:
+def _ends(bands: Mapping[str, Band], marks: Mapping[str, PolicyMark], frame: Axes) -> Html:
     """Name each curve where it ends, apart from its neighbours."""
     lasts = [band.mean[-1] if band.mean else 0.0 for band in bands.values()]
     tops = spread([100 * frame.point(0, last)[1] / SIZE for last in lasts], LABEL_GAP)
@@ -185,7 +185,7 @@ OTHER, OTHER_WANTED = "other types", "other wanted types"
 Layers = dict[str, npt.NDArray[np.float64]]
 
 
-def composition_charts(groups: Sequence[Group], marks: Mapping[str, Mark]) -> Html | None:
+def composition_charts(groups: Sequence[RunGroup], marks: Mapping[str, PolicyMark]) -> Html | None:
     """Return a small stacked area of each policy, wanted types at the bottom; None without page types."""
     groups = [group for group in groups if any(run.composition for run in group.runs)]
     if not groups:
@@ -212,7 +212,7 @@ def shares(runs: Sequence[RunResult], n_steps: int = N_STEPS) -> Layers:
     return layers
 
 
-def _layer_names(groups: Sequence[Group], wanted: set[str]) -> dict[str, tuple[str, str]]:
+def _layer_names(groups: Sequence[RunGroup], wanted: set[str]) -> dict[str, tuple[str, str]]:
     """Return layer and CSS class of each page type, bottom first: wanted ones, then the rest, by size."""
     totals = Counter[str]()
     for group in groups:
@@ -228,9 +228,9 @@ def _limited(names: Sequence[str], most: int, rest: str, style: str) -> dict[str
     return layers | dict.fromkeys(names[most:], (rest, f"{style}{most}"))
 
 
-def _chart(group: Group, mark: Mark, names: Mapping[str, tuple[str, str]], wanted: set[str]) -> Html:
+def _chart(group: RunGroup, mark: PolicyMark, names: Mapping[str, tuple[str, str]], wanted: set[str]) -> Html:
     found = shares(group.runs)
-    frame = Frame(N_STEPS, 1)
+    frame = Axes(N_STEPS, 1)
     floor = np.zeros(N_STEPS)
     paths, ends, border = [], [], None
     for layer, style in dict.fromkeys(names.values()):
@@ -254,7 +254,7 @@ def _chart(group: Group, mark: Mark, names: Mapping[str, tuple[str, str]], wante
     return tag("figure", drawing, caption, data_p=mark.number)
 
 
-def _between(frame: Frame, low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> str:
+def _between(frame: Axes, low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> str:
     xs = [0, *range(2, N_STEPS + 1)]
     return area(frame.points(xs, high), frame.points(xs, low))
 

@@ -47,7 +47,7 @@ N_DASHES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PolicyMark:
     """What stands for one policy.
 
     Attributes
@@ -76,7 +76,7 @@ class Mark:
         )
 
 
-def marks_of(runs: Iterable[RunResult]) -> dict[str, Mark]:
+def marks_of(runs: Iterable[RunResult]) -> dict[str, PolicyMark]:
     """Return the mark of each policy; breadth-first, the baseline, is grey and dotted."""
     marks, n_coloured = {}, 0
     for number, policy in enumerate(dict.fromkeys(run.policy for run in runs), start=1):
@@ -84,7 +84,7 @@ def marks_of(runs: Iterable[RunResult]) -> dict[str, Mark]:
         if policy != BASELINE:
             style = f"c{n_coloured % N_COLOURS} d{n_coloured // N_COLOURS % N_DASHES}"
             n_coloured += 1
-        marks[policy] = Mark(policy, number, style)
+        marks[policy] = PolicyMark(policy, number, style)
     return marks
 
 

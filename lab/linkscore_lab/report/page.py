@@ -9,14 +9,14 @@ from pathlib import Path
 
 from linkscore_lab.metrics import DEFINITIONS
 from linkscore_lab.replay.results import Meta, RunResult
-from linkscore_lab.replay.summary import Group, Question, best_first, by_question, group_runs, told
+from linkscore_lab.replay.summary import Question, RunGroup, best_first, by_question, group_runs, told
 from linkscore_lab.report.charts import composition_charts, harvest_chart
-from linkscore_lab.report.html import Html, Mark, marks_of, tag
+from linkscore_lab.report.html import Html, PolicyMark, marks_of, tag
 from linkscore_lab.report.tables import definitions, explanations, glance_table, inputs_table, metrics_table
 from linkscore_scoring.errors import InvalidInput
 
 USER_CONTENT = "user_content"
-_Questions = Mapping[Question, Sequence[Group]]
+_Questions = Mapping[Question, Sequence[RunGroup]]
 
 
 def title_of(question: Question) -> str:
@@ -31,10 +31,10 @@ def section_id(question: Question) -> str:
     return "q-" + hashlib.sha256("\n".join(question).encode()).hexdigest()[:12]
 
 
-def at_a_glance(questions: _Questions, marks: Mapping[str, Mark]) -> Html:
+def at_a_glance(questions: _Questions, marks: Mapping[str, PolicyMark]) -> Html:
     """Return tables of one metric over all sites: of user content, of target types, each by mode."""
-    content: dict[str, dict[str, Sequence[Group]]] = {}
-    targets: dict[str, dict[str, Sequence[Group]]] = {}
+    content: dict[str, dict[str, Sequence[RunGroup]]] = {}
+    targets: dict[str, dict[str, Sequence[RunGroup]]] = {}
     for (site, task, mode), groups in questions.items():
         if task == USER_CONTENT:
             content.setdefault(mode, {})[site] = groups
@@ -47,7 +47,7 @@ def at_a_glance(questions: _Questions, marks: Mapping[str, Mark]) -> Html:
     return tag("section", tag("h2", "At a glance"), *tables, id="glance")
 
 
-def question_section(question: Question, groups: Sequence[Group], marks: Mapping[str, Mark]) -> Html:
+def question_section(question: Question, groups: Sequence[RunGroup], marks: Mapping[str, PolicyMark]) -> Html:
     """Return the curves, the figures, what was fetched and why, of all policies that answered `question`."""
     ranked = best_first(groups, "valid_ratio")
     title = title_of(question)
@@ -64,10 +64,10 @@ def question_section(question: Question, groups: Sequence[Group], marks: Mapping
 
 
 def _glances(
-    modes: Mapping[str, Mapping[str, Sequence[Group]]],
+    modes: Mapping[str, Mapping[str, Sequence[RunGroup]]],
     metrics: Sequence[str],
     asked: str,
-    marks: Mapping[str, Mark],
+    marks: Mapping[str, PolicyMark],
 ) -> list[Html]:
     return [
         glance_table(columns, metric, marks, f"{DEFINITIONS[metric].label}: {asked}, {told(mode)}")
@@ -76,7 +76,7 @@ def _glances(
     ]
 
 
-def _size(groups: Sequence[Group]) -> str:
+def _size(groups: Sequence[RunGroup]) -> str:
     runs = [run for group in groups for run in group.runs]
     budget, reachable, wanted = (
         max(getattr(run, name) for run in runs) for name in ("budget", "n_reachable", "n_wanted")

@@ -7,9 +7,9 @@ from itertools import starmap
 from statistics import fmean
 
 from linkscore_lab.metrics import DEFINITIONS, Definition
-from linkscore_lab.replay.results import Explanation, Meta, RunResult
-from linkscore_lab.replay.summary import Estimate, Group
-from linkscore_lab.report.html import Html, Mark, joined, tag
+from linkscore_lab.replay.results import Meta, RunResult, ScoreExplanation
+from linkscore_lab.replay.summary import Estimate, RunGroup
+from linkscore_lab.report.html import Html, PolicyMark, joined, tag
 
 EXTRAS = {
     "links out": "Links left out because the archive has no page for them, mean.",
@@ -20,7 +20,7 @@ Column = Mapping[str, Estimate | None]
 
 
 def glance_table(
-    questions: Mapping[str, Sequence[Group]], metric: str, marks: Mapping[str, Mark], caption: str
+    questions: Mapping[str, Sequence[RunGroup]], metric: str, marks: Mapping[str, PolicyMark], caption: str
 ) -> Html:
     """Return one metric of each policy (rows, best first) in each question (columns), the mean last.
 
@@ -40,7 +40,7 @@ def glance_table(
     return _table(caption, heads, rows)
 
 
-def metrics_table(groups: Sequence[Group], marks: Mapping[str, Mark], caption: str) -> Html:
+def metrics_table(groups: Sequence[RunGroup], marks: Mapping[str, PolicyMark], caption: str) -> Html:
     """Return every metric of each policy that answered one question, in the order of `groups`."""
     columns = {name: _column(groups, name) for name in DEFINITIONS if name != _twin(groups[0].task)}
     columns = {name: column for name, column in columns.items() if any(column.values())}
@@ -52,7 +52,7 @@ def metrics_table(groups: Sequence[Group], marks: Mapping[str, Mark], caption: s
     return _table(caption, [*heads, *starmap(_head, EXTRAS.items())], rows)
 
 
-def _column(groups: Sequence[Group], metric: str) -> Column:
+def _column(groups: Sequence[RunGroup], metric: str) -> Column:
     return {group.policy: group.metric(metric) for group in groups}
 
 
@@ -61,7 +61,7 @@ def _twin(task: str) -> str:
     return "harvest_rate" if task == "user_content" else "valid_ratio"
 
 
-def _extras(group: Group) -> list[Html]:
+def _extras(group: RunGroup) -> list[Html]:
     out = fmean(run.links_out_of_archive for run in group.runs)
     cpu_s = fmean(run.cpu_seconds for run in group.runs)
     n, different = len(group.runs), len(group.observations)
@@ -105,7 +105,7 @@ def _is_best(column: Column, value: float, definition: Definition) -> bool:
     return bool(definition.better) and len(shown) > 1 and value * definition.better >= max(means)
 
 
-def _row(mark: Mark, cells: Sequence[Html]) -> Html:
+def _row(mark: PolicyMark, cells: Sequence[Html]) -> Html:
     return tag("tr", tag("th", mark.label(), scope="row"), *cells, data_p=mark.number)
 
 
@@ -122,7 +122,7 @@ def _table(caption: str, heads: Sequence[Html], rows: Sequence[Html]) -> Html:
 MAX_EXPLANATIONS = 8
 
 
-def explanations(groups: Sequence[Group], marks: Mapping[str, Mark]) -> Html | None:
+def explanations(groups: Sequence[RunGroup], marks: Mapping[str, PolicyMark]) -> Html | None:
     """Return samples of why links had their score, of the first run of each policy that has some."""
     parts = []
     for group in groups:
@@ -160,7 +160,7 @@ def definitions(known: Mapping[str, Definition]) -> Html:
     return tag("section", tag("h2", "What the figures mean"), tag("p", lead), tag("dl", *pairs), id="metrics")
 
 
-def _explained(mark: Mark, found: Sequence[Explanation]) -> Html:
+def _explained(mark: PolicyMark, found: Sequence[ScoreExplanation]) -> Html:
     heads = (("link", True), ("score", False), ("group", True), ("reason", True))
     rows = (
         tag(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warc_writing import members, page
 
-from linkscore_lab.archives.frames import Source
-from linkscore_lab.archives.record import Tally
+from linkscore_lab.archives.frames import ByteSource
+from linkscore_lab.archives.record import ReadTally
 from linkscore_lab.archives.warc import read_warc
 
 NOISE = random.Random(3)
@@ -34,7 +34,9 @@ def test_records_out_of_reach_of_a_change_still_come(
     whole = b"".join(KINDS[name])
     start = max(16, int(place * len(whole)))
     changed = whole[:start] + put + whole[start + removed :]
-    found = {record.url.rpartition("/")[2] for record in read_warc(Source(name, BytesIO(changed)), Tally())}
+    found = {
+        record.url.rpartition("/")[2] for record in read_warc(ByteSource(name, BytesIO(changed)), ReadTally())
+    }
     ends = list(accumulate(map(len, KINDS[name])))
     spans = zip([0, *ends], ends, strict=False)
     untouched = {str(n) for n, (first, end) in enumerate(spans) if end <= start or first >= start + removed}
@@ -48,6 +50,6 @@ def test_a_frame_the_library_takes_for_an_empty_one_is_damage() -> None:
     for _ in range(300):
         start = max(16, int(rng.random() * len(whole)))
         put, removed = rng.randbytes(rng.randrange(40)), rng.randrange(300)
-        tally = Tally()
+        tally = ReadTally()
         changed = whole[:start] + put + whole[start + removed :]
-        assert len(list(read_warc(Source("s.warc.zst", BytesIO(changed)), tally))) <= len(RECORDS)
+        assert len(list(read_warc(ByteSource("s.warc.zst", BytesIO(changed)), tally))) <= len(RECORDS)

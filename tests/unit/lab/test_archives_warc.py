@@ -16,7 +16,7 @@ import zstandard
 from warc_writing import HTML, members, page, record
 from warc_writing import http as answer
 
-from linkscore_lab.archives import Record, open_archive
+from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_scoring.errors import InvalidInput
 
 PAGES = [page("a"), page("b"), page("c")]
@@ -27,14 +27,14 @@ def write(path: Path, *parts: bytes) -> Path:
     return path
 
 
-def read(path: Path) -> list[Record]:
+def read(path: Path) -> list[ArchiveRecord]:
     archive = open_archive([path])
     records = list(archive.records())
     assert archive.damage == []
     return records
 
 
-def one(tmp_path: Path, block: bytes, **fields: str) -> Record:
+def one(tmp_path: Path, block: bytes, **fields: str) -> ArchiveRecord:
     return read(write(tmp_path / "one.warc", record("https://s.test/", block, **fields)))[0]
 
 
@@ -68,7 +68,9 @@ def test_every_format_gives_the_same_records(tmp_path: Path, name: str, parts: l
     archive = open_archive([write(tmp_path / name, *parts)])
     records = list(archive.records())
     assert [record.url[-1] for record in records] == ["a", "b", "c"]
-    assert records[1] == Record("https://s.test/b", 200, {"Content-Type": "text/html"}, b"<p>page b </p>")
+    assert records[1] == ArchiveRecord(
+        "https://s.test/b", 200, {"Content-Type": "text/html"}, b"<p>page b </p>"
+    )
     assert (archive.name, archive.entry, archive.damage) == ("s", "https://s.test/a", [])
 
 

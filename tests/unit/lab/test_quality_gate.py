@@ -17,9 +17,9 @@ from linkscore_lab.quality.baseline import Figure, read_baseline
 from linkscore_lab.quality.measure import figures_of, measure, sites_of
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import Bench, Case, Protocol
+from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol
 from linkscore_lab.replay.task import Task
 
 TYPES = "site\tpage_type\tuser_content\ttarget\ns\tthread\t1\t1\ns\tlist\t0\t0\n"
@@ -188,10 +188,10 @@ def test_with_feedback_the_policy_is_told_of_good_and_bad_pages(
 @pytest.mark.parametrize("name", sorted(plans.WITHOUT_RANDOMNESS))
 def test_policies_that_run_once_order_the_same_whatever_the_seed(corpora: Path, name: str) -> None:
     (listed,) = sites_of(corpora)
-    stored = prepare_site([Source([listed.archive], listed.labels)], workers=1)
-    bench = Bench(stored, Protocol(budget="100%"))
-    task = Task("user_content", dict.fromkeys(bench.facts, ""))
-    runs = [bench.run(Case(task, "none", read_policy(name), seed)) for seed in (1, 2)]
+    stored = prepare_site([SiteSource([listed.archive], listed.labels)], workers=1)
+    experiment = Experiment(stored, ReplayProtocol(budget="100%"))
+    task = Task("user_content", dict.fromkeys(experiment.facts, ""))
+    runs = [experiment.run(Case(task, "none", read_policy(name), seed)) for seed in (1, 2)]
     stored.blobs.close()
     assert runs[0].order_digest == runs[1].order_digest
     assert runs[0].fetched == 19

@@ -10,9 +10,9 @@ from replay_sites import page, write_site
 
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.prepare import Source, prepare_site
-from linkscore_lab.replay.results import Explanation
-from linkscore_lab.replay.scorer import Answer, CrawlSetup, Visit
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.results import ScoreExplanation
+from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 
 HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
@@ -27,7 +27,7 @@ def site(tmp_path: Path) -> Iterator[StoredSite]:
         "/c": page(),
     }
     warc = write_site(tmp_path / "s.warc.gz", "s.test", pages, {"/r": "/b", "/out": "http://else.test/"})
-    with prepare_site([Source([warc])], workers=1) as site:
+    with prepare_site([SiteSource([warc])], workers=1) as site:
         yield site
 
 
@@ -40,14 +40,14 @@ class Scribe:
         self.log: list[str] = []
         self._learned_after, self._skip = learned_after, skip
 
-    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         self.log.append(f"visit {site.records[visit.number].key} for {visit.key}")
         event = site.event(visit.number)
         keys = event.features.links.keys if event and event.features else []
         n = len(keys)
         skip = [key in self._skip for key in keys]
         learned = visit.index + 1 >= self._learned_after
-        return Answer(keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip, learned=learned)
+        return PageScores(keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip, learned=learned)
 
     def feedback(self, key: str, url: str, reward: float) -> None:
         self.log.append(f"feedback {key} {reward:g}")
@@ -58,8 +58,8 @@ class Scribe:
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         return [False] * len(links)
 
-    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
-        return Explanation(url, 0.5, "all", "all alike")
+    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
+        return ScoreExplanation(url, 0.5, "all", "all alike")
 
     def close(self) -> None:
         self.log.append("close")

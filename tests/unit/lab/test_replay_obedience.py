@@ -9,9 +9,9 @@ import pytest
 from replay_sites import page, write_site
 
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
-from linkscore_lab.replay.prepare import Source, prepare_site
-from linkscore_lab.replay.results import Explanation
-from linkscore_lab.replay.scorer import Answer, Visit
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.results import ScoreExplanation
+from linkscore_lab.replay.scorer import PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 
 HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
@@ -21,7 +21,7 @@ HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
 def site(tmp_path: Path) -> Iterator[StoredSite]:
     pages = {"/": page(["/a", "/b", "/c"]), "/a": page(), "/b": page(), "/c": page(["/a"])}
     warc = write_site(tmp_path / "s.warc.gz", "s.test", pages)
-    with prepare_site([Source([warc])], workers=1) as site:
+    with prepare_site([SiteSource([warc])], workers=1) as site:
         yield site
 
 
@@ -33,13 +33,13 @@ class Moody:
     def __init__(self, skip: Sequence[str] = (), *, until: int = 100, wanted: Sequence[str] = ()) -> None:
         self.skip, self.until, self.wanted, self.visits = skip, until, wanted, 0
 
-    def visit(self, site: StoredSite, visit: Visit) -> Answer:
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         self.visits += 1
         event = site.event(visit.number)
         keys = event.features.links.keys if event and event.features else []
         n = len(keys)
         skip = self.skips([(key, b"t") for key in keys])
-        return Answer(keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip, wanted=self.wanted)
+        return PageScores(keys, [0.5] * n, ["all"], [0] * n, [b"t"], [0] * n, skip, wanted=self.wanted)
 
     def feedback(self, key: str, url: str, reward: float) -> None:
         raise AssertionError
@@ -50,7 +50,7 @@ class Moody:
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         return [key in self.skip and self.visits < self.until for key, _ in links]
 
-    def explain(self, url: str, key: str, ticket: bytes) -> Explanation | None:
+    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
         return None
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from replay_sites import page, write_site
 
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.oracles import GreedyOracle, LabelOracle
-from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
 
 
@@ -30,7 +30,7 @@ def site(tmp_path: Path) -> Iterator[StoredSite]:
         "/between": page(["/w4"]),
         **{f"/w{i}": page() for i in range(5)},
     }
-    with prepare_site([Source([write_site(tmp_path / "o.warc.gz", "o.test", pages)])], workers=1) as site:
+    with prepare_site([SiteSource([write_site(tmp_path / "o.warc.gz", "o.test", pages)])], workers=1) as site:
         yield site
 
 
@@ -60,6 +60,6 @@ def test_a_hub_whose_pages_were_found_elsewhere_is_worth_nothing(tmp_path: Path)
         "/poor": page(["/w2"]),
         **{f"/w{i}": page() for i in range(3)},
     }
-    with prepare_site([Source([write_site(tmp_path / "o.warc.gz", "o.test", pages)])], workers=1) as site:
+    with prepare_site([SiteSource([write_site(tmp_path / "o.warc.gz", "o.test", pages)])], workers=1) as site:
         found = order(site, GreedyOracle(site, WANTED))
     assert found == ["", "copy", "w0", "w1", "poor", "w2", "hub"]

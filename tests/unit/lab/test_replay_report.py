@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from linkscore_lab.replay.results import Explanation, Input, Meta, RunResult
+from linkscore_lab.replay.results import Input, Meta, RunResult, ScoreExplanation
 from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 
@@ -39,7 +39,12 @@ def run(policy: str, seed: int = 1, good: tuple[int, ...] = (0, 1, 1, 2), **othe
 
 RUNS = [
     run("breadth_first"),
-    run("harvest", 1, (1, 2, 3, 3), explanations=[Explanation("https://s.test/t", 0.5, "b1", "led to text")]),
+    run(
+        "harvest",
+        1,
+        (1, 2, 3, 3),
+        explanations=[ScoreExplanation("https://s.test/t", 0.5, "b1", "led to text")],
+    ),
     run("harvest", 2, (1, 1, 2, 3)),
     run("harvest", site="u"),
     run("harvest", task="target:thread", mode="feedback"),
@@ -140,7 +145,7 @@ def test_what_comes_from_a_site_is_text(tmp_path: Path) -> None:
         start=EVIL,
         composition={EVIL: (1, 2, 3, 4)},
         wanted_types=(EVIL,),
-        explanations=[Explanation(EVIL, 1.0, EVIL, EVIL)],
+        explanations=[ScoreExplanation(EVIL, 1.0, EVIL, EVIL)],
     )
     write_report(tmp_path / "r.html", [evil, run("b")], Meta(EVIL, {EVIL: Input(EVIL)}, EVIL))
     written = (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from linkscore_lab.metrics import DEFINITIONS
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.summary import group_runs
-from linkscore_lab.report.charts import Frame, area, line, shares, spread, ticks
+from linkscore_lab.report.charts import Axes, area, line, shares, spread, ticks
 from linkscore_lab.report.html import Html, marks_of, tag
 from linkscore_lab.report.tables import glance_table, metrics_table
 
@@ -34,7 +34,7 @@ def run(policy: str = "harvest", seed: int = 1, **other: Any) -> RunResult:
 
 
 def test_places_are_thousandths_and_up_is_up() -> None:
-    assert Frame(200, 50).points([0, 100, 200], [0, 25, 50]) == [(0, 1000), (500, 500), (1000, 0)]
+    assert Axes(200, 50).points([0, 100, 200], [0, 25, 50]) == [(0, 1000), (500, 500), (1000, 0)]
 
 
 def test_a_line_goes_by_steps() -> None:

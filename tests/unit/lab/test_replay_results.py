@@ -13,10 +13,10 @@ import pytest
 
 import linkscore_lab.replay.results as results_module
 from linkscore_lab.replay.results import (
-    Explanation,
     Input,
     Meta,
     RunResult,
+    ScoreExplanation,
     order_digest,
     read_results,
     write_results,
@@ -43,7 +43,7 @@ RUN = RunResult(
     cpu_seconds=0.25,
     composition={"thread": (0, 1, 2), "board": (1, 1, 1)},
     wanted_types=("thread",),
-    explanations=(Explanation("https://s.test/t", 0.25, "b1", "leads to threads"),),
+    explanations=(ScoreExplanation("https://s.test/t", 0.25, "b1", "leads to threads"),),
 )
 META = Meta("2026-01-02T03:04:05Z", {"s": Input("0" * 64, 2)}, "1.2.3")
 

@@ -11,10 +11,10 @@ from replay_sites import shop
 
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import Protocol
-from linkscore_lab.replay.session import Session
+from linkscore_lab.replay.runs import ReplayProtocol
+from linkscore_lab.replay.session import ReplaySession
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import Task, draw_examples, draw_starts
@@ -22,7 +22,7 @@ from linkscore_scoring.errors import InvalidInput, NotFound
 
 
 class Silence:
-    """An audience that only remembers what was left out."""
+    """A listener that only remembers what was left out."""
 
     def __init__(self) -> None:
         self.missing: list[str] = []
@@ -42,11 +42,11 @@ class Silence:
 def shop_site(folder: Path, host: str = "shop.test") -> SuiteSite:
     warc, labels = shop(folder, host)
     kinds = {"item": "THREAD", "list": "INDEX", "home": "ENTRY", "about": "OTHER", "help": "OTHER"}
-    return SuiteSite(Source([warc], labels), ByType(["item"]), kinds=kinds)
+    return SuiteSite(SiteSource([warc], labels), ByType(["item"]), kinds=kinds)
 
 
 def run(suite: Suite, workers: int = 1) -> list[RunResult]:
-    return list(Session(suite, Silence(), workers=workers).run())
+    return list(ReplaySession(suite, Silence(), workers=workers).run())
 
 
 def of(site: SuiteSite, *policies: str, seeds: int = 1) -> Suite:
@@ -98,10 +98,10 @@ def test_examples_are_not_counted(tmp_path: Path) -> None:
 
 
 def test_what_needs_an_example_is_left_out_where_there_is_none(tmp_path: Path) -> None:
-    audience = Silence()
+    listener = Silence()
     suite = of(shop_site(tmp_path), "source_target", "breadth_first")
-    assert [run.policy for run in Session(suite, audience, workers=1).run()] == ["breadth_first"]
-    assert audience.missing == ["source_target, user_content, none: needs an example page"]
+    assert [run.policy for run in ReplaySession(suite, listener, workers=1).run()] == ["breadth_first"]
+    assert listener.missing == ["source_target, user_content, none: needs an example page"]
 
 
 def test_nothing_left_to_run_is_refused(tmp_path: Path) -> None:
@@ -110,16 +110,16 @@ def test_nothing_left_to_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_clusterer_is_refused(tmp_path: Path) -> None:
-    suite = replace(of(shop_site(tmp_path), "harvest"), protocol=Protocol(clusterer="nix"))
+    suite = replace(of(shop_site(tmp_path), "harvest"), protocol=ReplayProtocol(clusterer="nix"))
     with pytest.raises(InvalidInput, match=r"clusterer: must be one of cosine_linkage, .*, got 'nix'"):
         run(suite)
 
 
 def test_a_target_without_pages_is_left_out(tmp_path: Path) -> None:
-    audience = Silence()
+    listener = Silence()
     site = replace(shop_site(tmp_path), targets=("unicorn",))
-    assert len(list(Session(of(site, "breadth_first"), audience, workers=1).run())) == 1
-    assert audience.missing == ["no page of type unicorn can be reached"]
+    assert len(list(ReplaySession(of(site, "breadth_first"), listener, workers=1).run())) == 1
+    assert listener.missing == ["no page of type unicorn can be reached"]
 
 
 def test_further_starts_are_drawn_from_the_reachable_pages(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_relevance_of_nothing_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_bad_parameter_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    site = SuiteSite(Source([tmp_path / "nix.warc.gz"]), ByType(["item"]))
+    site = SuiteSite(SiteSource([tmp_path / "nix.warc.gz"]), ByType(["item"]))
     with pytest.raises(InvalidInput, match="harvest has no such parameter"):
         run(of(site, "harvest:speed=3"))
 
@@ -158,7 +158,7 @@ def test_a_site_no_model_was_trained_without_cannot_be_left_out(tmp_path: Path) 
 
 def test_examples_are_drawn_by_seed_from_pages_that_copy_none(tmp_path: Path) -> None:
     warc, labels = shop(tmp_path)
-    with prepare_site([Source([warc], labels)], workers=1) as site:
+    with prepare_site([SiteSource([warc], labels)], workers=1) as site:
         pages = site.reachable()
         wanted = {site.records[n].key: site.types[site.records[n].key] for n in pages}
         task = Task("user_content", wanted)

@@ -9,13 +9,13 @@ from replay_sites import page, shop, write_site
 
 from linkscore_lab.datasets.survey import survey_site
 from linkscore_lab.datasets.warc_site import WarcSite
-from linkscore_lab.replay.prepare import Source, digest_of, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
 from linkscore_scoring.errors import InvalidInput
 
 
 def test_it_reaches_the_pages_a_survey_reaches_in_the_same_order(warc: Path, labels: Path) -> None:
     stored = WarcSite(warc, labels)
-    with prepare_site([Source([warc], labels)], workers=1) as site:
+    with prepare_site([SiteSource([warc], labels)], workers=1) as site:
         keys = [site.records[n].key for n in site.reachable()]
         assert keys == list(survey_site(stored).pages)
         stored.close()
@@ -24,7 +24,7 @@ def test_it_reaches_the_pages_a_survey_reaches_in_the_same_order(warc: Path, lab
 def test_facts_are_those_of_the_survey(tmp_path: Path) -> None:
     warc, labels = shop(tmp_path)
     stored = WarcSite(warc, labels)
-    with prepare_site([Source([warc], labels)], workers=2) as site:
+    with prepare_site([SiteSource([warc], labels)], workers=2) as site:
         surveyed = survey_site(stored).pages
         assert {site.records[n].key: site.records[n].facts for n in site.reachable()} == surveyed
         stored.close()
@@ -33,31 +33,32 @@ def test_facts_are_those_of_the_survey(tmp_path: Path) -> None:
 def test_pages_have_their_layout_if_that_is_asked_for(tmp_path: Path) -> None:
     warc, _ = shop(tmp_path)
     for layout in (False, True):
-        with prepare_site([Source([warc])], workers=1, layout=layout) as site:
+        with prepare_site([SiteSource([warc])], workers=1, layout=layout) as site:
             events = [site.event(n) for n in site.reachable()]
             assert {event.features.layout is not None for event in events} == {layout}
 
 
 def test_of_two_records_with_one_identity_the_first_counts(warc: Path) -> None:
-    with prepare_site([Source([warc])], workers=1) as site:
+    with prepare_site([SiteSource([warc])], workers=1) as site:
         assert site.body(site.number("https://s.test/b?x=1&y=2")).startswith(b'<a href="/none">')
 
 
 def test_a_redirect_ends_at_its_page_or_nowhere(warc: Path) -> None:
-    with prepare_site([Source([warc])], workers=1) as site:
+    with prepare_site([SiteSource([warc])], workers=1) as site:
         assert site.number("https://s.test/old") == site.number("https://s.test/new") >= 0
         assert site.number("https://s.test/astray") == site.number("https://s.test/none") == -1
 
 
 def test_redirects_in_a_circle_end(tmp_path: Path) -> None:
     warc = write_site(tmp_path / "c.warc.gz", "c.test", {"/": page(["/x"])}, {"/x": "/y", "/y": "/x"})
-    with prepare_site([Source([warc])], workers=1) as site:
+    with prepare_site([SiteSource([warc])], workers=1) as site:
         assert [site.records[n].key for n in site.reachable()] == ["http://c.test/"]
 
 
 def test_several_sites_become_one_crawl_with_an_entry_each(tmp_path: Path) -> None:
     sources = [
-        Source([warc], labels) for warc, labels in (shop(tmp_path, "a.test", 2), shop(tmp_path, "b.test", 3))
+        SiteSource([warc], labels)
+        for warc, labels in (shop(tmp_path, "a.test", 2), shop(tmp_path, "b.test", 3))
     ]
     with prepare_site(sources, workers=1) as site:
         assert site.name == "a.test+b.test"
@@ -76,4 +77,4 @@ def test_the_digest_is_that_of_the_files(tmp_path: Path) -> None:
 def test_an_archive_without_pages_is_refused(tmp_path: Path) -> None:
     warc = write_site(tmp_path / "e.warc.gz", "e.test", {}, {"/": "/x"})
     with pytest.raises(InvalidInput, match="needs at least one page, got 1 records"):
-        prepare_site([Source([warc])], workers=1)
+        prepare_site([SiteSource([warc])], workers=1)

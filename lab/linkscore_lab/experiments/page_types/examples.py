@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linkscore_lab.archives import Record, open_archive
-from linkscore_lab.datasets.labels import PageType, read_labels, read_page_types, read_templates
+from linkscore_lab.archives import ArchiveRecord, open_archive
+from linkscore_lab.datasets.labels import SitePageType, read_labels, read_page_types, read_templates
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.metrics.figures import PERMALINK_SUFFIX
 from linkscore_lab.replay.parallel import spread
@@ -53,7 +53,7 @@ class LabelledArchive:
 
     archive: Path
     labels: Path
-    types: Mapping[str, PageType]
+    types: Mapping[str, SitePageType]
     templates: Mapping[str, str]
 
     @property
@@ -86,7 +86,7 @@ def read_examples(site: LabelledArchive, *, per_type: int, workers: int = 1) -> 
     Permalinks of posts are left out: they copy threads.
     """
     labels = read_labels(site.labels)
-    drawn: dict[str, list[Record]] = defaultdict(list)
+    drawn: dict[str, list[ArchiveRecord]] = defaultdict(list)
     for record in open_archive([site.archive]).records():
         kind = site.types.get(labels.get(identity_or_none(record.url) or "", ""))
         if (
@@ -124,19 +124,19 @@ def _site(archive: Path) -> LabelledArchive:
     return LabelledArchive(archive, labels, {t.name: t for t in types}, read_templates(table)[name])
 
 
-def _draw(records: Sequence[Record], most: int) -> Sequence[Record]:
+def _draw(records: Sequence[ArchiveRecord], most: int) -> Sequence[ArchiveRecord]:
     if not most or len(records) <= most:
         return records
     return random.Random(_SEED).sample(records, most)
 
 
-def _signals(records: Sequence[Record], workers: int) -> Iterable[tuple[str, tuple[float, ...]]]:
+def _signals(records: Sequence[ArchiveRecord], workers: int) -> Iterable[tuple[str, tuple[float, ...]]]:
     chunks = (records[i : i + _CHUNK] for i in range(0, len(records), _CHUNK))
     for rows in spread(_measure, chunks, workers):
         yield from rows
 
 
-def _measure(records: Sequence[Record]) -> list[tuple[str, tuple[float, ...]]]:
+def _measure(records: Sequence[ArchiveRecord]) -> list[tuple[str, tuple[float, ...]]]:
     found = []
     for record in records:
         try:

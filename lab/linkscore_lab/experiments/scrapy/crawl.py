@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_lab.experiments.scrapy.child import Child
-from linkscore_lab.experiments.scrapy.spider.plan import CrawlPlan, Fetch
+from linkscore_lab.experiments.scrapy.spider.plan import PageFetch, SpiderPlan
 
 BREADTH_FIRST = "breadth_first"
 
@@ -135,7 +135,7 @@ class Crawl:
     """
 
     mode: str
-    fetches: list[Fetch] = field(default_factory=list)
+    fetches: list[PageFetch] = field(default_factory=list)
     dropped: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
 
@@ -157,7 +157,7 @@ def run_crawl(
     budget: int,
     *,
     wanted: Iterable[str] = (),
-    fetched: Callable[[Fetch], None] = lambda fetch: None,
+    fetched: Callable[[PageFetch], None] = lambda fetch: None,
     log: Path | None = None,
 ) -> Crawl:
     """Crawl `target` in `mode` until `budget` pages are downloaded or none is left.
@@ -187,7 +187,7 @@ def _write_plan(folder: Path, target: Target, mode: Mode, budget: int, wanted: I
     rewards = _write_lines(folder / "rewards.txt", wanted) if mode.feedback else ""
     plan = folder / "plan.json"
     plan.write_text(
-        CrawlPlan(target.entry, budget, target.via, known, rewards, mode.settings).dumps(), encoding="utf-8"
+        SpiderPlan(target.entry, budget, target.via, known, rewards, mode.settings).dumps(), encoding="utf-8"
     )
     return plan
 
@@ -197,13 +197,13 @@ def _write_lines(path: Path, lines: Iterable[str]) -> str:
     return str(path)
 
 
-def _read_crawl(child: Child, mode: str, fetched: Callable[[Fetch], None]) -> Crawl:
+def _read_crawl(child: Child, mode: str, fetched: Callable[[PageFetch], None]) -> Crawl:
     crawl = Crawl(mode)
     for line in child.lines():
         if line.startswith('{"stats"'):
             crawl.stats = json.loads(line)["stats"]
             continue
-        fetch = Fetch.loads(line)
+        fetch = PageFetch.loads(line)
         crawl.fetches.append(fetch)
         fetched(fetch)
     crawl.dropped = int(crawl.stats.get("lab/dropped", 0))

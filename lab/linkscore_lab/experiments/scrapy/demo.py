@@ -12,10 +12,10 @@ from rich.console import Console
 
 from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, Mode, make_mode, with_settings
 from linkscore_lab.experiments.scrapy.picture import draw_harvest
-from linkscore_lab.experiments.scrapy.report import Row, crawl_progress, print_rows
+from linkscore_lab.experiments.scrapy.report import CrawlRow, crawl_progress, print_rows
 from linkscore_lab.experiments.scrapy.servers import Service, own
-from linkscore_lab.experiments.scrapy.spider.plan import Fetch
-from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Stage, demo_stage, warc_stage
+from linkscore_lab.experiments.scrapy.spider.plan import PageFetch
+from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
 from linkscore_lab.metrics import harvest_curve
 from linkscore_scoring.errors import InvalidInput
 
@@ -32,7 +32,7 @@ class DemoResult:
         Where the harvest curves were drawn.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[CrawlRow, ...]
     picture: Path
 
 
@@ -83,12 +83,12 @@ def run_demo(
     out.mkdir(parents=True, exist_ok=True)
     policies = dict.fromkeys((BREADTH_FIRST, *([policy] if isinstance(policy, str) else policy)))
     with ExitStack() as stack:
-        stage = _open_stage(warc, labels, seed, console, stack)
+        testbed = _open_testbed(warc, labels, seed, console, stack)
         types = tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED
-        wanted = stage.wanted(types)
-        for name in stage.unreachable(types):
+        wanted = testbed.wanted(types)
+        for name in testbed.unreachable(types):
             console.print(f"no page of type {name} can be reached: left out", soft_wrap=True)
-        show = _Show(stage, wanted, stage.budget(budget), out, console)
+        show = _Show(testbed, wanted, testbed.budget(budget), out, console)
         address = stack.enter_context((service or own(out / "server.log"))())
         name = f"demo-{int(time.time())}"
         modes = [make_mode(each, address, f"{name}-{each}", feedback=feedback) for each in policies]
@@ -97,9 +97,9 @@ def run_demo(
 
 @dataclass(frozen=True, slots=True)
 class _Show:
-    """Crawls in front of an audience."""
+    """Crawls with their progress on the console."""
 
-    stage: Stage
+    testbed: Testbed
     wanted: frozenset[str]
     budget: int
     out: Path
@@ -107,39 +107,39 @@ class _Show:
 
     def run(self, modes: Sequence[Mode]) -> DemoResult:
         """Crawl in each mode, then print the table and draw the curves."""
-        n_pages = len(self.stage.survey.pages)
-        entry = self.stage.target.entry
+        n_pages = len(self.testbed.survey.pages)
+        entry = self.testbed.target.entry
         self.console.print(f"{entry}: {n_pages:,} pages, {len(self.wanted):,} wanted", soft_wrap=True)
         rows, curves = [], {}
         for mode in modes:
             row, curve = self._crawl(mode)
             rows.append(row)
             curves[mode.name] = curve
-        title = f"{self.stage.name}: {self.budget:,} of {n_pages:,} pages"
+        title = f"{self.testbed.name}: {self.budget:,} of {n_pages:,} pages"
         picture = draw_harvest(curves, len(self.wanted), title, self.out / "harvest.png")
         print_rows(self.console, rows, title)
         self.console.print(f"harvest curves: {picture}", soft_wrap=True)
         return DemoResult(tuple(rows), picture)
 
-    def _crawl(self, mode: Mode) -> tuple[Row, list[int]]:
+    def _crawl(self, mode: Mode) -> tuple[CrawlRow, list[int]]:
         with crawl_progress() as progress:
             task = progress.add_task(mode.name, total=self.budget, found=0)
             found = 0
 
-            def fetched(fetch: Fetch) -> None:
+            def fetched(fetch: PageFetch) -> None:
                 nonlocal found
                 found += fetch.identity in self.wanted
                 progress.update(task, advance=1, found=found)
 
             log = self.out / f"crawl-{mode.name}.log"
-            crawl, row = self.stage.run(mode, self.budget, self.wanted, fetched=fetched, log=log)
+            crawl, row = self.testbed.run(mode, self.budget, self.wanted, fetched=fetched, log=log)
         return row, harvest_curve([fetch.identity for fetch in crawl.fetches], self.wanted)
 
 
-def _open_stage(
+def _open_testbed(
     warc: Path | None, labels: Path | None, seed: int, console: Console, stack: ExitStack
-) -> Stage:
-    """Read the site in front of an audience; `stack` ends its server."""
+) -> Testbed:
+    """Read the site, progress on the console; `stack` ends its server."""
     if warc is not None and labels is None:
         raise InvalidInput("is needed with a stored site, to know what was found", field="labels")
     with console.status("looking at the site") as status:
@@ -151,5 +151,5 @@ def _open_stage(
             if seen % 50 == 0:
                 status.update(f"looking at the site: {seen:,} pages")
 
-        opened = warc_stage(warc, labels, seen_page) if warc and labels else demo_stage(seed, seen_page)
+        opened = warc_testbed(warc, labels, seen_page) if warc and labels else demo_testbed(seed, seen_page)
         return stack.enter_context(opened)

@@ -20,16 +20,16 @@ from rich.console import Console
 from linkscore_lab.datasets.labels import read_page_types
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, make_mode
-from linkscore_lab.experiments.scrapy.report import Row, print_rows
+from linkscore_lab.experiments.scrapy.report import CrawlRow, print_rows
 from linkscore_lab.experiments.scrapy.servers import own, running
-from linkscore_lab.experiments.scrapy.testbed import Stage, warc_stage
+from linkscore_lab.experiments.scrapy.testbed import Testbed, warc_testbed
 
 SOURCE_TARGET = "source_target"
 SITES = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ScrapyTask:
     """What a site is crawled for, and how long.
 
     Attributes
@@ -50,20 +50,20 @@ class Task:
     example: str = ""
 
 
-def user_content_task(stage: Stage, types: Sequence[str], budget: str) -> Task:
+def user_content_task(testbed: Testbed, types: Sequence[str], budget: str) -> ScrapyTask:
     """Return the task to find pages of the user-content `types` within a budget such as ``"25%"``."""
-    return Task("user_content", stage.wanted(types), stage.budget(budget))
+    return ScrapyTask("user_content", testbed.wanted(types), testbed.budget(budget))
 
 
-def target_task(stage: Stage, target: str, read_html: Callable[[str], str], seed: int) -> Task:
+def target_task(testbed: Testbed, target: str, read_html: Callable[[str], str], seed: int) -> ScrapyTask:
     """Return the task to find pages of one type with as many fetches as there are such pages.
 
     The example is drawn by `seed` from the pages of the type; it is free and does not count when fetched.
     `read_html` gives the HTML of a page by its identity.
     """
-    wanted = stage.wanted([target])
+    wanted = testbed.wanted([target])
     example = random.Random(seed).choice(sorted(wanted))
-    return Task(target, wanted - {example}, len(wanted), read_html(example))
+    return ScrapyTask(target, wanted - {example}, len(wanted), read_html(example))
 
 
 def stored_html(warc: Path) -> Callable[[str], str]:
@@ -80,16 +80,22 @@ def stored_html(warc: Path) -> Callable[[str], str]:
 
 
 def measure_site(
-    stage: Stage, tasks: Sequence[Task], policies: Sequence[str], address: str, logs: Path, *, feedback: bool
-) -> Iterator[tuple[Task, Row]]:
-    """Crawl `stage` for each task under each policy, and yield each row as it is done."""
+    testbed: Testbed,
+    tasks: Sequence[ScrapyTask],
+    policies: Sequence[str],
+    address: str,
+    logs: Path,
+    *,
+    feedback: bool,
+) -> Iterator[tuple[ScrapyTask, CrawlRow]]:
+    """Crawl `testbed` for each task under each policy, and yield each row as it is done."""
     for task in tasks:
         for policy in policies:
-            crawl = f"{stage.name}-{task.name}-{policy}-{time.time_ns()}"
+            crawl = f"{testbed.name}-{task.name}-{policy}-{time.time_ns()}"
             params = {"example_html": task.example} if policy == SOURCE_TARGET else None
             mode = make_mode(policy, address, crawl, params=params, feedback=feedback)
-            log = logs / f"{stage.name}-{task.name}-{policy}.log"
-            yield task, stage.run(mode, task.budget, task.wanted, log=log)[1]
+            log = logs / f"{testbed.name}-{task.name}-{policy}.log"
+            yield task, testbed.run(mode, task.budget, task.wanted, log=log)[1]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -109,11 +115,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _measure_named(site: str, address: str, options: Any, console: Console) -> list[dict[str, Any]]:
     warc, labels = (options.corpora / f"{site}.{end}" for end in ("warc.gz", "labels.tsv.gz"))
     results = []
-    with warc_stage(warc, labels) as stage:
-        for task in _tasks(stage, options, warc):
+    with warc_testbed(warc, labels) as testbed:
+        for task in _tasks(testbed, options, warc):
             rows = []
             found = measure_site(
-                stage, [task], options.policies, address, options.out.parent, feedback=options.feedback
+                testbed, [task], options.policies, address, options.out.parent, feedback=options.feedback
             )
             for _, row in found:
                 rows.append(row)
@@ -122,22 +128,22 @@ def _measure_named(site: str, address: str, options: Any, console: Console) -> l
     return results
 
 
-def _tasks(stage: Stage, options: Any, warc: Path) -> list[Task]:
+def _tasks(testbed: Testbed, options: Any, warc: Path) -> list[ScrapyTask]:
     """The named targets the site has, else its user content."""
-    types = read_page_types(options.corpora / "page_types.tsv").get(stage.name, [])
+    types = read_page_types(options.corpora / "page_types.tsv").get(testbed.name, [])
     if options.target:
         targets = [
             kind.name
             for kind in types
             if kind.target and ("all" in options.target or kind.name in options.target)
         ]
-        return [target_task(stage, name, stored_html(warc), options.seed) for name in targets]
-    present = set(stage.survey.types.values())
+        return [target_task(testbed, name, stored_html(warc), options.seed) for name in targets]
+    present = set(testbed.survey.types.values())
     user_content = [kind.name for kind in types if kind.user_content and kind.name in present]
-    return [user_content_task(stage, user_content, options.budget)]
+    return [user_content_task(testbed, user_content, options.budget)]
 
 
-def _result(site: str, task: Task, row: Row, *, feedback: bool) -> dict[str, Any]:
+def _result(site: str, task: ScrapyTask, row: CrawlRow, *, feedback: bool) -> dict[str, Any]:
     return {
         "site": site,
         "task": task.name,

@@ -21,7 +21,7 @@ from linkscore_lab.metrics import DEFINITIONS, Metric
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CrawlRow:
     """One crawl in the table.
 
     Attributes
@@ -55,7 +55,7 @@ _COLUMNS = {
 _HEADINGS = (*_COLUMNS.values(), "pages/s", "links\ndropped")
 
 
-def crawl_table(rows: Sequence[Row], title: str) -> Table:
+def crawl_table(rows: Sequence[CrawlRow], title: str) -> Table:
     """Return the table of `rows`; the best valid ratio is bold, drops are shown when there were any."""
     dropped = any(row.dropped for row in rows)
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
@@ -69,7 +69,7 @@ def crawl_table(rows: Sequence[Row], title: str) -> Table:
     return table
 
 
-def print_rows(console: Console, rows: Sequence[Row], title: str) -> None:
+def print_rows(console: Console, rows: Sequence[CrawlRow], title: str) -> None:
     """Print the table of `rows`, and a warning for each that is not what its name says."""
     console.print(crawl_table(rows, title))
     for row in rows:
@@ -89,7 +89,7 @@ def crawl_progress() -> Progress:
     )
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: CrawlRow) -> list[str]:
     return [
         *(DEFINITIONS[name].show(row.metrics[name]) for name in _COLUMNS),
         f"{row.pages_per_s:.0f}",

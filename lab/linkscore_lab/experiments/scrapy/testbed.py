@@ -11,15 +11,15 @@ from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.survey import Survey, survey_site
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, Target, run_crawl
-from linkscore_lab.experiments.scrapy.report import Row
+from linkscore_lab.experiments.scrapy.report import CrawlRow
 from linkscore_lab.experiments.scrapy.servers import demo_server, warc_server
-from linkscore_lab.experiments.scrapy.spider.plan import Fetch
+from linkscore_lab.experiments.scrapy.spider.plan import PageFetch
 from linkscore_lab.metrics import run_metrics
 from linkscore_scoring.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Testbed:
     """Where crawls of one site play.
 
     Attributes
@@ -35,6 +35,7 @@ class Stage:
     name: str
     target: Target
     survey: Survey
+    __test__ = False  # or pytest takes it, by its name, for a class of tests
 
     def wanted(self, types: Sequence[str]) -> frozenset[str]:
         """Return the reachable pages of `types`; types without one are fine, see `unreachable`.
@@ -82,34 +83,34 @@ class Stage:
         budget: int,
         wanted: frozenset[str],
         *,
-        fetched: Callable[[Fetch], None] = lambda fetch: None,
+        fetched: Callable[[PageFetch], None] = lambda fetch: None,
         log: Path | None = None,
-    ) -> tuple[Crawl, Row]:
+    ) -> tuple[Crawl, CrawlRow]:
         """Crawl the site once; return what came and its row of the table."""
         crawl = run_crawl(self.target, mode, budget, wanted=wanted, fetched=fetched, log=log)
         order = [fetch.identity for fetch in crawl.fetches]
         found = run_metrics(order, self.survey.pages, wanted, self.survey.types)
-        return crawl, Row(mode.name, found, crawl.pages_per_s, crawl.dropped, crawl.unscored)
+        return crawl, CrawlRow(mode.name, found, crawl.pages_per_s, crawl.dropped, crawl.unscored)
 
 
 @contextmanager
-def demo_stage(seed: int = 1, seen_page: Callable[[], None] = lambda: None) -> Iterator[Stage]:
-    """Serve the demonstration site on loopback and give its stage; what is wanted is `USER_CONTENT`."""
+def demo_testbed(seed: int = 1, seen_page: Callable[[], None] = lambda: None) -> Iterator[Testbed]:
+    """Serve the demonstration site on loopback and give its testbed; what is wanted is `USER_CONTENT`."""
     with demo_server(seed) as server:
         site = DemoSite(seed, server.greeting)
-        yield Stage("demonstration site", Target(site.entry), survey_site(site, seen_page))
+        yield Testbed("demonstration site", Target(site.entry), survey_site(site, seen_page))
 
 
 @contextmanager
-def warc_stage(warc: Path, labels: Path, seen_page: Callable[[], None] = lambda: None) -> Iterator[Stage]:
-    """Serve a stored site on loopback and give its stage; links without a record never reach a queue."""
+def warc_testbed(warc: Path, labels: Path, seen_page: Callable[[], None] = lambda: None) -> Iterator[Testbed]:
+    """Serve a stored site on loopback and give its testbed; links without a record never reach a queue."""
     site = WarcSite(warc, labels)
     try:
         survey, known = survey_site(site, seen_page), site.known()
     finally:
         site.close()
     with warc_server(warc) as server:
-        yield Stage(warc.name.split(".")[0], Target(site.entry, server.greeting, known), survey)
+        yield Testbed(warc.name.split(".")[0], Target(site.entry, server.greeting, known), survey)
 
 
 DEMO_WANTED: tuple[str, ...] = tuple(sorted(USER_CONTENT))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.replay.prepare import Source, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mined import MinedSite
@@ -62,7 +62,7 @@ class Mirror:
 
 def read_mirror(archives: Sequence[Path], *, workers: int = 0) -> Mirror:
     """Return the pages of a stored site; of several records with one identity the first counts."""
-    with prepare_site([Source(archives)], workers=workers) as site:
+    with prepare_site([SiteSource(archives)], workers=workers) as site:
         pages = site.reachable()
         rows = {number: row for row, number in enumerate(pages)}
         links = [

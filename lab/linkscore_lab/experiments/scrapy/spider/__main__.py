@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_lab.experiments.scrapy.child import leave_with_parent
-from linkscore_lab.experiments.scrapy.spider.plan import CrawlPlan
+from linkscore_lab.experiments.scrapy.spider.plan import SpiderPlan
 from linkscore_lab.experiments.scrapy.spider.spider import EveryLinkSpider
 from scrapy.crawler import CrawlerProcess
 
@@ -31,7 +31,7 @@ BASE_SETTINGS: dict[str, Any] = {
 }
 
 
-def crawl_settings(plan: CrawlPlan) -> dict[str, Any]:
+def crawl_settings(plan: SpiderPlan) -> dict[str, Any]:
     """Return Scrapy's settings for `plan`: the base, then its mode; tables of components are merged."""
     settings = dict(BASE_SETTINGS)
     if plan.via:
@@ -48,7 +48,7 @@ def crawl_settings(plan: CrawlPlan) -> dict[str, Any]:
 
 def main() -> None:
     """Run one crawl and print its stats as the last line."""
-    plan = CrawlPlan.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    plan = SpiderPlan.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     leave_with_parent()
     process = CrawlerProcess(crawl_settings(plan))
     crawler = process.create_crawler(EveryLinkSpider)

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class CrawlPlan:
+class SpiderPlan:
     """One crawl.
 
     Attributes
@@ -44,13 +44,13 @@ class CrawlPlan:
         return json.dumps(asdict(self))
 
     @classmethod
-    def loads(cls, text: str) -> CrawlPlan:
+    def loads(cls, text: str) -> SpiderPlan:
         """Return the plan that `dumps` wrote."""
         return cls(**json.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class PageFetch:
     """One downloaded page, in crawl order.
 
     Attributes
@@ -75,7 +75,7 @@ class Fetch:
         return json.dumps(asdict(self))
 
     @classmethod
-    def loads(cls, text: str) -> Fetch:
+    def loads(cls, text: str) -> PageFetch:
         """Return the fetch that `dumps` wrote."""
         return cls(**json.loads(text))
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from linkscore_lab.datasets.site import identity, identity_or_none
-from linkscore_lab.experiments.scrapy.spider.plan import CrawlPlan, Fetch, read_identities
+from linkscore_lab.experiments.scrapy.spider.plan import PageFetch, SpiderPlan, read_identities
 from scrapy import Request, Spider
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
@@ -117,8 +117,8 @@ def _keep_host(entry: str) -> Callable[[str], bool]:
     return lambda url: urlsplit(url).netloc == host
 
 
-def _plan(crawler: Crawler) -> CrawlPlan:
-    plan: CrawlPlan = crawler.spider.plan
+def _plan(crawler: Crawler) -> SpiderPlan:
+    plan: SpiderPlan = crawler.spider.plan
     return plan
 
 
@@ -133,7 +133,7 @@ class EveryLinkSpider(Spider):  # type: ignore[misc]
 
     name = "every_link"
 
-    def __init__(self, plan: CrawlPlan, **kwargs: Any) -> None:
+    def __init__(self, plan: SpiderPlan, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.plan = plan
         self.fetched = 0
@@ -182,5 +182,5 @@ class EveryLinkSpider(Spider):  # type: ignore[misc]
             return False
         self.fetched += 1
         elapsed_s = round(time.monotonic() - self._began, 4)
-        print(Fetch(url, key, status, elapsed_s).dumps(), flush=True, file=sys.stdout)
+        print(PageFetch(url, key, status, elapsed_s).dumps(), flush=True, file=sys.stdout)
         return True

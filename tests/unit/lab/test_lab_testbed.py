@@ -12,53 +12,55 @@ from linkscore_lab.datasets.survey import PageFacts, Survey
 from linkscore_lab.experiments.scrapy.crawl import Target
 from linkscore_lab.experiments.scrapy.measure import target_task, user_content_task
 from linkscore_lab.experiments.scrapy.picture import draw_harvest
-from linkscore_lab.experiments.scrapy.report import Row, print_rows
-from linkscore_lab.experiments.scrapy.testbed import Stage
+from linkscore_lab.experiments.scrapy.report import CrawlRow, print_rows
+from linkscore_lab.experiments.scrapy.testbed import Testbed
 from linkscore_scoring.errors import InvalidInput
 
 PAGES = {f"u{n}": PageFacts((), (), f"c{n}") for n in range(10)}
-STAGE = Stage("s", Target("http://s.test/"), Survey(PAGES, {"u0": "home", "u1": "thread", "u2": "thread"}))
+TESTBED = Testbed(
+    "s", Target("http://s.test/"), Survey(PAGES, {"u0": "home", "u1": "thread", "u2": "thread"})
+)
 
 
 @pytest.mark.parametrize(("text", "budget"), [("25%", 2), ("100%", 10), ("7", 7), ("12.5%", 1)])
 def test_a_budget_is_a_share_rounded_down_or_a_number(text: str, budget: int) -> None:
-    assert STAGE.budget(text) == budget
+    assert TESTBED.budget(text) == budget
 
 
 @pytest.mark.parametrize("text", ["", "0", "-3", "5%", "many", "%", "nan%", "1e400%"])
 def test_a_budget_of_no_page_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="budget: must be a share"):
-        STAGE.budget(text)
+        TESTBED.budget(text)
 
 
 def test_wanted_pages_are_those_of_the_types() -> None:
-    assert STAGE.wanted(["thread"]) == {"u1", "u2"}
+    assert TESTBED.wanted(["thread"]) == {"u1", "u2"}
 
 
 def test_a_type_without_reachable_page_is_left_out_and_named() -> None:
-    assert STAGE.wanted(["thread", "post"]) == {"u1", "u2"}
-    assert STAGE.unreachable(["thread", "post"]) == ["post"]
+    assert TESTBED.wanted(["thread", "post"]) == {"u1", "u2"}
+    assert TESTBED.unreachable(["thread", "post"]) == ["post"]
 
 
 @pytest.mark.parametrize("types", [[], ["post"]])
 def test_types_the_site_has_not_are_refused(types: list[str]) -> None:
     with pytest.raises(InvalidInput, match=r"relevant: must be page types of s \(home, thread\)"):
-        STAGE.wanted(types)
+        TESTBED.wanted(types)
 
 
 def test_a_target_task_has_as_many_fetches_as_targets() -> None:
-    assert target_task(STAGE, "thread", lambda url: f"<p>{url}", seed=1).budget == 2
+    assert target_task(TESTBED, "thread", lambda url: f"<p>{url}", seed=1).budget == 2
 
 
 def test_the_example_of_a_target_task_is_free_and_does_not_count() -> None:
-    task = target_task(STAGE, "thread", lambda url: f"<p>{url}", seed=1)
+    task = target_task(TESTBED, "thread", lambda url: f"<p>{url}", seed=1)
     example = task.example.removeprefix("<p>")
     assert example in {"u1", "u2"}
     assert task.wanted == {"u1", "u2"} - {example}
 
 
 def test_a_user_content_task_has_a_share_of_the_site() -> None:
-    assert user_content_task(STAGE, ["thread"], "50%").budget == 5
+    assert user_content_task(TESTBED, ["thread"], "50%").budget == 5
 
 
 def metrics(**known: float) -> dict[str, float]:
@@ -66,14 +68,14 @@ def metrics(**known: float) -> dict[str, float]:
     return {**dict.fromkeys(names, 1), **known}
 
 
-def rendered(*rows: Row) -> str:
+def rendered(*rows: CrawlRow) -> str:
     console = Console(file=StringIO(), width=80)
     print_rows(console, rows, "title")
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_the_table_fits_a_terminal_of_80_columns() -> None:
-    row = Row(
+    row = CrawlRow(
         "breadth_first",
         metrics(fetched=12345, valid_ratio=0.6981, recall=0.3456, area_5pct=0.6412, duplicates=2930),
         102.4,
@@ -85,11 +87,11 @@ def test_the_table_fits_a_terminal_of_80_columns() -> None:
 
 
 def test_drops_are_left_out_where_there_were_none() -> None:
-    assert "dropped" not in rendered(Row("x", metrics(), 1.0, 0))
+    assert "dropped" not in rendered(CrawlRow("x", metrics(), 1.0, 0))
 
 
 def test_a_row_without_scores_is_pointed_out() -> None:
-    row = Row("harvest", metrics(), 1.0, 0, unscored=1234)
+    row = CrawlRow("harvest", metrics(), 1.0, 0, unscored=1234)
     assert "harvest: 1,234 links came without a score" in rendered(row)
 
 
