@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.knn import NearestNeighbours
-from linkscore_scoring.clustering.weights import Vectorizer, fit_vectorizer
+from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.state import digest, pack_array, pack_sparse, unpack_array, unpack_sparse

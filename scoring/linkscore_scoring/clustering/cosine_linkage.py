@@ -19,7 +19,7 @@ from linkscore_scoring.clustering.base import (
 )
 from linkscore_scoring.clustering.class_paths import ClassPathFilter, fit_class_paths, readable
 from linkscore_scoring.clustering.sample import SamplePage
-from linkscore_scoring.clustering.weights import Vectorizer, fit_vectorizer, zero_rows
+from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.state import State, pack_sparse, unpack_sparse
 

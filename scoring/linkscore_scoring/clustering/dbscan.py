@@ -20,7 +20,7 @@ from linkscore_scoring.clustering.base import (
 from linkscore_scoring.clustering.eps import EpsMode, choose_eps, k_distances, pairwise_distances
 from linkscore_scoring.clustering.knn import NearestNeighbours
 from linkscore_scoring.clustering.sample import SamplePage
-from linkscore_scoring.clustering.weights import Vectorizer, fit_vectorizer, zero_rows
+from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.state import State

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.cluster_terms import dsim
 from linkscore_scoring.clustering.registry import OUTLIER, Clusterer, ClusterModel, clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
 from linkscore_scoring.errors import CorruptState, InvalidParams
@@ -169,3 +168,33 @@ def _describe(
         key = sample[int(medoid)].key
         described.append(ClusterStats(label, len(rows), float(spreads[label]), key, paths))
     return described
+
+
+def dsim(
+    vectors: NDArray[np.float64], labels: NDArray[np.int64], clusters: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the mean Euclidean distance of members to their mean vector, (n_clusters,) float64 (eq. 10).
+
+    Parameters
+    ----------
+    vectors
+        Weights of the sample, (n_pages, n_paths).
+    labels
+        Cluster of every page, (n_pages,).
+    clusters
+        Labels to report, in this order.
+
+    Notes
+    -----
+    A cluster of one page or of identical pages has 0, a cluster without pages too: policies floor the factor.
+    The paper calls the term a variance in prose; the printed formula (plain distance, not squared) is
+    implemented.
+    """
+    return np.array([_spread(vectors[labels == cluster]) for cluster in clusters], dtype=np.float64)
+
+
+def _spread(members: NDArray[np.float64]) -> float:
+    if len(members) < 2:
+        return 0.0
+    offsets = members - members.mean(axis=0)
+    return float(np.sqrt((offsets * offsets).sum(axis=1)).mean())  # eq. 10

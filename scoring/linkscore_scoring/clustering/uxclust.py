@@ -19,7 +19,7 @@ from linkscore_scoring.clustering.base import (
     renumbered,
 )
 from linkscore_scoring.clustering.sample import SamplePage
-from linkscore_scoring.clustering.weights import normalised
+from linkscore_scoring.clustering.tfidf import normalised
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import apath_id
 from linkscore_scoring.features.types import PathTrie

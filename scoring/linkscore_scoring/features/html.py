@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from threading import local
 
 from lxml import etree
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.body import decompress, is_html
-from linkscore_scoring.features.charset import detect_charset, to_utf8
-from linkscore_scoring.features.head import Head, read_head
-from linkscore_scoring.features.layout.page import page_layout
-from linkscore_scoring.features.links import outlinks
+from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
+from linkscore_scoring.features.layout.signals import page_layout
 from linkscore_scoring.features.markup import SKIPPED_TAGS, TagTable
-from linkscore_scoring.features.types import Limits, PageFeatures
+from linkscore_scoring.features.types import Limits, Links, PageFeatures
 from linkscore_scoring.features.walk import BLOCK_CHARS, PageWalk
 from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.urls.identity import validate_url
@@ -182,3 +180,75 @@ def extract(
 
 
 _thread = local()
+
+
+MAX_APATHS = 2_000
+"""Distinct Apaths told apart on one page."""
+
+_OTHER_APATH = "a[]"
+
+
+def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Links, list[int], list[str]]:
+    """Return the links of a page, the number of each one's anchor among all of the page, and which of
+    ``links_cut`` and ``apaths_cut`` applied.
+    """
+    links = Links()
+    table: dict[str, int] = {}
+    rows: dict[int, int] = {}
+    columns = zip(walk.nodes, walk.anchor_texts(), walk.blocks_before(), strict=True)
+    numbers: list[int] = []
+    anchors = walk.anchors[: limits.links]
+    for number, (tag, (node, text, blocks)) in enumerate(zip(anchors, columns, strict=False)):
+        answer = resolver.resolve(tag.href)
+        if isinstance(answer, str):
+            links.skipped[answer] = links.skipped.get(answer, 0) + 1
+            continue
+        if node not in rows:
+            apath = walk.paths.apath(node, limits.depth) if len(table) < MAX_APATHS else _OTHER_APATH
+            rows[node] = table.setdefault(apath, len(table))
+        numbers.append(number)
+        links.urls.append(answer[0])
+        links.keys.append(answer[1])
+        links.anchors.append(text)
+        links.rels.append(tag.rel)
+        links.apaths.append(rows[node])
+        links.blocks_before.append(blocks)
+    links.apath_table = list(table)
+    cuts = {"links_cut": len(walk.anchors) > limits.links, "apaths_cut": len(table) > MAX_APATHS}
+    return links, numbers, [note for note, cut in cuts.items() if cut]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """``<base href>`` and ``<link rel=canonical>``, raw, empty if none; whether robots are told nofollow."""
+
+    base: str = ""
+    canonical: str = ""
+    nofollow: bool = False
+
+
+def read_head(root: etree._Element) -> Head:
+    """Read a page, as parsed; the first base and the first canonical link count, wherever they stand."""
+    base = canonical = ""
+    nofollow = False
+    for element in root.iter("base", "link", "meta"):
+        tag = element.tag
+        if tag == "base":
+            base = base or element.get("href", "")
+        elif tag == "link":
+            canonical = canonical or _canonical(element)
+        else:
+            nofollow = nofollow or _says_nofollow(element)
+    return Head(base.strip(), canonical.strip(), nofollow)
+
+
+def _canonical(link: etree._Element) -> str:
+    rel = link.get("rel", "").lower()
+    return link.get("href", "") if "canonical" in rel.split() else ""
+
+
+def _says_nofollow(meta: etree._Element) -> bool:
+    if meta.get("name", "").strip().lower() != "robots":
+        return False
+    directives = set(meta.get("content", "").lower().replace(",", " ").split())
+    return not directives.isdisjoint({"nofollow", "none"})

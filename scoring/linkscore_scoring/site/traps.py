@@ -9,8 +9,7 @@ from enum import IntEnum
 
 from linkscore_scoring.site.histories import History, Tally
 from linkscore_scoring.site.yields import Group, Yields
-from linkscore_scoring.urls.pattern_nodes import ROOT
-from linkscore_scoring.urls.pattern_tree import UrlPatterns
+from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
 MIN_FETCHES = 20
 """Fetches before anything is suspected."""

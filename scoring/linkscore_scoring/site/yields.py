@@ -12,8 +12,7 @@ from linkscore_scoring.site.histories import History, Tally
 from linkscore_scoring.site.history_tables import folded, history_of, largest
 from linkscore_scoring.state import State
 from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation
-from linkscore_scoring.urls.pattern_nodes import ROOT
-from linkscore_scoring.urls.pattern_tree import UrlPatterns
+from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
 HALF_CHARS = 400.0
 MIN_REPORTED = 20

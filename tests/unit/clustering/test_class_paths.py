@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.class_digits import explained_share, template_numbers
-from linkscore_scoring.clustering.class_modifiers import modifiers
 from linkscore_scoring.clustering.class_paths import drop_rarest, fit_class_paths, readable
+from linkscore_scoring.clustering.class_tokens import explained_share, modifiers, template_numbers
 from linkscore_scoring.features.bags import plain_bag
 
 

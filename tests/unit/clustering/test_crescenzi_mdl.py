@@ -7,8 +7,14 @@ import pytest
 from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.base import OUTLIER
-from linkscore_scoring.clustering.crescenzi_mdl import CrescenziMdl, link_paths
-from linkscore_scoring.clustering.description_length import Partition, mentions, schema_distances, schemas_of
+from linkscore_scoring.clustering.crescenzi_mdl import (
+    CrescenziMdl,
+    Partition,
+    link_paths,
+    mentions,
+    schema_distances,
+    schemas_of,
+)
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.features.types import PathTrie
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import msgpack
+import numpy as np
 import pytest
 
 from linkscore_scoring.clustering.registry import CLUSTERERS, OUTLIER
 from linkscore_scoring.clustering.sample import SamplePage
-from linkscore_scoring.clustering.templates import TemplateModel, learn
+from linkscore_scoring.clustering.templates import TemplateModel, dsim, learn
 from linkscore_scoring.errors import CorruptState
 
 
@@ -75,3 +76,14 @@ def test_state_without_a_field_is_refused(model, field) -> None:
 def test_state_of_an_unknown_clusterer_is_refused(model) -> None:
     with pytest.raises(CorruptState):
         TemplateModel.from_state({**model.to_state(), "clusterer": "kmeans"})
+
+
+def test_dsim_is_the_mean_distance_to_the_centroid() -> None:
+    vectors = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 3.0], [9.0, 9.0]])
+    # centroid (2, 1): distances sqrt 5, sqrt 5, 2
+    assert dsim(vectors, np.array([0, 0, 0, 1]), np.array([0])) == pytest.approx([(2 * 5**0.5 + 2) / 3])
+
+
+def test_dsim_of_single_missing_or_equal_pages_is_zero() -> None:
+    vectors = np.array([[1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])
+    assert dsim(vectors, np.array([0, 1, 1]), np.array([0, 1, 7])).tolist() == [0.0, 0.0, 0.0]

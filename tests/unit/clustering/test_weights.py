@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.weights import Vectorizer, fit_vectorizer, zero_rows
+from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.errors import CorruptState
 
 BAGS = [{"a": 1, "b": 3}, {"a": 1}, {"a": 2, "c": 1}, {"a": 1, "b": 1}]

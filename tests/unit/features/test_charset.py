@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.features.charset import detect_charset, to_utf8
+from linkscore_scoring.features.body import detect_charset, to_utf8
 
 META = b'<html><head><meta charset="koi8-r"></head>'
 

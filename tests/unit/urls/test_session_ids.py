@@ -8,8 +8,7 @@ import msgpack
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.urls.session_ids import MAX_KEYS, MAX_RESTS, SessionIds
-from linkscore_scoring.urls.session_shapes import SURE_NAMES, looks_random
+from linkscore_scoring.urls.session_ids import MAX_KEYS, MAX_RESTS, SURE_NAMES, SessionIds, looks_random
 
 PAGE = "http://f.org/page"
 HEX = "6ef2dc853f8f83ceb07b30be0370bb0d"

@@ -8,11 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from math import log1p
 
-from linkscore_scoring.features.layout.blocks import LONG_CHARS
-from linkscore_scoring.features.layout.numbers import ratio
 from linkscore_scoring.features.layout.regions import MAX_COMPARED
+from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.features.layout.title_signals import Titles
-from linkscore_scoring.features.layout.view import PageView
+from linkscore_scoring.features.layout.view import PageView, ratio
 
 _ACTION_CHARS, _MORE_CHARS, _COUNT_CHARS = 30, 120, 60
 _SENTENCE_WORDS = 3

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log1p
 
-from linkscore_scoring.features.layout.blocks import LONG_CHARS
 from linkscore_scoring.features.layout.moments import time_order
-from linkscore_scoring.features.layout.numbers import median, ratio, spread
 from linkscore_scoring.features.layout.regions import MAX_COMPARED
-from linkscore_scoring.features.layout.view import PageView
+from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
+from linkscore_scoring.features.layout.view import PageView, median, ratio, spread
 
 _LINE_CHARS = 80
 _MAX_WORD_TEXTS = 60

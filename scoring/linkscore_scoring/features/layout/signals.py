@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from math import log1p
+
 from linkscore_scoring.features.layout.link_signals import link_signals
+from linkscore_scoring.features.layout.moments import time_order
 from linkscore_scoring.features.layout.record_signals import record_signals
-from linkscore_scoring.features.layout.text_signals import text_signals
+from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.features.layout.title_signals import find_titles, time_signals, title_signals
 from linkscore_scoring.features.layout.tree import PageTree
-from linkscore_scoring.features.layout.view import PageView
+from linkscore_scoring.features.layout.view import PageView, ratio
 from linkscore_scoring.features.markup import TagTable
-from linkscore_scoring.features.types import Links
+from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLayout
+from linkscore_scoring.features.walk import cut_tags
+
+_VERY_LONG_CHARS = 250
+_CUT_CHARS = 60
+_MAX_MOMENTS = 60
+_MARKS = ("p", "pre", "blockquote")
+
+
+def page_layout(
+    markup: str, tags: TagTable, limits: Limits, page: PageFeatures, anchors: Sequence[int]
+) -> PageLayout:
+    """Return the layout of a page.
+
+    Parameters
+    ----------
+    markup
+        The page, as `PageWalk.read` takes it.
+    tags, limits
+        As the walk had them.
+    page
+        Features of the page; its links are read.
+    anchors
+        Number of the anchor of each row of `page.links`.
+
+    Notes
+    -----
+    Cost O(elements + texts + links), with at most 200 records of a region compared; two to three
+    times as much as all other features together.
+    """
+    tree = PageTree(tags)
+    tree.read(cut_tags(markup, limits)[0])
+    view = PageView.of(tree, page.links, anchors, page.key)
+    records = [view.regions.record_of[view.element(row)] for row in range(len(anchors))]
+    return PageLayout(list(measure(view).values()), view.groups.rows, view.groups.table, records)
 
 
 def measure(view: PageView) -> dict[str, float]:
@@ -25,6 +64,32 @@ def measure(view: PageView) -> dict[str, float]:
         **title_signals(view, titles),
         **time_signals(view, titles),
         **link_signals(view, titles),
+    }
+
+
+def text_signals(view: PageView) -> dict[str, float]:
+    """Return the signals of the content."""
+    blocks, tree = view.blocks, view.tree
+    plain, anchor = sum(blocks.plain), sum(blocks.anchor)
+    cut = [cut for cut, chars in zip(blocks.ends_cut, blocks.plain, strict=True) if chars >= _CUT_CHARS]
+    tags = Counter(step.name for step, around in zip(tree.steps, view.around, strict=True) if not around)
+    marks = sum(tags[name] for name in _MARKS) + len(tree.breaks)
+    return {
+        "plain_chars": log1p(plain),
+        "anchor_chars": log1p(anchor),
+        "links": log1p(len(view.rows)),
+        "anchor_share": ratio(anchor, plain + anchor),
+        "long_share": ratio(sum(chars for chars in blocks.plain if chars >= LONG_CHARS), plain),
+        "very_long_share": ratio(sum(chars for chars in blocks.plain if chars >= _VERY_LONG_CHARS), plain),
+        "longest_text": log1p(max(blocks.plain, default=0)),
+        "long_texts": log1p(sum(chars >= LONG_CHARS for chars in blocks.plain)),
+        "cut_share": ratio(sum(cut), len(cut) + 1),
+        "text_marks": log1p(marks),
+        "mark_density": ratio(marks + tags["code"], sum(tags.values())),
+        "textarea": float(tags["textarea"] > 0),
+        "times": log1p(len(view.moments)),
+        "time_density": ratio(1_000 * len(view.moments), plain + anchor),
+        "time_order_page": time_order([minutes for _, minutes in view.moments[:_MAX_MOMENTS]]),
     }
 
 

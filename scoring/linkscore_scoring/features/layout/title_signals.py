@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import log1p
 
-from linkscore_scoring.features.layout.blocks import LONG_CHARS
-from linkscore_scoring.features.layout.numbers import ratio
-from linkscore_scoring.features.layout.view import PageView
+from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
+from linkscore_scoring.features.layout.view import PageView, ratio
 
 _TITLE_CHARS, _HEADING_CHARS = 10, 3
 _PLAIN_SHARE = 0.4

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import log1p, sqrt
 from urllib.parse import urlsplit
 
-from linkscore_scoring.features.layout.blocks import Blocks, text_blocks
-from linkscore_scoring.features.layout.boilerplate import boilerplate
-from linkscore_scoring.features.layout.groups import LinkGroups
 from linkscore_scoring.features.layout.moments import find_moments
-from linkscore_scoring.features.layout.regions import Regions, find_regions
+from linkscore_scoring.features.layout.regions import LinkGroups, Regions, find_regions
+from linkscore_scoring.features.layout.text_blocks import Blocks, boilerplate, text_blocks
 from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.types import Links
 
@@ -108,3 +107,22 @@ def _names_person(url: str) -> bool:
 
 def _is_around(tree: PageTree, around: Sequence[bool], text: int) -> bool:
     return text < len(tree.text_nodes) and around[tree.text_nodes[text]]
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return a share, 0 of nothing."""
+    return part / whole if whole else 0.0
+
+
+def spread(name: str, values: Sequence[float]) -> dict[str, float]:
+    """Return ln(1 + x) of the largest value, of the mean and of the standard deviation."""
+    if not values:
+        return {f"{name}_max": 0.0, f"{name}_avg": 0.0, f"{name}_sd": 0.0}
+    mean = sum(values) / len(values)
+    deviation = sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    return {f"{name}_max": log1p(max(values)), f"{name}_avg": log1p(mean), f"{name}_sd": log1p(deviation)}
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the upper median."""
+    return sorted(values)[len(values) // 2] if values else 0.0

@@ -9,7 +9,7 @@ from math import log, sqrt
 from typing import Any
 from zlib import crc32
 
-from linkscore_scoring.clustering.class_digits import fold_digits
+from linkscore_scoring.clustering.class_tokens import fold_digits
 from linkscore_scoring.features.types import PathTrie
 
 Vector = dict[int, float]

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.cluster_terms import balance, info, score
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.graph.hits import hits
 from linkscore_scoring.policies.params import Params, outside
-from linkscore_scoring.policies.source.structure import StructuralPolicy
+from linkscore_scoring.policies.source.structure import StructuralPolicy, balance, cluster_value, info
 from linkscore_scoring.site.model import SiteModel
 
 
@@ -61,7 +60,7 @@ class SourceUcc(StructuralPolicy):
         Dsim = np.array([stats.dsim for stats in site.templates.clusters])
         if self.params.without_dsim:
             Dsim = np.ones_like(Dsim)
-        return score(Info, Dsim, np.ones_like(Dsim))
+        return cluster_value(Info, Dsim, np.ones_like(Dsim))
 
     def cluster_values(self, site: SiteModel) -> NDArray[np.float64]:
         """Return Info x Dsim x Balance of each cluster (eq. 11), Balance as of now."""
@@ -69,4 +68,4 @@ class SourceUcc(StructuralPolicy):
         if self.params.without_balance:
             return values
         crawled = np.array([site.crawled[cluster] for cluster in self._clusters])
-        return score(values, np.ones_like(values), balance(crawled, sum(site.crawled.values())))
+        return cluster_value(values, np.ones_like(values), balance(crawled, sum(site.crawled.values())))

@@ -9,17 +9,74 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.cluster_terms import link_scores
 from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 
+Vector = NDArray[np.float64]
+
+FLOOR = 1e-6
+"""Least Dsim and Balance of a cluster, so that one zero does not erase the order the other factors give;
+a bound far below what sites show, chosen and not measured.
+"""
+
 _REFRESH_PAGES = 64
 _PLANNED = 0.9
 _UNPLANNED = 0.5
 _LATE = 100
+
+
+def info(a: Vector, h: Vector, *, alpha: float = 0.5) -> Vector:
+    """Return the informativeness of every cluster, (n,) float64 (eq. 9).
+
+    Parameters
+    ----------
+    a, h
+        Authority and hub scores, (n,).
+    alpha
+        Weight of the authority: 0.5 for user content, 0.8 for a target (Xu 2018, section 5).
+    """
+    return alpha * a + (1.0 - alpha) * h  # eq. 9
+
+
+def balance(crawled: NDArray[np.int64], total: int) -> Vector:
+    """Return 1 - r for every cluster, (n,) float64: r is the share of crawled pages that fell into it.
+
+    Parameters
+    ----------
+    crawled
+        Pages crawled so far in each cluster, (n,).
+    total
+        All crawled pages, outliers included; 0 gives 1 everywhere.
+    """
+    if total <= 0:
+        return np.ones(len(crawled))
+    return 1.0 - crawled / float(total)  # section 4.4.1, Balance
+
+
+def cluster_value(info_term: Vector, dsim_term: Vector, balance_term: Vector) -> Vector:
+    """Return the value of every cluster, (n,) float64, higher is better (eq. 11).
+
+    Difference from the paper: Dsim and Balance are floored at 1e-6, so that one zero does not erase the order
+    given by the others (a constant template, or a site of one cluster).
+    """
+    return info_term * np.maximum(dsim_term, FLOOR) * np.maximum(balance_term, FLOOR)  # eq. 11
+
+
+def link_scores(probabilities: NDArray[np.float64], values: Vector) -> Vector:
+    """Return the score of every link, (n_links,) float64 (eq. 12).
+
+    Parameters
+    ----------
+    probabilities
+        Chance of each destination cluster, (n_links, n_clusters); mass that leads to outliers is left out.
+    values
+        Value of the clusters, (n_clusters,).
+    """
+    scores: Vector = probabilities @ values  # eq. 12
+    return scores
 
 
 class StructuralPolicy(Policy):

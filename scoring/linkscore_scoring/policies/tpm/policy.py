@@ -14,9 +14,8 @@ from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.policies.params import Params, outside
-from linkscore_scoring.policies.tpm.navigation_pattern import NavigationPattern
 from linkscore_scoring.policies.tpm.rtdm import similarity, tree_of
-from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, TargetMap
+from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, NavigationPattern, TargetMap
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation
 

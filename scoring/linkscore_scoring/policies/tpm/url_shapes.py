@@ -1,13 +1,140 @@
-"""URLs that look alike, and the pattern a group of them has in common (Vidal 2006, section 4.2)."""
+"""URLs that look alike, and the pattern a group of them has in common (Vidal 2006, section 4.2).
+
+The tree of character classes behind URL patterns::
+
+    .
+    |-- \\w
+    |   |-- [A-Za-z]
+    |   |   |-- [a-z]
+    |   |   `-- [A-Z]
+    |   |-- [0-9]
+    |   `-- _
+    `-- one leaf for every other character
+
+A token is the longest run of one leaf class, or one other character. The figure of the tree is lost in the
+paper's text; this shape is ours.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.policies.tpm.flat_regex import Element, FlatRegex
-from linkscore_scoring.policies.tpm.regex_tree import ANY, common_class, literal, tokens_of
+
+ANY, WORD, LETTER, LOWER, UPPER, DIGIT = ".", r"\w", "[A-Za-z]", "[a-z]", "[A-Z]", "[0-9]"
+
+_TOKEN = re.compile(r"[a-z]+|[A-Z]+|[0-9]+|.", re.DOTALL)
+_PARENT = {LOWER: LETTER, UPPER: LETTER, LETTER: WORD, DIGIT: WORD, "_": WORD, WORD: ANY}
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the tokens of a text, which joined are the text."""
+    return _TOKEN.findall(text)
+
+
+def literal(char: str) -> str:
+    """Return the name of one character: itself, but for the dot, which is the class of all."""
+    return r"\." if char == ANY else char
+
+
+def classes_of(char: str) -> list[str]:
+    """Return the classes a character belongs to, from its leaf to the root."""
+    found = [_leaf(char)]
+    while found[-1] != ANY:
+        found.append(_PARENT.get(found[-1], ANY))
+    return found
+
+
+def _leaf(char: str) -> str:
+    for low, high, name in (("a", "z", LOWER), ("A", "Z", UPPER), ("0", "9", DIGIT)):
+        if low <= char <= high:
+            return name
+    return literal(char)
+
+
+def common_class(tokens: Iterable[str]) -> str:
+    """Return the smallest class all tokens are made of: the deepest common ancestor of their leaves.
+
+    Parameters
+    ----------
+    tokens
+        At least one token of `tokens_of`.
+    """
+    ways = [classes_of(token[0]) for token in dict.fromkeys(tokens)]
+    return next(name for name in ways[0] if all(name in way for way in ways))
+
+
+Element = tuple[str, str]
+"""A literal or class of the tree above; ``""`` once, ``"+"`` once or more, ``"*"`` any number of times."""
+
+
+class FlatRegex:
+    """A row of elements, classes of which some are repeated, that a whole text must fit in linear time.
+
+    All elements advance at once, one bit each (Navarro and Raffinot 2001, extended Shift-And), so no text
+    makes a match slow.
+
+    Parameters
+    ----------
+    elements
+        In order; the empty row fits the empty text.
+
+    Notes
+    -----
+    `matches` costs O(characters) operations on integers of one bit for each element.
+    """
+
+    def __init__(self, elements: Sequence[Element]) -> None:
+        self.elements = [(charset, repeat) for charset, repeat in elements]
+        self._prefix = "".join(
+            charset[-1] for charset, _ in takewhile(lambda element: _is_literal(*element), self.elements)
+        )
+        self._rest = len(self.elements) - len(self._prefix)
+        self._places: dict[str, int] = {}
+        self._repeated = self._optional = 0
+        for bit, (charset, repeat) in enumerate(self.elements[len(self._prefix) :], start=1):
+            self._places[charset] = self._places.get(charset, 0) | 1 << bit
+            self._repeated |= bool(repeat) << bit
+            self._optional |= (repeat == "*") << bit
+        self._ascii = [self._accepting(chr(code)) for code in range(128)]
+
+    def __str__(self) -> str:
+        """Return the expression as `re` would read it."""
+        return "".join(_text(charset) + repeat for charset, repeat in self.elements)
+
+    def matches(self, text: str) -> bool:
+        """Say whether the whole text fits."""
+        if not text.startswith(self._prefix):
+            return False
+        active = self._skipping(1)
+        for char in text[len(self._prefix) :]:
+            places = self._ascii[ord(char)] if char < "\x80" else self._accepting(char)
+            active = self._skipping((active << 1 | active & self._repeated) & places)
+            if not active:
+                return False
+        return bool(active >> self._rest & 1)
+
+    def _accepting(self, char: str) -> int:
+        places = self._places.get(char, 0)
+        for name in classes_of(char):
+            places |= self._places.get(name, 0)
+        return places
+
+    def _skipping(self, active: int) -> int:
+        """Return the states reached when optional elements are passed over: a carry runs through them."""
+        starts = active << 1 & self._optional
+        return active | starts | (self._optional + starts ^ self._optional) & self._optional
+
+
+def _is_literal(charset: str, repeat: str) -> bool:
+    return not repeat and (len(charset) == 1 or charset == literal(ANY)) and charset != ANY
+
+
+def _text(charset: str) -> str:
+    return re.escape(charset) if len(charset) == 1 and charset != ANY else charset
+
 
 MAX_TOKENS = 200
 """Tokens of a level that are told apart; a longer level is any text."""

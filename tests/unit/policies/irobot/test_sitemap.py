@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.policies.irobot.informativeness import informativeness, most_informative
-from linkscore_scoring.policies.irobot.sitemap import KeptArc, MapEntry, Place, Sitemap
+from linkscore_scoring.policies.irobot.sitemap import (
+    KeptArc,
+    MapEntry,
+    Place,
+    Sitemap,
+    informativeness,
+    most_informative,
+)
 
 ENTRY, BOARD, THREAD, HELP = (0, 0), (1, 1), (2, 2), (9, 9)
 TO_BOARD, TO_THREAD, TO_HELP, NEXT = (1, 10), (2, 20), (9, 90), (1, 11)

@@ -7,8 +7,7 @@ from time import perf_counter
 
 import pytest
 
-from linkscore_scoring.policies.tpm.flat_regex import Element, FlatRegex
-from linkscore_scoring.policies.tpm.regex_tree import common_class, tokens_of
+from linkscore_scoring.policies.tpm.url_shapes import Element, FlatRegex, common_class, tokens_of
 
 ROWS: list[list[Element]] = [
     [],

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.policies.tpm.navigation_pattern import OFF, NavigationPattern
-from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, TargetMap
+from linkscore_scoring.policies.tpm.target_map import ENTRY, OFF, MapPage, NavigationPattern, TargetMap
 from linkscore_scoring.policies.tpm.url_shapes import url_shape
 
 
