@@ -1,1 +1,6 @@
-"""Where events live: an append log per crawl with snapshots beside it, on disk or in memory."""
+"""What a server must not lose: of each crawl an append log of events, a snapshot, visits of browse logs.
+
+`Store` is the seam; `FileStore` (one folder, the default) and `MemoryStore` (tests, crawls that need not
+survive) stand behind it. Everything blocks: the server calls it in threads. The room knows events and visits
+as bytes and tables, and neither what they mean nor where they come from. `formats` lists every kind of file.
+"""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+PRIVATE = 0o600
+"""Mode of files that only the owner may read: secrets, and what is known of people."""
+
 
 def sync(path: Path) -> None:
     """Return when a file, or the names in a folder, are on the disk.
@@ -19,3 +22,52 @@ def sync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of `data`; one `os.write` may take less than it is given.
+
+    Raises
+    ------
+    OSError
+        If the disk takes no more; what it took stays.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def replace_file(path: Path, data: bytes, *, draft: Path, mode: int = 0o666) -> None:
+    """Put a file in the place of the one before, or of none: after a crash there is either, as a whole.
+
+    Parameters
+    ----------
+    path
+        The file.
+    data
+        What it shall hold.
+    draft
+        Passing name in the same folder; what a crash left there is overwritten.
+    mode
+        Permissions, less those that the process's umask takes away.
+
+    Raises
+    ------
+    OSError
+        If it could not be made durable; the file before is still there.
+    """
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    try:
+        write_all(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    draft.replace(path)
+    sync(path.parent)
+
+
+def ensure_folder(folder: Path) -> None:
+    """Make a folder whose parent exists, durably; one that is there is fine."""
+    if not folder.exists():
+        folder.mkdir(exist_ok=True)
+        sync(folder.parent)

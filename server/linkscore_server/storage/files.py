@@ -6,10 +6,11 @@
     DATA_DIR/LOCK
     DATA_DIR/crawls/NAME/00000000000000000001.log     named by the first event number, at most 64 MiB each
     DATA_DIR/crawls/NAME/browse/                         visits of browse logs, see `visits.files`
-    DATA_DIR/crawls/NAME/snapshot                     crc32 of what follows, sequence number, zstd
+    DATA_DIR/crawls/NAME/snapshot                     magic, crc32 of what follows, sequence number, zstd
 
-The log is the only truth; a snapshot that is missing or damaged only makes the start slower. A sound one that
-knows more events than the log says that the end of the log is missing.
+`storage.formats` has the number of each format. The log is the only truth; a snapshot that is missing or
+damaged only makes the start slower. A sound one that knows more events than the log says that the end of the
+log is missing.
 """
 
 from __future__ import annotations
@@ -29,13 +30,19 @@ import zstandard
 
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
-from linkscore_server.storage.disk import sync
-from linkscore_server.storage.frames import SEGMENT_HEADER, Frame, frames, pack, unpack
+from linkscore_server.storage.disk import PRIVATE, ensure_folder, replace_file, sync, write_all
+from linkscore_server.storage.formats import SEGMENT_HEADER, SNAPSHOT_MAGIC
+from linkscore_server.storage.frames import EventFrame, frames, pack, unpack
 from linkscore_server.storage.visits.files import FileVisits
 
 SEGMENT_BYTES = 64 << 20
+"""Bytes after which a segment is followed by the next. Chosen, not measured: a start reads one at a time."""
+
+TICKET_KEY_BYTES = 32
+"""Bytes of the secret of tickets: a key of HMAC-SHA256."""
+
 _SNAPSHOT = struct.Struct(">8sIQ")
-_SNAPSHOT_MAGIC = b"LSSNAP\x00\x02"
+_SNAPSHOT_LEVEL = 3  # of zstd, its default: snapshots are rare, and read once
 _log = logging.getLogger(__name__)
 
 
@@ -58,7 +65,7 @@ class FileLog(CrawlLog):
             self._start_segment()
         frame = pack(self.last_seq + 1, events)
         try:
-            _write_all(self._fd, frame)
+            write_all(self._fd, frame)
         except OSError as failure:
             try:
                 self._take_back()
@@ -87,15 +94,9 @@ class FileLog(CrawlLog):
 
     def save(self, snapshot: Snapshot) -> None:
         """See `CrawlLog.save`; the file is replaced atomically."""
-        body = zstandard.ZstdCompressor(level=3).compress(snapshot.state)
-        crc = _snapshot_crc(snapshot.seq, body)
-        target, draft = self._folder / "snapshot", self._folder / "snapshot.tmp"
-        with draft.open("wb") as out:
-            out.write(_SNAPSHOT.pack(_SNAPSHOT_MAGIC, crc, snapshot.seq) + body)
-            out.flush()
-            os.fsync(out.fileno())
-        draft.replace(target)
-        sync(self._folder)
+        body = zstandard.ZstdCompressor(level=_SNAPSHOT_LEVEL).compress(snapshot.state)
+        header = _SNAPSHOT.pack(SNAPSHOT_MAGIC, _snapshot_crc(snapshot.seq, body), snapshot.seq)
+        replace_file(self._folder / "snapshot", header + body, draft=self._folder / "snapshot.tmp")
 
     def snapshot(self) -> Snapshot | None:
         """See `CrawlLog.snapshot`; a damaged one is logged and passed over, the log has it all."""
@@ -112,7 +113,7 @@ class FileLog(CrawlLog):
         if len(raw) >= _SNAPSHOT.size:
             magic, crc, seq = _SNAPSHOT.unpack(raw[: _SNAPSHOT.size])
             body = raw[_SNAPSHOT.size :]
-            if magic == _SNAPSHOT_MAGIC and _snapshot_crc(seq, body) == crc:
+            if magic == SNAPSHOT_MAGIC and _snapshot_crc(seq, body) == crc:
                 return seq, body
         _log.warning("snapshot %s is damaged or of another format: replaying the whole log", path)
         return None
@@ -161,7 +162,7 @@ class FileLog(CrawlLog):
         path = self._folder / f"{self.last_seq + 1:020d}.log"
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            _write_all(fd, SEGMENT_HEADER)
+            write_all(fd, SEGMENT_HEADER)
             os.fdatasync(fd)
             sync(self._folder)
         except OSError:
@@ -206,9 +207,7 @@ class FileStore(Store):
     def open(self, crawl: str) -> CrawlLog:
         """See `Store.open`."""
         folder = self._crawls / crawl
-        if not folder.exists():
-            folder.mkdir()
-            sync(self._crawls)
+        ensure_folder(folder)
         return FileLog(folder, segment_bytes=self._segment_bytes)
 
     def delete(self, crawl: str) -> None:
@@ -228,13 +227,8 @@ class FileStore(Store):
         """See `Store.ticket_key`; made at the first call, readable by the owner only."""
         path = self._folder / "ticket.key"
         if not path.exists():
-            draft = path.with_suffix(".tmp")
-            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            _write_all(fd, secrets.token_bytes(32))
-            os.fsync(fd)
-            os.close(fd)
-            draft.replace(path)
-            sync(self._folder)
+            secret = secrets.token_bytes(TICKET_KEY_BYTES)
+            replace_file(path, secret, draft=path.with_suffix(".tmp"), mode=PRIVATE)
         return path.read_bytes()
 
     def close(self) -> None:
@@ -246,15 +240,9 @@ def _snapshot_crc(seq: int, body: bytes) -> int:
     return zlib.crc32(body, zlib.crc32(seq.to_bytes(8, "big")))
 
 
-def _next_seq(path: Path, frame: Frame, expected: int) -> int:
+def _next_seq(path: Path, frame: EventFrame, expected: int) -> int:
     if frame.first_seq != expected:
         raise CorruptState(
             f"{path} at offset {frame.start}: event {frame.first_seq} where {expected} should be"
         )
     return frame.last_seq + 1
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

@@ -1,6 +1,7 @@
 """Frames: how a group of events lies in a log file.
 
-A segment starts with the 8 bytes ``LSLOG`` 0 0 1. Then come frames, each a header of 28 bytes and a payload::
+A segment starts with the 8 bytes of `formats.SEGMENT_HEADER`. Then come frames, each a header of 28 bytes
+and a payload::
 
     magic u32 | payload length u32 | number of events u32 | first sequence number u64 | payload crc32 | header
     crc32
@@ -20,19 +21,19 @@ import msgpack
 import zstandard
 
 from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.formats import SEGMENT, SEGMENT_HEADER
 
-SEGMENT_HEADER = b"LSLOG\x00\x00\x01"
-_MAGIC = 0x4C53464D
+_MAGIC = 0x4C53464D  # "LSFM"
 _HEADER = struct.Struct(">IIIQI")
 _CRC = struct.Struct(">I")
 HEADER_BYTES = _HEADER.size + _CRC.size
-_LEVEL = 1
-_SECTOR = 512
+_LEVEL = 1  # of zstd, the fastest: it runs while callers wait
+_SECTOR = 512  # what disks write as a whole, at least
 _FEW = 8  # shorter rests of a sector may be zeros by chance
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class EventFrame:
     """A frame found in a segment: where it lies, and what it holds."""
 
     start: int
@@ -53,14 +54,14 @@ def pack(first_seq: int, events: Sequence[bytes]) -> bytes:
     return header + _CRC.pack(zlib.crc32(header)) + payload
 
 
-def unpack(data: memoryview, frame: Frame) -> list[bytes]:
+def unpack(data: memoryview, frame: EventFrame) -> list[bytes]:
     """Return the events of a frame found by `frames`."""
     payload = data[frame.start + HEADER_BYTES : frame.end]
     events: list[bytes] = msgpack.unpackb(zstandard.ZstdDecompressor().decompress(payload))
     return events
 
 
-def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[Frame]:
+def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[EventFrame]:
     """Yield the frames of a segment.
 
     A last segment may end in a torn frame, which was never acknowledged: it is left out. Torn is a frame
@@ -73,7 +74,7 @@ def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[Frame]:
         If anything else is wrong, naming the file and the offset.
     """
     if bytes(data[: len(SEGMENT_HEADER)]) != SEGMENT_HEADER:
-        raise CorruptState(f"{name} at offset 0: not a linkscore log of format 1")
+        raise CorruptState(f"{name} at offset 0: not a linkscore log of format {SEGMENT.number}")
     at = len(SEGMENT_HEADER)
     while at < len(data):
         frame = _frame_at(data, at)
@@ -85,7 +86,7 @@ def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[Frame]:
         at = frame.end
 
 
-def _frame_at(data: memoryview, at: int) -> Frame | None:
+def _frame_at(data: memoryview, at: int) -> EventFrame | None:
     """Return the frame that starts here, None if there is no whole and sound one."""
     header = _header_at(data, at)
     if header is None:
@@ -94,7 +95,7 @@ def _frame_at(data: memoryview, at: int) -> Frame | None:
     end = at + HEADER_BYTES + length
     if end > len(data) or zlib.crc32(data[at + HEADER_BYTES : end]) != crc:
         return None
-    return Frame(at, end, first_seq, count)
+    return EventFrame(at, end, first_seq, count)
 
 
 def _header_at(data: memoryview, at: int) -> tuple[int, int, int, int] | None:

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -226,22 +225,3 @@ async def test_a_crawl_whose_policy_is_gone_is_not_recovered_without_it(log: Slo
     await first.discard()
     with pytest.raises(NotFound, match="was_installed_once"):
         actor_on(log).recover()
-
-
-def test_a_log_whose_first_segment_could_not_be_begun_is_sound_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from linkscore_server.storage import files
-
-    made = files.FileLog(tmp_path)
-    monkeypatch.setattr(files, "_write_all", lambda fd, data: files.os.write(fd, data[:3]) and _full())
-    with pytest.raises(OSError, match="No space"):
-        made.append([b"one"])
-    monkeypatch.undo()
-    made.append([b"one"])
-    made.close()
-    assert list(files.FileLog(tmp_path).read()) == [(1, b"one")]
-
-
-def _full() -> None:
-    raise OSError(28, "No space left on device")

@@ -25,7 +25,9 @@ from pathlib import Path
 import duckdb
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_server.storage.disk import sync
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.disk import PRIVATE, ensure_folder, replace_file, sync
+from linkscore_server.storage.formats import VISITS, VISITS_KEY
 from linkscore_server.storage.visits.base import (
     SALT_BYTES,
     SiteSpan,
@@ -37,9 +39,11 @@ from linkscore_server.storage.visits.base import (
 from linkscore_server.storage.visits.connection import WORK, text, workspace
 from linkscore_server.storage.visits.tables import COLUMNS, DAY_S, counts_of, load_stored
 
-MANY_PARTS = 24
-_PASSING = ".tmp"
-_TRIES = 3
+MAX_PARTS = 24
+"""Files of a day beyond which they are merged. Chosen, not measured: a batch an hour is one merge a day."""
+
+_DRAFT = ".tmp"
+_TRIES = 3  # a merge takes files away from a reader; the next list of them is whole again
 _NONE = (
     "(SELECT '' AS site, '' AS url, '' AS referrer, 0 AS day, 0 AS second, 0::UBIGINT AS client WHERE false)"
 )
@@ -52,7 +56,13 @@ class FileReader(VisitReader):
     folder: Path
 
     def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
-        """See `VisitReader.counts`; starts again if files were merged meanwhile."""
+        """See `VisitReader.counts`; starts again if files were merged meanwhile.
+
+        Raises
+        ------
+        CorruptState
+            If a file has a format of a later version, naming it.
+        """
         for left in reversed(range(_TRIES)):
             try:
                 return self._counts(question, memory_mb)
@@ -63,10 +73,12 @@ class FileReader(VisitReader):
 
     def _counts(self, question: VisitQuery, memory_mb: int) -> BrowseCounts:
         q = question
-        source = source_of(self.parts(q.first_day, q.first_day + q.n_days - 1))
-        _made(self.folder.parent)
+        parts = self.parts(q.first_day, q.first_day + q.n_days - 1)
+        source = source_of(parts)
+        ensure_folder(self.folder.parent)
         own = f"(SELECT * FROM {source} WHERE site = {text(q.site)})"
         with workspace(memory_mb=memory_mb, threads=1, below=self.folder.parent) as con:
+            _check_formats(con, parts)
             load_stored(con, own)
             return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
 
@@ -84,10 +96,10 @@ class FileReader(VisitReader):
 class FileVisits(VisitStore):
     """The visits of one crawl below its folder, which exists."""
 
-    def __init__(self, folder: Path, *, many_parts: int = MANY_PARTS) -> None:
+    def __init__(self, folder: Path, *, max_parts: int = MAX_PARTS) -> None:
         self._folder = folder
         self._staged, self._days = folder / "staged", folder / "days"
-        self._many_parts = many_parts
+        self._max_parts = max_parts
 
     def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`."""
@@ -101,23 +113,18 @@ class FileVisits(VisitStore):
         """See `VisitStore.salt`."""
         path = self._folder / "salt"
         if not path.exists():
-            _made(self._folder)
-            draft = self._folder / f"salt-{secrets.token_hex(8)}{_PASSING}"
-            fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(fd, "wb") as file:
-                file.write(secrets.token_bytes(SALT_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            sync(self._folder)
+            ensure_folder(self._folder)
+            # A name of its own: two that need the salt at once must not write into one draft.
+            draft = self._folder / f"salt-{secrets.token_hex(8)}{_DRAFT}"
+            replace_file(path, secrets.token_bytes(SALT_BYTES), draft=draft, mode=PRIVATE)
         return path.read_bytes()
 
     def stage(self, batch_id: str, con: duckdb.DuckDBPyConnection) -> dict[int, int]:
         """See `VisitStore.stage`."""
         for folder in (self._folder, self._staged, self._days):
-            _made(folder)
+            ensure_folder(folder)
         token = token_of(batch_id)
-        draft = self._staged / f"{token}{_PASSING}"
+        draft = self._staged / f"{token}{_DRAFT}"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir()
         days = dict(con.execute("SELECT day, count(*) FROM visits GROUP BY day ORDER BY day").fetchall())
@@ -132,14 +139,14 @@ class FileVisits(VisitStore):
     def publish(self, batch_id: str) -> None:
         """See `VisitStore.publish`; merges the files of a day that has many."""
         for folder in self._publish(token_of(batch_id)):
-            if len(parts := sorted(folder.glob("*.parquet"))) > self._many_parts:
+            if len(parts := sorted(folder.glob("*.parquet"))) > self._max_parts:
                 self._merge(folder, parts)
 
     def settle(self, imported: Collection[str]) -> None:
         """See `VisitStore.settle`."""
         if not self._folder.exists():
             return
-        for leftover in [*self._folder.glob(f"*{_PASSING}"), *self._days.glob(f"*/*{_PASSING}")]:
+        for leftover in [*self._folder.glob(f"*{_DRAFT}"), *self._days.glob(f"*/*{_DRAFT}")]:
             leftover.unlink()
         for leftover in self._folder.glob(f"{WORK}*"):
             shutil.rmtree(leftover)
@@ -161,10 +168,12 @@ class FileVisits(VisitStore):
 
     def spans(self) -> dict[str, SiteSpan]:
         """See `VisitStore.spans`; visits that came with several batches count once for each."""
-        source = source_of(self.reader().parts(-(1 << 31), 1 << 31))
-        if source == _NONE:
+        parts = self.reader().parts(-(1 << 31), 1 << 31)
+        if not parts:
             return {}
+        source = source_of(parts)
         with workspace(below=self._folder) as con:
+            _check_formats(con, parts)
             rows = con.execute(
                 f"SELECT site, min(day), max(day), count(*) FROM {source} GROUP BY site"
             ).fetchall()
@@ -192,7 +201,7 @@ class FileVisits(VisitStore):
         folders = []
         for part in sorted(batch.glob("*.parquet")):
             folder = self._days / part.stem
-            _made(folder)
+            ensure_folder(folder)
             part.replace(folder / f"{token}.parquet")
             sync(folder)
             folders.append(folder)
@@ -204,7 +213,7 @@ class FileVisits(VisitStore):
         """Put one file in the place of several; the day keeps the time at which its last visits arrived."""
         arrived = max(part.stat().st_mtime for part in parts)
         merged = folder / f"merged-{secrets.token_hex(8)}.parquet"
-        draft = merged.with_suffix(_PASSING)
+        draft = merged.with_suffix(_DRAFT)
         with workspace(threads=1, below=self._folder) as con:
             load_stored(con, source_of(parts))
             _write(con, "visits", draft)
@@ -220,6 +229,19 @@ def source_of(parts: list[Path]) -> str:
     return f"read_parquet([{', '.join(text(str(part)) for part in parts)}])" if parts else _NONE
 
 
+def _check_formats(con: duckdb.DuckDBPyConnection, parts: list[Path]) -> None:
+    """Refuse files whose format has another number; those written before there was one have the first."""
+    if not parts:
+        return
+    paths = ", ".join(text(str(part)) for part in parts)
+    strange = con.execute(
+        f"SELECT file_name, value::VARCHAR FROM parquet_kv_metadata([{paths}]) "
+        f"WHERE key::VARCHAR = '{VISITS_KEY}' AND value::VARCHAR <> '{VISITS.number}' LIMIT 1"
+    ).fetchone()
+    if strange is not None:
+        raise CorruptState(f"{strange[0]}: visits of format {strange[1]}, known is {VISITS.number}")
+
+
 def name_of(day: int) -> str:
     """Return a day, in days since 1970-01-01, as ISO 8601."""
     return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()
@@ -233,8 +255,11 @@ def number_of(name: str) -> int:
 def _write(con: duckdb.DuckDBPyConnection, source: str, path: Path) -> None:
     query = f"SELECT {COLUMNS} FROM {source} ORDER BY site, url, client"
     with _disk_errors():
-        con.execute(f"COPY ({query}) TO {text(str(path))} (FORMAT parquet, COMPRESSION zstd)")
-    path.chmod(0o600)
+        con.execute(
+            f"COPY ({query}) TO {text(str(path))} (FORMAT parquet, COMPRESSION zstd, "
+            f"KV_METADATA {{{VISITS_KEY}: '{VISITS.number}'}})"
+        )
+    path.chmod(PRIVATE)
     sync(path)
 
 
@@ -245,9 +270,3 @@ def _disk_errors() -> Iterator[None]:
         yield
     except duckdb.IOException as exc:
         raise OSError(f"browse logs: {exc}") from exc
-
-
-def _made(folder: Path) -> None:
-    if not folder.exists():
-        folder.mkdir(exist_ok=True)
-        sync(folder.parent)

@@ -52,7 +52,7 @@ def clicks(reader: VisitReader) -> dict[tuple[str, int], int]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> FileVisits:
-    return FileVisits(tmp_path / "browse", many_parts=3)
+    return FileVisits(tmp_path / "browse", max_parts=3)
 
 
 @pytest.fixture(params=["memory", "files"])

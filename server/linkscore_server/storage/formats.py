@@ -1,0 +1,81 @@
+"""The formats of the data folder: every kind of file, its number, and where the number stands.
+
+The number of a kind changes when its files are written so that the version before could not read them.
+Whoever changes one adds what reads the old number, or says in the changelog that old folders are refused: a
+log of another number is refused by name, a snapshot of another number is passed over, for the log has it all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FORMATS", "SEGMENT_HEADER", "SNAPSHOT_MAGIC", "VISITS_KEY", "FileFormat"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """One kind of file.
+
+    Attributes
+    ----------
+    name
+        What the kind is called.
+    path
+        Where its files lie below the data folder.
+    number
+        Number of the format that is written.
+    mark
+        Where a file says its number.
+    holds
+        What it holds.
+    """
+
+    name: str
+    path: str
+    number: int
+    mark: str
+    holds: str
+
+
+SEGMENT = FileFormat(
+    "log segment",
+    "crawls/NAME/*.log",
+    1,
+    "bytes 6 to 8, after `LSLOG`",
+    "frames of events (`storage/frames.py`), each event msgpack of its kind's number and its values "
+    "(`engine/events.py`); the configuration of the crawl is its first event",
+)
+SNAPSHOT = FileFormat(
+    "snapshot",
+    "crawls/NAME/snapshot",
+    2,
+    "bytes 7 and 8, after `LSSNAP`",
+    "checksum, number of the last event, zstd of msgpack of the crawl's state; derived from the log",
+)
+VISITS = FileFormat(
+    "visits of a day",
+    "crawls/NAME/browse/*/*/*.parquet",
+    1,
+    "Parquet metadata `linkscore_format`; files without it have number 1",
+    "visits of one batch of browse log records, or of several merged, with the columns of "
+    "`storage/visits/tables.py`",
+)
+SALT = FileFormat(
+    "salt", "crawls/NAME/browse/salt", 1, "none", "32 random bytes, the secret of the pseudonyms of clients"
+)
+TICKET_KEY = FileFormat(
+    "ticket key", "ticket.key", 1, "none", "32 random bytes; tickets carry a number of their own"
+)
+LOCK = FileFormat("lock", "LOCK", 1, "none", "nothing; held by the running server")
+
+FORMATS = (SEGMENT, SNAPSHOT, VISITS, SALT, TICKET_KEY, LOCK)
+"""Every kind of file that a server leaves in its data folder."""
+
+SEGMENT_HEADER = b"LSLOG" + SEGMENT.number.to_bytes(3, "big")
+"""First bytes of every log segment."""
+
+SNAPSHOT_MAGIC = b"LSSNAP" + SNAPSHOT.number.to_bytes(2, "big")
+"""First bytes of every snapshot."""
+
+VISITS_KEY = "linkscore_format"
+"""Name of the Parquet metadata that holds the number of `VISITS`."""
