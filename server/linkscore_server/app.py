@@ -32,8 +32,7 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import register
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.crawls.collector import RegistryCollector
-from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.domains import registrable_domain
+from linkscore_server.crawls.registry import CrawlRegistry, registrable_domain
 from linkscore_server.grpc.browse_logs import BrowseLogService
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,15 +17,18 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
 from linkscore_server.browse_logs.staging import BatchLimits, staged
-from linkscore_server.crawls.actor import Closed, CrawlActor
+from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.visits.base import SiteSpan, VisitQuery, VisitStore
 
-_TIDY_S = 3_600.0
+_MAINTENANCE_S = 3_600.0
+"""Seconds between looks for days to delete and sites to mine: windows and retention count days."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -58,11 +60,11 @@ class BrowseLogManager:
         self._limits = BatchLimits(settings.max_records_per_batch, settings.browse_memory_mb)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-browse")
         self._pool = MiningPool()
-        self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._import_locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._mining: dict[str, asyncio.Task[None]] = {}
-        self._again: set[str] = set()
-        self._taking: set[asyncio.Task[BrowseBatchImported | None]] = set()
-        self._tidying: asyncio.Task[None] | None = None
+        self._mine_again: set[str] = set()
+        self._imports: set[asyncio.Task[BrowseBatchImported | None]] = set()
+        self._maintenance: asyncio.Task[None] | None = None
 
     @property
     def limits(self) -> BatchLimits:
@@ -71,12 +73,12 @@ class BrowseLogManager:
 
     def start(self) -> None:
         """Begin to delete old days and to mine what is due, now and every hour."""
-        self._tidying = asyncio.create_task(self._tidy_for_ever())
+        self._maintenance = asyncio.create_task(self._maintain_for_ever())
 
     async def close(self) -> None:
         """Finish batches, and stop; minings under way come to nothing and are due after the next start."""
-        await asyncio.gather(*self._taking, return_exceptions=True)
-        tasks = [task for task in (self._tidying, *self._mining.values()) if task is not None]
+        await asyncio.gather(*self._imports, return_exceptions=True)
+        tasks = [task for task in (self._maintenance, *self._mining.values()) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -94,12 +96,12 @@ class BrowseLogManager:
         ------
         OSError
             If it could not be made durable.
-        Closed
+        CrawlClosed
             If the crawl takes nothing more.
         """
         task = asyncio.create_task(self._take(actor, message, hosts))
-        self._taking.add(task)
-        task.add_done_callback(self._taking.discard)
+        self._imports.add(task)
+        task.add_done_callback(self._imports.discard)
         return await asyncio.shield(task)
 
     async def mine(
@@ -127,10 +129,10 @@ class BrowseLogManager:
         """Mine, beside other calls, the sites of a crawl for which it is due."""
         name = actor.model.config.name
         if name in self._mining:
-            self._again.add(name)
+            self._mine_again.add(name)
             return
         task = self._mining[name] = asyncio.create_task(self._mine_due(actor))
-        task.add_done_callback(lambda _: self._mined_all(name, actor))
+        task.add_done_callback(lambda _: self._mining_ended(name, actor))
 
     async def idle(self) -> None:
         """Wait until nothing that `mine_later` began is running."""
@@ -140,22 +142,22 @@ class BrowseLogManager:
 
     async def spans(self, actor: CrawlActor) -> dict[str, SiteSpan]:
         """Return the span of each site of a crawl's browse logs."""
-        found: dict[str, SiteSpan] = await self._off_loop(
+        found: dict[str, SiteSpan] = await self._in_thread(
             self._registry.visits(actor.model.config.name).spans
         )
         return found
 
     async def days(self, actor: CrawlActor) -> dict[int, int]:
         """Return bytes stored by day."""
-        return dict(await self._off_loop(self._registry.visits(actor.model.config.name).days))
+        return dict(await self._in_thread(self._registry.visits(actor.model.config.name).days))
 
-    async def tidy(self) -> None:
+    async def maintain(self) -> None:
         """Delete the days whose retention is over, and mine what is due."""
         before_s = self._clock() - self._settings.browse_retention_days * 86_400.0
         for actor in self._registry.actors():
-            async with self._turn(actor.model.config.name):
+            async with self._import_locks[actor.model.config.name]:
                 store: VisitStore = self._registry.visits(actor.model.config.name)
-                expired = await self._off_loop(store.expire, before_s)
+                expired = await self._in_thread(store.expire, before_s)
             if expired:
                 self._metrics.browse_days_deleted.inc(len(expired))
             self.mine_later(actor)
@@ -165,31 +167,31 @@ class BrowseLogManager:
     ) -> BrowseBatchImported | None:
         name, batch_id = actor.model.config.name, message.batch_id
         store = self._registry.visits(name)
-        async with self._turn(name):
+        async with self._import_locks[name]:
             if batch_id in actor.model.ledger.batches:
-                await self._off_loop(store.publish, batch_id)
+                await self._in_thread(store.publish, batch_id)
                 return None
-            event: BrowseBatchImported = await self._off_loop(
+            event: BrowseBatchImported = await self._in_thread(
                 staged, message, hosts, store, actor.model.site_of, self._limits
             )
             await actor.submit(event)
-            await self._off_loop(store.publish, batch_id)
-        self._metrics.took_records(event.counts)
+            await self._in_thread(store.publish, batch_id)
+        self._metrics.count_records(_by_label(event.counts))
         return event
 
     async def _mine(
         self, actor: CrawlActor, site: str, span: SiteSpan, settings: MiningSettings, window_days: int = 0
     ) -> MiningResult:
         s, width = self._settings, window_days or self._settings.browse_window_days
-        question = VisitQuery(site, span.last_day - width + 1, width, s.browse_max_pages_a_day)
+        query = VisitQuery(site, span.last_day - width + 1, width, s.browse_max_pages_a_day)
         known = actor.model.sites.get(site)
         before = known.model.browse.to_state() if known is not None and known.model.browse else None
-        told = _with_params(settings, actor.model.config)
+        mining = _with_params(settings, actor.model.config)
         reader = self._registry.visits(actor.model.config.name).reader()
         started = time.perf_counter()
-        result = await self._pool.run(MiningJob(reader, question, told, before, s.browse_memory_mb))
+        result = await self._pool.run(MiningJob(reader, query, mining, before, s.browse_memory_mb))
         await actor.submit(result.event)
-        self._metrics.mined(time.perf_counter() - started, question.first_day + width)
+        self._metrics.count_mining(time.perf_counter() - started, query.first_day + width)
         return result
 
     async def _mine_due(self, actor: CrawlActor) -> None:
@@ -200,7 +202,7 @@ class BrowseLogManager:
         due = [site for site, span in spans.items() if self._is_due(actor, site, span)]
         runs = (self._mine(actor, site, spans[site], MiningSettings()) for site in due)
         for site, outcome in zip(due, await asyncio.gather(*runs, return_exceptions=True), strict=True):
-            if isinstance(outcome, Exception) and not isinstance(outcome, Closed):
+            if isinstance(outcome, Exception) and not isinstance(outcome, CrawlClosed):
                 self._metrics.mining_failures.inc()
                 _log.error("mining of %s failed, it keeps what it had", site, exc_info=outcome)
 
@@ -212,28 +214,23 @@ class BrowseLogManager:
         new_days = span.last_day - (mined.first_day + mined.n_days - 1) if mined else span.last_day
         return new_days >= self._settings.browse_mine_every_days
 
-    def _mined_all(self, name: str, actor: CrawlActor) -> None:
+    def _mining_ended(self, name: str, actor: CrawlActor) -> None:
         task = self._mining.pop(name)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("mining of crawl %s failed", name, exc_info=error)
-        if name in self._again and not task.cancelled():
-            self._again.discard(name)
+        if name in self._mine_again and not task.cancelled():
+            self._mine_again.discard(name)
             self.mine_later(actor)
 
-    async def _tidy_for_ever(self) -> None:
+    async def _maintain_for_ever(self) -> None:
         while True:
             try:
-                await self.tidy()
+                await self.maintain()
             except Exception:
-                _log.exception("browse logs could not be tidied; next try in an hour")
-            await asyncio.sleep(_TIDY_S)
+                _log.exception("browse logs could not be maintained; next try in an hour")
+            await asyncio.sleep(_MAINTENANCE_S)
 
-    @asynccontextmanager
-    async def _turn(self, crawl: str) -> AsyncIterator[None]:
-        async with self._turns[crawl]:
-            yield
-
-    async def _off_loop(self, call: Callable[..., Any], *args: object) -> Any:
+    async def _in_thread(self, call: Callable[..., Any], *args: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
 
 
@@ -243,6 +240,14 @@ def reading_policies(actor: CrawlActor) -> list[str]:
     choices = (config.policy, *config.extra_policies)
     wanting = (c.name for c in choices if policy_class(c.name).wants_logs(c.checked()))
     return list(dict.fromkeys(wanting))
+
+
+def _by_label(outcomes: Mapping[str, int]) -> Counter[str]:
+    """Return counts by label of the metric: a sender's own reasons are one, or there could be many."""
+    counts: Counter[str] = Counter()
+    for outcome, count in outcomes.items():
+        counts[outcome if outcome in RULES else "other" if outcome else "visit"] += count
+    return counts
 
 
 def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSettings:

@@ -24,7 +24,7 @@ class MiningJob:
     """All that the mining of a site needs; `before` is the state of what the last one gave, or None."""
 
     reader: VisitReader
-    question: VisitQuery
+    query: VisitQuery
     settings: MiningSettings
     before: dict[str, object] | None
     memory_mb: int
@@ -82,12 +82,12 @@ class MiningPool:
 
 def mine(job: MiningJob) -> MiningResult:
     """Count and mine one site; blocks."""
-    counts = job.reader.counts(job.question, memory_mb=job.memory_mb)
+    counts = job.reader.counts(job.query, memory_mb=job.memory_mb)
     before = MinedSite.from_state(job.before) if job.before is not None else None
     mined = mine_site(counts, job.settings, before)
     state = mined.to_state()
     digest = hashlib.sha256(msgpack.packb(state)).hexdigest()
-    event = LogsMined(job.question.site, digest, state)
+    event = LogsMined(job.query.site, digest, state)
     return MiningResult(event, mined.records, len(counts.urls), counts.left_out)
 
 

@@ -31,12 +31,14 @@ from linkscore_server.storage.base import CrawlLog, Snapshot
 
 _log = logging.getLogger(__name__)
 _MAX_GROUP = 256
-_TURN = 32
-"""Events of one call that are applied before other calls get their turn."""
+"""Events written by one sync: a bound on what callers wait for. Chosen, not measured."""
+
+_EVENTS_A_SLICE = 32
+"""Events of one call that are applied before the event loop serves other calls. Chosen, not measured."""
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _Submission:
     """Events that are made durable together, and who waits for their outcomes."""
 
     events: Sequence[Event]
@@ -45,15 +47,30 @@ class _Waiting:
     learned: LearnedSite | None = None
 
 
-class Closed(LinkscoreError):
+class CrawlClosed(LinkscoreError):
     """The crawl was deleted, or the server stops: nothing more is taken in."""
 
 
 class CrawlActor:
-    """Owns the state of one crawl. Questions are asked of `model` directly, on the same event loop.
+    """Owns the state of one crawl. Queries read `model` directly, on the same event loop.
 
     An event is applied after it is durable and answered after it is applied. While one group is being written
     the next one gathers, so the cost of a sync is shared under load and nobody waits when there is none.
+
+    Parameters
+    ----------
+    model
+        State of the crawl, as new or as recovered.
+    log
+        Where its events go; owned, closed with the actor.
+    executor
+        Runs what blocks on the disk.
+    learner
+        Runs learnings, beside it, so that they never delay a commit.
+    metrics
+        Where commits, snapshots and learnings are counted.
+    snapshot_events
+        Events between snapshots.
     """
 
     def __init__(
@@ -73,7 +90,7 @@ class CrawlActor:
         self._metrics = metrics
         self._snapshot_events = snapshot_events
         self._snapshot_seq = 0
-        self._waiting: asyncio.Queue[_Waiting | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
         self._learning: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
         self._writer: asyncio.Task[None] | None = None
         self._closed = self._discarded = False
@@ -92,12 +109,12 @@ class CrawlActor:
         if snapshot is not None:
             self.model.load_state(msgpack.unpackb(snapshot.state, strict_map_key=False))
             self._snapshot_seq = snapshot.seq
-            _find_policies(self.model.config)
+            _require_policies(self.model.config)
         replayed = 0
         for seq, raw in self._log.read(self.model.seq):
             event = decode(raw)
             if isinstance(event, ConfigChanged):
-                _find_policies(CrawlConfig.from_state(event.config))
+                _require_policies(CrawlConfig.from_state(event.config))
             self._apply(seq, event, None)
             replayed += 1
         self.model.jobs = []
@@ -107,7 +124,7 @@ class CrawlActor:
         """Begin to write; learnings that were cut short are started again."""
         self._writer = asyncio.create_task(self._write())
         for job in self.model.unfinished_jobs():
-            self._learn(job)
+            self._start_learning(job)
 
     async def submit(self, event: Event, learned: LearnedSite | None = None) -> Any:
         """Make an event durable, apply it and return its outcome.
@@ -116,7 +133,7 @@ class CrawlActor:
         ------
         OSError
             If it could not be made durable: nothing was applied.
-        Closed
+        CrawlClosed
             If the actor takes nothing more: nothing was applied.
         Exception
             What applying it failed with.
@@ -134,7 +151,7 @@ class CrawlActor:
 
         Raises
         ------
-        Closed
+        CrawlClosed
             If the actor takes nothing more.
         """
         return self._submitted(events)
@@ -143,9 +160,9 @@ class CrawlActor:
         self, events: Sequence[Event], learned: LearnedSite | None = None
     ) -> asyncio.Future[list[Any]]:
         if self._closed:
-            raise Closed(f"crawl {self.model.config.name!r} is closed")
+            raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        self._waiting.put_nowait(_Waiting(events, [encode(event) for event in events], done, learned))
+        self._queue.put_nowait(_Submission(events, [encode(event) for event in events], done, learned))
         return done
 
     async def learn(self, site: str) -> None:
@@ -153,7 +170,7 @@ class CrawlActor:
 
         Raises
         ------
-        Closed
+        CrawlClosed
             If the crawl was closed meanwhile.
         Exception
             What the learning failed with.
@@ -161,7 +178,7 @@ class CrawlActor:
         asked_at, started_at = self.model.seq, 0
         while started_at <= asked_at:  # one that runs already knows less: wait for it, then ask again
             started_at = await self.submit(LearningRequested(site))
-            error = await self._learning_over(site, started_at)
+            error = await self._wait_for_learning(site, started_at)
         if error is not None:
             raise error
 
@@ -171,7 +188,7 @@ class CrawlActor:
         for task in self._learning.values():
             task.cancel()
         if self._writer is not None:
-            self._waiting.put_nowait(None)
+            self._queue.put_nowait(None)
             await self._writer
             await self._snapshot()
         self._log.close()
@@ -195,19 +212,19 @@ class CrawlActor:
             if self.model.seq - self._snapshot_seq >= self._snapshot_events:
                 await self._snapshot()
 
-    async def _next_group(self) -> tuple[list[_Waiting], bool]:
-        group: list[_Waiting] = []
+    async def _next_group(self) -> tuple[list[_Submission], bool]:
+        group: list[_Submission] = []
         events = 0
-        item = await self._waiting.get()
+        item = await self._queue.get()
         while item is not None:
             group.append(item)
             events += len(item.raw)
-            if self._waiting.empty() or events >= _MAX_GROUP:
+            if self._queue.empty() or events >= _MAX_GROUP:
                 return group, False
-            item = self._waiting.get_nowait()
+            item = self._queue.get_nowait()
         return group, True
 
-    async def _commit(self, group: list[_Waiting]) -> bool:
+    async def _commit(self, group: list[_Submission]) -> bool:
         started = time.perf_counter()
         raw = [event for item in group for event in item.raw]
         try:
@@ -222,7 +239,7 @@ class CrawlActor:
         self._metrics.commit_events.inc(len(raw))
         return True
 
-    async def _apply_group(self, group: list[_Waiting]) -> None:
+    async def _apply_group(self, group: list[_Submission]) -> None:
         seq = self._log.last_seq - sum(len(item.raw) for item in group)
         for item in group:
             outcomes = []
@@ -230,8 +247,8 @@ class CrawlActor:
                 seq += 1
                 outcomes.append(self._apply(seq, event, item.learned))
                 for job in self.model.take_jobs():
-                    self._learn(job)
-                if len(outcomes) % _TURN == 0:
+                    self._start_learning(job)
+                if len(outcomes) % _EVENTS_A_SLICE == 0:
                     await asyncio.sleep(0)
             if not item.done.done():
                 item.done.set_result(outcomes)
@@ -250,33 +267,33 @@ class CrawlActor:
             _log.exception("crawl %s: event %d could not be applied", self.model.config.name, seq)
             return exc
 
-    def _learn(self, job: LearningJob) -> None:
+    def _start_learning(self, job: LearningJob) -> None:
         if self._closed:
             return
         key = (job.site, job.built_from_seq)
-        task = self._learning[key] = asyncio.create_task(self._run(job))
+        task = self._learning[key] = asyncio.create_task(self._learn_and_activate(job))
         task.add_done_callback(lambda _: self._learning.pop(key, None))
 
-    async def _run(self, job: LearningJob) -> Exception | None:
+    async def _learn_and_activate(self, job: LearningJob) -> Exception | None:
         """Learn and activate; returns why that failed. Failure is an event too: the site may learn again."""
         started = time.perf_counter()
         try:
             learned, event = await _run_in(self._learner, _run_job, job)
             self._metrics.learning_seconds.observe(time.perf_counter() - started)
             await self.submit(event, learned)
-        except Closed as exc:
+        except CrawlClosed as exc:
             return exc
         except Exception as exc:
             self._metrics.learning_failures.inc()
             _log.exception("learning of %s failed; the site goes on without a new model", job.site)
-            await self._give_up(job)
+            await self._log_failure(job)
             return exc
         return None
 
-    async def _give_up(self, job: LearningJob) -> None:
+    async def _log_failure(self, job: LearningJob) -> None:
         try:
             await self.submit(LearningFailed(job.site, job.built_from_seq))
-        except (OSError, Closed) as exc:
+        except (OSError, CrawlClosed) as exc:
             _log.error(
                 "crawl %s: the failed learning of %s is not in the log: %s",
                 self.model.config.name,
@@ -284,13 +301,15 @@ class CrawlActor:
                 exc,
             )
 
-    async def _learning_over(self, site: str, started_at: int) -> Exception | None:
+    async def _wait_for_learning(self, site: str, started_at: int) -> Exception | None:
         """Wait for a learning to end; returns why it failed, None if it did not or ended before."""
         task = self._learning.get((site, started_at))
         if task is None:
             return None
         await asyncio.wait([task])
-        return Closed(f"crawl {self.model.config.name!r} is closed") if task.cancelled() else task.result()
+        return (
+            CrawlClosed(f"crawl {self.model.config.name!r} is closed") if task.cancelled() else task.result()
+        )
 
     async def _snapshot(self) -> None:
         seq = self.model.seq
@@ -308,7 +327,8 @@ class CrawlActor:
         self._metrics.snapshot_seconds.observe(time.perf_counter() - started)
 
 
-def _find_policies(config: CrawlConfig) -> None:
+def _require_policies(config: CrawlConfig) -> None:
+    """Raise NotFound if a policy of the crawl is not registered."""
     for choice in (config.policy, *config.extra_policies):
         policy_class(choice.name)
 

@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -62,7 +63,7 @@ class CrawlRegistry:
         self._metrics = metrics
         self._domain_of = domain_of
         self._actors: dict[str, CrawlActor] = {}
-        self._changing = asyncio.Lock()
+        self._change_lock = asyncio.Lock()
         # Learning has a thread of its own, so that it never delays a commit.
         self._executor = ThreadPoolExecutor(max_workers=2, thread_name_prefix="linkscore-log")
         self._learner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-learn")
@@ -70,9 +71,9 @@ class CrawlRegistry:
 
     async def recover(self) -> None:
         """Load every crawl of the store."""
-        for name in await self._off_loop(self._store.crawls):
+        for name in await self._in_thread(self._store.crawls):
             try:
-                actor = await self._off_loop(self._recovered, name)
+                actor = await self._in_thread(self._recover_crawl, name)
             except Exception as exc:
                 self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError | OSError) else repr(exc)
                 unexpected = None if isinstance(exc, LinkscoreError) else exc
@@ -127,7 +128,7 @@ class CrawlRegistry:
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
         _check(config)
-        return await _to_the_end(self._create(dataclasses.replace(config, bounds=self._bounds())))
+        return await _uninterrupted(self._create(dataclasses.replace(config, bounds=self._bounds())))
 
     async def change(
         self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
@@ -141,11 +142,11 @@ class CrawlRegistry:
         CrawlNotFound
             If there is no crawl of this name.
         """
-        return await _to_the_end(self._change(name, changes, more_examples))
+        return await _uninterrupted(self._change(name, changes, more_examples))
 
     async def delete(self, name: str) -> None:
         """Delete a crawl and its log; a damaged one too."""
-        await _to_the_end(self._delete(name))
+        await _uninterrupted(self._delete(name))
 
     async def close(self) -> None:
         """Finish and close every crawl."""
@@ -155,13 +156,13 @@ class CrawlRegistry:
         self._learner.shutdown(wait=False, cancel_futures=True)
 
     async def _create(self, config: CrawlConfig) -> CrawlActor:
-        async with self._changing:
+        async with self._change_lock:
             if config.name in self._actors or config.name in self.damaged:
                 return self._existing(config)
             if len(self._actors) >= self._settings.max_crawls:
                 rule = f"max_crawls: there are {len(self._actors)} crawls, delete one or raise the setting"
                 raise LimitExceeded(rule)
-            actor = await self._off_loop(self._made, config)
+            actor = await self._in_thread(self._new_actor, config)
             actor.start()
             try:
                 await actor.submit(ConfigChanged(config.to_state()))
@@ -174,7 +175,7 @@ class CrawlRegistry:
     async def _change(
         self, name: str, changes: dict[str, Any], more_examples: Sequence[ExamplePage]
     ) -> CrawlActor:
-        async with self._changing:
+        async with self._change_lock:
             actor = self.get(name)
             config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
             _check(config)
@@ -182,12 +183,12 @@ class CrawlRegistry:
             return actor
 
     async def _delete(self, name: str) -> None:
-        async with self._changing:
+        async with self._change_lock:
             if name not in self.damaged:
                 actor = self.get(name)
                 del self._actors[name]
                 await actor.discard()
-            await self._off_loop(self._store.delete, name)
+            await self._in_thread(self._store.delete, name)
             self.damaged.pop(name, None)
 
     def _existing(self, config: CrawlConfig) -> CrawlActor:
@@ -201,7 +202,7 @@ class CrawlRegistry:
             )
         return actor
 
-    def _made(self, config: CrawlConfig) -> CrawlActor:
+    def _new_actor(self, config: CrawlConfig) -> CrawlActor:
         model = CrawlModel(config, ticket_key=self._store.ticket_key(), domain_of=self._domain_of)
         return CrawlActor(
             model,
@@ -212,15 +213,15 @@ class CrawlRegistry:
             snapshot_events=self._settings.snapshot_events,
         )
 
-    def _recovered(self, name: str) -> CrawlActor | None:
+    def _recover_crawl(self, name: str) -> CrawlActor | None:
         """Return a crawl as its log says; None if its creation was never acknowledged."""
-        actor = self._made(CrawlConfig(name))
+        actor = self._new_actor(CrawlConfig(name))
         try:
             replayed = actor.recover()
         except CorruptState as exc:
             _log.warning("crawl %s: %s; replaying the whole log", name, exc)
             actor.release()
-            actor = self._made(CrawlConfig(name))
+            actor = self._new_actor(CrawlConfig(name))
             replayed = actor.recover(with_snapshot=False)
         if not actor.model.seq:
             actor.release()
@@ -234,7 +235,7 @@ class CrawlRegistry:
         s = self._settings
         return SiteBounds(links=s.site_links, blocks=s.site_blocks, apaths=s.site_apaths, arms=s.site_arms)
 
-    async def _off_loop(self, call: Callable[..., _T], *args: object) -> _T:
+    async def _in_thread(self, call: Callable[..., _T], *args: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
 
 
@@ -245,6 +246,21 @@ def _check(config: CrawlConfig) -> None:
         raise exc.under("crawl") from exc
 
 
-async def _to_the_end(change: Coroutine[Any, Any, _T]) -> _T:
+async def _uninterrupted(change: Coroutine[Any, Any, _T]) -> _T:
     """Await a change that must not stop half-way when the caller gives up."""
     return await asyncio.shield(asyncio.ensure_future(change))
+
+
+def registrable_domain(host: str) -> str:
+    """Return the registrable domain of a host, or the host itself; the first call is slow.
+
+    Goes by the suffix list that comes with tldextract: nothing is fetched or cached on the disk.
+    """
+    return str(_suffixes()(host).top_domain_under_public_suffix or host)
+
+
+@cache
+def _suffixes() -> Any:
+    import tldextract  # a third of all imports of the server: only crawls of scope `domain` pay for it
+
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)

@@ -20,7 +20,7 @@ from linkscore_scoring.errors import (
     NotFound,
     NotLearned,
 )
-from linkscore_server.crawls.actor import Closed
+from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
 
 DOMAIN = "linkscore"
@@ -50,7 +50,7 @@ _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
-    (Closed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
+    (CrawlClosed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
 )

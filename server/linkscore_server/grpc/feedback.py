@@ -45,7 +45,7 @@ class FeedbackInbox:
         ------
         OSError
             If a group could not be made durable; a repeat of the call with the same event ids is safe.
-        Closed
+        CrawlClosed
             If the crawl takes nothing more.
         """
         groups = []
@@ -65,7 +65,7 @@ class FeedbackInbox:
                 rewards.append(event.reward)
             else:
                 statuses[row] = results.status("duplicate")
-        self._metrics.took_feedback(
+        self._metrics.count_feedback(
             actor.model.config.policy.name,
             rewards,
             duplicates=len(events) - len(rewards),

@@ -9,8 +9,7 @@ from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from linkscore_server.browse_logs.cleaning import RULES
-
+# Upper bounds of the histograms' buckets, seconds. Chosen, not measured; `LinkscoreSlow` reads 2.5.
 _LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 _COMMIT_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0)
@@ -65,7 +64,7 @@ class Metrics:
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
         build.labels(version("linkscore"), platform.python_version()).set(1)
 
-    def took_feedback(
+    def count_feedback(
         self, policy: str, rewards: Sequence[float], *, duplicates: int = 0, invalid: int = 0
     ) -> None:
         """Count feedback of a crawl that `policy` orders: rewards applied, and events that were not."""
@@ -148,13 +147,12 @@ class Metrics:
             registry=r,
         )
 
-    def took_records(self, outcomes: Mapping[str, int]) -> None:
-        """Count the records of a batch of browse logs by outcome; one that is not ours counts as `other`."""
+    def count_records(self, outcomes: Mapping[str, int]) -> None:
+        """Count the records of a batch of browse logs by outcome; names of outcomes must be few."""
         for outcome, count in outcomes.items():
-            known = outcome if outcome in RULES else "other" if outcome else "visit"
-            self.browse_records.labels(known).inc(count)
+            self.browse_records.labels(outcome).inc(count)
 
-    def mined(self, seconds: float, end_day: int) -> None:
+    def count_mining(self, seconds: float, end_day: int) -> None:
         """Note a mining of a window that ended before a day, in days since 1970-01-01."""
         self.mining_seconds.observe(seconds)
         self._mined_until = max(end_day * 86_400.0, self._mined_until)

@@ -15,7 +15,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.types import Limits
-from linkscore_server.crawls.actor import Closed, CrawlActor
+from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
 from linkscore_server.grpc.feedback import FeedbackInbox
 from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
 from linkscore_server.storage.memory import MemoryLog
@@ -87,7 +87,7 @@ async def test_batches_and_single_events_keep_the_order_they_came_in(actor: Craw
 
 async def test_a_closed_writer_takes_no_batch(actor: CrawlActor) -> None:
     await actor.close()
-    with pytest.raises(Closed):
+    with pytest.raises(CrawlClosed):
         actor.submit_all([given(1)])
 
 
@@ -115,9 +115,9 @@ async def test_feedback_is_counted_once_a_batch_by_outcome_and_policy(actor: Cra
 
 def test_the_harvest_rate_is_that_of_the_last_thousand_events_of_each_policy() -> None:
     metrics = Metrics()
-    metrics.took_feedback("harvest", [0.0] * RECENT_REWARDS)
-    metrics.took_feedback("harvest", [1.0] * 250)
-    metrics.took_feedback("opic", [0.5])
+    metrics.count_feedback("harvest", [0.0] * RECENT_REWARDS)
+    metrics.count_feedback("harvest", [1.0] * 250)
+    metrics.count_feedback("opic", [0.5])
     shown = generate_latest(metrics.registry).decode()
     assert 'linkscore_recent_reward{policy="harvest"} 0.25' in shown
     assert 'linkscore_recent_reward{policy="opic"} 0.5' in shown

@@ -19,7 +19,7 @@ from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import LearningJob
 from linkscore_scoring.site.model import Stage
 from linkscore_server.crawls import actor as actors
-from linkscore_server.crawls.actor import Closed, CrawlActor
+from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.memory import MemoryLog
@@ -140,7 +140,7 @@ async def test_closing_a_crawl_answers_who_waits_for_its_learning(
     while not actor._learning:
         await asyncio.sleep(0)
     await actor.discard()
-    with pytest.raises(Closed):
+    with pytest.raises(CrawlClosed):
         await asyncio.wait_for(waiting, 30)
     going_on.set()
 
@@ -151,7 +151,7 @@ async def test_a_closed_crawl_takes_nothing_more_and_never_hangs(actor: CrawlAct
     await asyncio.sleep(0)
     closing = asyncio.create_task(actor.close())
     await asyncio.sleep(0)
-    with pytest.raises(Closed):
+    with pytest.raises(CrawlClosed):
         await actor.submit(fetched(3))
     log.free.set()
     await asyncio.wait_for(closing, 30)

@@ -14,7 +14,7 @@ import linkscore_scoring
 import linkscore_server
 from linkscore.v1 import errors_pb2
 from linkscore_scoring import errors
-from linkscore_server.crawls.actor import Closed
+from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
 from linkscore_server.grpc.errors import _TABLE, BadToken, NotServing, status_of
 
@@ -68,7 +68,7 @@ def test_every_reason_of_the_code_is_in_the_contract_and_none_is_left_over() -> 
         (errors.LimitExceeded("x"), code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", True),
         (OSError(28, "No space left on device"), code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", True),
         (NotServing("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
-        (Closed("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
+        (CrawlClosed("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
         (BadToken("x"), code_pb2.UNAUTHENTICATED, "BAD_TOKEN", False),
         (ZeroDivisionError("x"), code_pb2.INTERNAL, "INTERNAL", False),
     ],

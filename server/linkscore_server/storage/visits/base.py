@@ -37,7 +37,7 @@ class VisitReader(ABC):
     """Counts visits; may be sent to another process."""
 
     @abstractmethod
-    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, query: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """Count the published visits of a site within a window."""
 
 

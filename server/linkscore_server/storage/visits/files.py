@@ -55,7 +55,7 @@ class FileReader(VisitReader):
 
     folder: Path
 
-    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, query: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`; starts again if files were merged meanwhile.
 
         Raises
@@ -65,22 +65,23 @@ class FileReader(VisitReader):
         """
         for left in reversed(range(_TRIES)):
             try:
-                return self._counts(question, memory_mb)
+                return self._counts(query, memory_mb)
             except duckdb.IOException:
                 if not left:
                     raise
         raise AssertionError
 
-    def _counts(self, question: VisitQuery, memory_mb: int) -> BrowseCounts:
-        q = question
-        parts = self.parts(q.first_day, q.first_day + q.n_days - 1)
+    def _counts(self, query: VisitQuery, memory_mb: int) -> BrowseCounts:
+        parts = self.parts(query.first_day, query.first_day + query.n_days - 1)
         source = source_of(parts)
         ensure_folder(self.folder.parent)
-        own = f"(SELECT * FROM {source} WHERE site = {text(q.site)})"
+        own = f"(SELECT * FROM {source} WHERE site = {text(query.site)})"
         with workspace(memory_mb=memory_mb, threads=1, below=self.folder.parent) as con:
             _check_formats(con, parts)
             load_stored(con, own)
-            return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
+            return counts_of(
+                con, query.site, query.first_day, query.n_days, max_pages_a_day=query.max_pages_a_day
+            )
 
     def parts(self, first_day: int, last_day: int) -> list[Path]:
         """Return the files of some days, in order."""
@@ -101,9 +102,9 @@ class FileVisits(VisitStore):
         self._staged, self._days = folder / "staged", folder / "days"
         self._max_parts = max_parts
 
-    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, query: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`."""
-        return self.reader().counts(question, memory_mb=memory_mb)
+        return self.reader().counts(query, memory_mb=memory_mb)
 
     def reader(self) -> FileReader:
         """See `VisitStore.reader`."""

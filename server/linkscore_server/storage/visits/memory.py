@@ -25,13 +25,14 @@ class MemoryReader(VisitReader):
 
     batches: list[tuple[float, Columns]] = field(default_factory=list)
 
-    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, query: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`."""
-        q = question
         with in_memory(memory_mb=memory_mb) as con:
             self.load(con)
             load_stored(con, "stored")
-            return counts_of(con, q.site, q.first_day, q.n_days, max_pages_a_day=q.max_pages_a_day)
+            return counts_of(
+                con, query.site, query.first_day, query.n_days, max_pages_a_day=query.max_pages_a_day
+            )
 
     def load(self, con: duckdb.DuckDBPyConnection) -> None:
         """Make the table stored of all batches."""
@@ -53,9 +54,9 @@ class MemoryVisits(VisitStore):
         self._staged: dict[str, Columns] = {}
         self._reader = MemoryReader()
 
-    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, query: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         """See `VisitReader.counts`."""
-        return self._reader.counts(question, memory_mb=memory_mb)
+        return self._reader.counts(query, memory_mb=memory_mb)
 
     def reader(self) -> MemoryReader:
         """See `VisitStore.reader`."""

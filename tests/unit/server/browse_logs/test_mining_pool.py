@@ -21,12 +21,12 @@ class Reader(VisitReader):
 
     error: str = ""
 
-    def counts(self, question: VisitQuery, *, memory_mb: int) -> BrowseCounts:
+    def counts(self, query: VisitQuery, *, memory_mb: int) -> BrowseCounts:
         if self.error:
             raise ValueError(self.error)
         one, none = np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        page = f"http://{question.site}/{os.getpid()}"
-        return BrowseCounts(question.first_day, question.n_days, [page], none, none, one, none - 1, none, one)
+        page = f"http://{query.site}/{os.getpid()}"
+        return BrowseCounts(query.first_day, query.n_days, [page], none, none, one, none - 1, none, one)
 
 
 def job(site: str, error: str = "") -> MiningJob:

@@ -59,7 +59,7 @@ class Server:
             await self.app.browse_logs.take(actor, message, [])
         self.app.browse_logs.mine_later(actor)
         await self.app.browse_logs.idle()
-        return [(job.question.first_day - DAY, job.question.n_days) for job in self.jobs[before:]]
+        return [(job.query.first_day - DAY, job.query.n_days) for job in self.jobs[before:]]
 
 
 @pytest.fixture
@@ -113,10 +113,10 @@ async def test_days_go_when_their_retention_is_over(server: Server) -> None:
     actor = await server.create(READS_LOGS)
     await server.take(batch("1", 0), batch("2", 1))
     server.now_s = 0.0
-    await server.app.browse_logs.tidy()
+    await server.app.browse_logs.maintain()
     assert list(await server.app.browse_logs.days(actor)) == [DAY, DAY + 1]
     server.now_s = 1e12 + 91 * _DAY_S
-    await server.app.browse_logs.tidy()
+    await server.app.browse_logs.maintain()
     await server.app.browse_logs.idle()
     assert await server.app.browse_logs.days(actor) == {}
     assert b"linkscore_browse_days_deleted_total 2.0" in generate_latest(server.app.metrics.registry)

@@ -1,0 +1,72 @@
+"""Rooms of the server read one way, and the server reads neither the lab nor the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_layers import imports_of
+
+import linkscore_server
+
+ROOT = Path(linkscore_server.__file__).parent
+# Rooms in the order of who reads whom: each reads those named, itself, and the library.
+MAY_READ = {
+    "settings": set(),
+    "plugins": set(),
+    "storage": set(),
+    "observability": set(),
+    "crawls": {"settings", "storage", "observability"},
+    "browse_logs": {"settings", "storage", "observability", "crawls"},
+    "grpc": {"settings", "storage", "observability", "crawls", "browse_logs"},
+    "app": {"settings", "plugins", "storage", "observability", "crawls", "browse_logs", "grpc"},
+}
+SPEAK_GRPC = {"grpc", "app"}
+SPEAK_THE_CONTRACT = {"grpc", "app", "browse_logs"}
+
+
+def files_of(room: str) -> list[Path]:
+    """Return the files of a package, or the one of a module."""
+    return sorted((ROOT / room).rglob("*.py")) or [ROOT / f"{room}.py"]
+
+
+def imported_by(room: str) -> dict[str, str]:
+    """Return what the files of a room import, each with one file that does."""
+    return {name: str(file.relative_to(ROOT)) for file in files_of(room) for name in imports_of(file)}
+
+
+@pytest.mark.parametrize("room", MAY_READ)
+def test_a_room_reads_only_those_below_it(room: str) -> None:
+    others = set(MAY_READ) - MAY_READ[room] - {room}
+    wrong = {
+        f"{file} -> {name}"
+        for name, file in imported_by(room).items()
+        if name.startswith("linkscore_server.") and name.split(".")[1] in others
+    }
+    assert wrong == set()
+
+
+def test_every_room_has_its_place_in_the_order() -> None:
+    rooms = {path.stem for path in ROOT.iterdir() if (path / "__init__.py").exists() or path.suffix == ".py"}
+    assert rooms - {"__init__"} == set(MAY_READ)
+
+
+@pytest.mark.parametrize("room", MAY_READ)
+def test_no_room_reads_the_lab_the_command_line_or_the_client(room: str) -> None:
+    wrong = {
+        f"{file} -> {name}"
+        for name, file in imported_by(room).items()
+        if name.split(".")[0] in ("linkscore_lab", "linkscore_cli")
+        or (name.split(".")[0] == "linkscore" and not name.startswith("linkscore.v1"))
+    }
+    assert wrong == set()
+
+
+@pytest.mark.parametrize("room", sorted(set(MAY_READ) - SPEAK_THE_CONTRACT))
+def test_only_services_and_imports_know_the_contract(room: str) -> None:
+    assert [name for name in imported_by(room) if name.startswith("linkscore.v1")] == []
+
+
+@pytest.mark.parametrize("room", sorted(set(MAY_READ) - SPEAK_GRPC))
+def test_only_services_speak_grpc(room: str) -> None:
+    assert [name for name in imported_by(room) if name.split(".")[0].startswith("grpc")] == []
