@@ -16,7 +16,7 @@ from linkscore_scoring.features.bags import apath_id, normalise_apath
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
-from linkscore_scoring.policies.harvest.excerpts import Judge
+from linkscore_scoring.policies.harvest.excerpts import RewardSource
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.traps import TrapKind
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
@@ -136,7 +136,7 @@ def test_feedback_before_its_page_is_the_reward_of_the_page() -> None:
     crawl.apply(1, FeedbackGiven("f", "h", "http://h/x", b"", 1.0, 0.0))
     visit(crawl, "http://h/x", page_of("http://h/x", texts=[("t", 400)]))
     known = crawl.shard("h").served.rewards.ledger.page(hash64("http://h/x"))  # type: ignore[attr-defined]
-    assert (known.reward, known.judge) == (1.0, Judge.FEEDBACK)
+    assert (known.reward, known.source) == (1.0, RewardSource.FEEDBACK)
 
 
 def test_a_site_without_a_page_has_nothing_to_advise() -> None:

@@ -8,7 +8,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode, encode
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.harvest.policy import Harvest
+from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of, trie_of
 from linkscore_scoring.types import ExamplePage

@@ -1,4 +1,4 @@
-"""Text of a page's own is the reward; arms, hubs, teasers and feedback."""
+"""Text of a page's own is the reward; arms, hubs, excerpts and feedback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from boards import Board
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.harvest.policy import Harvest
+from linkscore_scoring.policies.harvest import Harvest
+from linkscore_scoring.policies.harvest.excerpts import PageWorth
 
 LIST = "html/body/ul/li/a"
 NEXT = "html/body/div/a[next]"
@@ -59,23 +60,21 @@ def test_a_list_of_excerpts_loses_what_its_articles_take() -> None:
 
 
 def test_a_page_leads_to_what_its_unfetched_links_are_expected_to_earn() -> None:
-    """Prior .3 for each of 4 links, of 20 that make a whole hub: 4 x .3 / 20."""
+    """Prior .3 for each of 4 links, of 20 that make a whole hub: 4 x .3 / 20, shrunk by two pseudo-pulls."""
     board = Board("harvest")
     board.page("/", [(f"/{n}", LIST) for n in range(4)])
-    arms = harvest(board).arms
-    hub = arms._nodes[(-1, -1)][2]
-    assert hub == pytest.approx(4 * 0.3 / 20)
+    assert harvest(board).arms.hub(8, 9) == pytest.approx((4 * 0.3 / 20 + 2 * 0.3) / 3)
 
 
 def test_feedback_replaces_the_reward_for_good() -> None:
     board = Board("harvest")
     board.page("/", texts=[("text", 1_200)])
     arms = harvest(board).arms
-    assert arms._nodes[(-1, -1)][1] == pytest.approx(0.75)
+    assert arms.reward(8, 9) == pytest.approx((0.75 + 0.6) / 3), "of an arm nobody knows: that of the site"
     board.feedback("/", 0.1)
-    assert (reward_of(board, "/"), arms._nodes[(-1, -1)][1]) == (0.1, pytest.approx(0.1))
+    assert (reward_of(board, "/"), arms.reward(8, 9)) == (0.1, pytest.approx((0.1 + 0.6) / 3))
     board.feedback("/", 1.0)
-    assert (reward_of(board, "/"), arms._nodes[(-1, -1)][1]) == (1.0, pytest.approx(1.0))
+    assert (reward_of(board, "/"), arms.reward(8, 9)) == (1.0, pytest.approx((1.0 + 0.6) / 3))
     assert arms.pulls_total == 1
 
 
@@ -141,12 +140,16 @@ def test_links_keep_their_bucket_while_the_site_is_crawled() -> None:
 
 
 def test_curiosity_is_for_links_between_texts_that_nobody_tried() -> None:
-    policy = Harvest(Harvest.Params())
-    policy.rewards.ledger._stakes = {7: 3}
-    assert policy._curiosity(7) == 1.0
+    """Reward and hub .375, curiosity .2 while three pages with text show such links."""
+    board = Board("harvest")
+    board.fail("/")
+    policy, site = Harvest(Harvest.Params()), board.shard.model
+    for key in range(3):
+        policy.rewards.ledger.add(key, PageWorth(400, [], {}, [7]))
+    assert policy.value(["h9.7"], site).tolist() == [pytest.approx(0.575 / 1.575)]
     for _ in range(3):
         policy.rewards.ledger.followed(1, 7, 0)
-    assert policy._curiosity(7) == 0.0
+    assert policy.value(["h9.7"], site).tolist() == [pytest.approx(0.375 / 1.375)]
 
 
 def test_what_is_kept_follows_the_bounds_of_the_site() -> None:

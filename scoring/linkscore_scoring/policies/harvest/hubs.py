@@ -12,8 +12,13 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 Arm = tuple[int, int]
 
-_DECAY = 0.9
-_ARMS_PER_PAGE = 64
+# Tunables of the default policy (docs/policies.md, harvest).
+_DECAY = 0.9  # share kept a pull, in (0, 1]; measured: with 1, recall of the target `question` is .66
+_PARENT_PULLS = 2.0  # pulls, > 0; chosen, not measured alone
+_MAX_PAGES = 1_000  # pages; a bound
+_ARMS_PER_PAGE = 64  # arms of fresh links kept of a page, those with most links; a bound
+# Pages are counted anew every pull up to 32, every 8 up to 512, then every 32: early on worths change with
+# every fetch, later a full count would cost O(pages) a fetch for little. Chosen, not measured.
 _EACH, _OFTEN, _EVERY_OFTEN, _EVERY = 32, 512, 8, 32
 
 
@@ -50,9 +55,27 @@ class HubLedger:
     fresh link instead of the optimal time spent behind it; shrunk means instead of known distributions; the
     yield of a node forgets, 0.9 a pull, as links behind a hub run out. Cost: O(fresh arms) a page, plus
     all remembered pages once every 32 (8 in the first 512).
+
+    Examples
+    --------
+    Posts are worth 1 and lists nothing by themselves, until a list shows ten posts nobody knew:
+
+    >>> from linkscore_scoring.policies.harvest.arms import nodes_of
+    >>> arms, patterns, post, listing = HierarchicalArms(), UrlPatterns(), (90, 9), (80, 8)
+    >>> for _ in range(50):
+    ...     arms.credit(nodes_of(*post), 1.0, 0.0)
+    ...     arms.credit(nodes_of(*listing), 0.0, 0.0)
+    >>> ledger = HubLedger(arms)
+    >>> round(ledger.index(listing, patterns), 2)
+    0.0
+    >>> ledger.add(1, ledger.page([listing], {post: 10}, patterns), patterns)
+    >>> round(ledger.index(listing, patterns), 2)
+    0.85
     """
 
-    def __init__(self, arms: HierarchicalArms, *, max_pages: int = 1_000, weight: float = 2.0) -> None:
+    def __init__(
+        self, arms: HierarchicalArms, *, max_pages: int = _MAX_PAGES, weight: float = _PARENT_PULLS
+    ) -> None:
         self.arms = arms
         self.max_pages = max_pages
         self.weight = weight

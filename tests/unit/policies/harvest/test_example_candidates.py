@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgpack
 import pytest
 
-from linkscore_scoring.policies.harvest.example_candidates import Candidate, ExampleCandidates
+from linkscore_scoring.policies.harvest.examples import ExampleCandidate, ExampleCandidates
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 
-def page(key: int, label: float = 0.0, look: float = 0.0) -> Candidate:
-    return Candidate(key, f"http://h/{key}", 0.5, label, look)
+def page(key: int, label: float = 0.0, layout_label: float = 0.0) -> ExampleCandidate:
+    return ExampleCandidate(key, f"http://h/{key}", 0.5, label, layout_label)
 
 
 def kept(pages: ExampleCandidates) -> list[int]:
@@ -18,16 +18,16 @@ def kept(pages: ExampleCandidates) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("label", "look", "doubt"),
+    ("label", "layout_label", "uncertainty"),
     [(0.5, 0.5, 1.0), (0.0, 0.0, 0.0), (0.9, 0.9, 0.2), (0.0, 0.8, 0.8), (1, 1, 0)],
 )
-def test_doubt_is_a_label_near_one_half_or_a_layout_at_odds_with_the_url(
-    label: float, look: float, doubt: float
+def test_uncertainty_is_a_label_near_one_half_or_a_layout_at_odds_with_the_url(
+    label: float, layout_label: float, uncertainty: float
 ) -> None:
-    assert page(1, label, look).doubt == pytest.approx(doubt)
+    assert page(1, label, layout_label).uncertainty == pytest.approx(uncertainty)
 
 
-def test_four_pages_of_a_pattern_are_kept_the_most_doubtful_and_then_the_latest() -> None:
+def test_four_pages_of_a_pattern_are_kept_the_most_uncertain_and_then_the_latest() -> None:
     pages, patterns = ExampleCandidates(), UrlPatterns()
     for key in range(1, 7):
         pages.add(0, page(key, label=0.5 if key == 1 else 0.0), patterns)
@@ -35,17 +35,17 @@ def test_four_pages_of_a_pattern_are_kept_the_most_doubtful_and_then_the_latest(
     assert pages.groups(patterns)[0].pages == 6
 
 
-def test_the_doubt_of_a_group_is_the_mean_over_its_latest_pages() -> None:
+def test_the_uncertainty_of_a_group_is_the_mean_over_its_latest_pages() -> None:
     pages, patterns = ExampleCandidates(), UrlPatterns()
     """Running means up to 32 pages, then 1/32 of the way to each page."""
     for key, look in enumerate([0.8, 0.2, 0.0, 0.0, 0.0]):
         pages.add(0, page(key, 0.0, look), patterns)
-    assert pages.groups(patterns)[0].doubt == pytest.approx(0.2)
+    assert pages.groups(patterns)[0].uncertainty == pytest.approx(0.2)
     for key in range(5, 33):
         pages.add(0, page(key), patterns)
-    assert pages.groups(patterns)[0].doubt == pytest.approx(1 / 32 * 31 / 32)
-    pages.labelled()
-    assert pages.groups(patterns)[0].doubt == pytest.approx(0.25), "of the four that are kept"
+    assert pages.groups(patterns)[0].uncertainty == pytest.approx(1 / 32 * 31 / 32)
+    pages.relabelled()
+    assert pages.groups(patterns)[0].uncertainty == pytest.approx(0.25), "of the four that are kept"
 
 
 def test_groups_whose_patterns_merged_are_one() -> None:

@@ -1,16 +1,20 @@
-"""Pages like the examples, by layout and by shape of the URL."""
+"""Pages like the examples, by layout and by shape of the URL; layouts as vectors, by hand."""
 
 from __future__ import annotations
 
+from math import log, sqrt
+
 import pytest
 
-from linkscore_scoring.policies.harvest.likeness import Likeness
+from linkscore_scoring.policies.harvest.likeness import Layouts, Likeness, cosine
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 POST = trie_of(["html/body/main[post]/text()", "html/body/nav/a"])
 LIST = trie_of(["html/body/main[list]/a", "html/body/nav/a"])
+POST_LEAVES = ["html/body/main[post]/text()"]
+LIST_LEAVES = ["html/body/main[list]/a"]
 ROOT = "http://h"
 
 
@@ -20,7 +24,7 @@ def example(path: str = "/post/1", trie: object = POST) -> ExamplePage:
 
 def shown(*examples: ExamplePage) -> Likeness:
     likeness = Likeness()
-    likeness.show(examples)
+    likeness.set_examples(examples)
     for _ in range(2):
         for trie in (POST, LIST):
             likeness.see("", trie)
@@ -66,12 +70,12 @@ def test_a_fit_is_due_when_the_pages_unlike_the_examples_have_doubled() -> None:
     likeness = shown(example())
     due = []
     for n in range(1, 9):
-        likeness.labelled(alike=False)
+        likeness.count_label(alike=False)
         if likeness.see("", LIST):
             likeness.fit([LIST])
             due.append(n)
     assert due == [2, 4, 8]
-    likeness.labelled(alike=True)
+    likeness.count_label(alike=True)
     assert not likeness.see("", POST)
 
 
@@ -79,7 +83,66 @@ def test_likeness_restored_labels_alike() -> None:
     likeness, again = shown(example(trie=None)), Likeness()
     likeness.see(ROOT + "/post/1", POST)
     likeness.fit([LIST, LIST])
-    again.show([example(trie=None)])
+    again.set_examples([example(trie=None)])
     again.load_state(likeness.to_state())
     assert again.label(ROOT + "/post/2", POST, UrlPatterns()) == 1.0
     assert again.to_state() == likeness.to_state()
+
+
+def fitted(*pages: list[str]) -> Layouts:
+    layouts = Layouts()
+    tries = [trie_of(page) for page in pages]
+    for trie in tries:
+        layouts.see(trie)
+    layouts.fit(tries)
+    return layouts
+
+
+def test_weights_are_ln_tf_times_ln_rarity_on_length_one() -> None:
+    """Four pages show the footer, two the post: ln 2 x ln 2 against ln 3 x ln 3 for a post shown twice."""
+    footer = "html/body/footer/text()"
+    layouts = fitted(
+        [*POST_LEAVES, footer], [*POST_LEAVES, footer], [*LIST_LEAVES, footer], [*LIST_LEAVES, footer]
+    )
+    weights = sorted(layouts.vector(trie_of([*POST_LEAVES, *POST_LEAVES, footer])).values())
+    common, rare = log(2) * log(4 / 4 + 1), log(3) * log(4 / 2 + 1)
+    norm = sqrt(common**2 + rare**2)
+    assert weights == [pytest.approx(common / norm), pytest.approx(rare / norm)]
+
+
+def test_templates_that_differ_in_a_class_share_nothing() -> None:
+    layouts = fitted(POST_LEAVES, POST_LEAVES, LIST_LEAVES, LIST_LEAVES)
+    assert cosine(layouts.vector(trie_of(POST_LEAVES)), layouts.vector(trie_of(LIST_LEAVES))) == 0.0
+
+
+def test_classes_of_one_page_alone_do_not_count() -> None:
+    layouts = fitted(POST_LEAVES, POST_LEAVES, LIST_LEAVES)
+    unique = trie_of(["html/body/main[post special]/text()"])
+    assert cosine(layouts.vector(unique), layouts.vector(trie_of(POST_LEAVES))) == pytest.approx(1.0)
+
+
+def test_digits_of_classes_are_folded() -> None:
+    layouts = fitted(["html/body[id-1]/text()"], ["html/body[id-2]/text()"])
+    one, two = (layouts.vector(trie_of([f"html/body[id-{n}]/text()"])) for n in (3, 4))
+    assert cosine(one, two) == pytest.approx(1.0)
+
+
+def test_what_an_author_marks_up_does_not_count_but_a_class_does() -> None:
+    layouts = fitted(POST_LEAVES, POST_LEAVES)
+    marked = trie_of(["html/body/main[post]/ul/li/strong/text()"])
+    assert cosine(layouts.vector(marked), layouts.vector(trie_of(POST_LEAVES))) == pytest.approx(1.0)
+    layouts = fitted(POST_LEAVES, POST_LEAVES, *[["html/body/main[post]/ul[nav]/li/text()"]] * 2)
+    listed = trie_of(["html/body/main[post]/ul[nav]/li/text()"])
+    assert cosine(layouts.vector(listed), layouts.vector(trie_of(POST_LEAVES))) == 0.0
+
+
+def test_layouts_restored_give_the_same_vectors() -> None:
+    layouts, again = fitted(POST_LEAVES, POST_LEAVES, LIST_LEAVES), Layouts()
+    again.load_state(layouts.to_state())
+    assert again.vector(trie_of(POST_LEAVES)) == layouts.vector(trie_of(POST_LEAVES))
+    assert again.to_state() == layouts.to_state()
+
+
+def test_a_page_without_paths_is_like_nothing() -> None:
+    layouts = fitted(POST_LEAVES)
+    assert cosine(layouts.vector(trie_of([])), layouts.vector(trie_of(POST_LEAVES))) == 0.0

@@ -56,7 +56,7 @@ def test_no_more_pages_are_asked_about_than_wanted() -> None:
 
 
 def test_with_examples_a_layout_whose_url_has_another_shape_is_asked_about_first() -> None:
-    """Prints look like posts for sure: doubt 1, value 1 + 11 / (11 + 5)."""
+    """Prints look like posts for sure: uncertainty 1, value 1 + 11 / (11 + 5)."""
     found = asked(crawled("/post/1"))
     assert kinds(found)[0] == "print"
     assert found[0].value == pytest.approx(1 + 11 / 16)
@@ -70,13 +70,13 @@ def test_types_that_an_example_names_are_not_asked_about_again() -> None:
 
 
 def test_a_page_that_is_half_like_an_example_is_asked_about() -> None:
-    """Doubt .9 of one of the four kept is .225 a page, 2.7 for 12 pages."""
+    """Uncertainty .9 of one of the four kept is .225 a page, 2.7 for 12 pages."""
     board = crawled("/post/1")
     policy = board.shard.served
     pages = policy.rewards.candidates  # type: ignore[attr-defined]
     [half, *_] = [member for member in pages.members() if "/post/" in member.url]
-    half.label = half.look = 0.45
-    pages.labelled()
+    half.label = half.layout_label = 0.45
+    pages.relabelled()
     found = asked(board)
     assert found[0].url.startswith("http://h/print/")
     assert (found[1].url, found[1].label) == (half.url, 0.45)
@@ -100,7 +100,7 @@ def test_types_surely_like_an_example_of_another_pattern_count_half() -> None:
     policy = board.shard.served
     for member in policy.rewards.candidates.members():  # type: ignore[attr-defined]
         if "/print/" in member.url:
-            member.label = member.look = 1.0
+            member.label = member.layout_label = 1.0
     [wanted] = [each for each in asked(board) if "/print/" in each.url]
     assert wanted.value == pytest.approx(2.2 / 7.2 / 2)
 

@@ -1,40 +1,40 @@
-"""What pending links are feared to take, by hand."""
+"""What pending links are expected to take, by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.policies.harvest.excerpts import PageWorth, TeaserLedger
+from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth
 
 
 def test_a_page_without_links_keeps_its_text() -> None:
-    assert TeaserLedger(half_chars=400).reward(PageWorth(1_200, [])) == 0.75
+    assert ExcerptLedger(half_chars=400).reward(PageWorth(1_200, [])) == 0.75
 
 
-def test_a_followed_link_that_took_text_makes_the_next_feared() -> None:
-    """One link tested, 300 characters taken: 300 / (1 + 2) feared for each of 2 pending."""
-    ledger = TeaserLedger()
+def test_a_followed_link_that_took_text_makes_the_next_expected_to() -> None:
+    """One link tested, 300 characters taken: 300 / (1 + 2) expected of each of 2 pending."""
+    ledger = ExcerptLedger()
     ledger.followed(1, 5, 300)
     x = 1_000 - 2 * 300 / 3
     assert ledger.reward(PageWorth(1_000, [], {5: 2})) == pytest.approx(x / (x + 400))
 
 
-def test_links_that_take_nothing_are_not_feared() -> None:
-    ledger = TeaserLedger()
+def test_links_that_take_nothing_cost_nothing() -> None:
+    ledger = ExcerptLedger()
     for _ in range(5):
         ledger.followed(1, 5, 0)
     assert ledger.reward(PageWorth(1_200, [], {5: 9})) == 0.75
 
 
-def test_fear_never_makes_a_reward_negative() -> None:
-    ledger = TeaserLedger()
+def test_what_is_expected_never_makes_a_reward_negative() -> None:
+    ledger = ExcerptLedger()
     ledger.followed(1, 5, 9_000)
     assert ledger.reward(PageWorth(100, [], {5: 9})) == 0.0
 
 
-def test_links_between_texts_are_doubted_until_they_were_tried() -> None:
-    """Doubt 2 / (2 + tested + stakes): all at first, 2/5 after three."""
-    ledger = TeaserLedger()
+def test_text_around_links_between_texts_may_be_excerpts_until_they_were_tried() -> None:
+    """A share of 2 / (2 + tested + pages showing them): all at first, 2/5 after three."""
+    ledger = ExcerptLedger()
     page = PageWorth(1_000, [], {}, [5])
     assert ledger.reward(page) == 0.0
     for _ in range(3):
@@ -43,7 +43,7 @@ def test_links_between_texts_are_doubted_until_they_were_tried() -> None:
 
 
 def test_a_link_followed_is_pending_no_more() -> None:
-    ledger = TeaserLedger()
+    ledger = ExcerptLedger()
     page = PageWorth(500, [], {5: 1})
     ledger.add(1, page)
     ledger.followed(1, 5, 0)
@@ -51,15 +51,15 @@ def test_a_link_followed_is_pending_no_more() -> None:
     assert page.pending == {5: 0}
 
 
-def test_pages_with_text_and_links_between_put_apaths_at_stake() -> None:
-    ledger = TeaserLedger()
+def test_pages_with_text_and_links_between_are_counted_by_apath() -> None:
+    ledger = ExcerptLedger()
     ledger.add(1, PageWorth(400, [], {}, [5]))
     ledger.add(2, PageWorth(399, [], {}, [5]))
-    assert ledger.stakes(5) == 1
+    assert ledger.pages_showing(5) == 1
 
 
 def test_pages_and_apaths_are_bounded() -> None:
-    ledger = TeaserLedger(max_pages=10, max_apaths=10)
+    ledger = ExcerptLedger(max_pages=10, max_apaths=10)
     for n in range(30):
         ledger.add(n, PageWorth(900, [], {}, [n]))
         ledger.followed(n, n, 1)
@@ -69,8 +69,8 @@ def test_pages_and_apaths_are_bounded() -> None:
     assert len(ledger.to_state()["tested"]) == len(ledger.to_state()["stakes"]) == 10
 
 
-def test_a_ledger_restored_fears_the_same() -> None:
-    ledger, again = TeaserLedger(), TeaserLedger()
+def test_a_ledger_restored_expects_the_same() -> None:
+    ledger, again = ExcerptLedger(), ExcerptLedger()
     ledger.add(1, PageWorth(900, [(1, 2)], {5: 2}, [6], 0.5, True))
     ledger.followed(1, 5, 300)
     again.load_state(ledger.to_state())

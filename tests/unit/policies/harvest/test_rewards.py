@@ -6,8 +6,9 @@ import pytest
 from boards_with_examples import POST, Board, example
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.harvest.excerpts import Judge, PageWorth
-from linkscore_scoring.policies.harvest.policy import Harvest
+from linkscore_scoring.policies.harvest import Harvest
+from linkscore_scoring.policies.harvest.arms import SITE
+from linkscore_scoring.policies.harvest.excerpts import PageWorth, RewardSource
 
 
 def worth(board: Board, path: str) -> PageWorth:
@@ -21,7 +22,7 @@ def worth(board: Board, path: str) -> PageWorth:
 def test_without_labels_text_counts_in_full() -> None:
     board = Board()
     board.page("/", texts=[("text", 400)])
-    assert (worth(board, "/").judge, worth(board, "/").weight) == (Judge.NOVELTY, 1.0)
+    assert (worth(board, "/").source, worth(board, "/").weight) == (RewardSource.TEXT, 1.0)
 
 
 def test_a_page_judged_by_text_counts_less_once_pages_were_labelled() -> None:
@@ -42,17 +43,18 @@ def test_feedback_makes_it_a_whole_pull_of_the_reward_told() -> None:
     assert isinstance(policy, Harvest)
     for path in ("/a", "/b", "/c"):
         board.feedback(path, 1.0)
-    assert policy.arms._nodes[(-1, -1)][:2] == [pytest.approx(3.0), pytest.approx(3.0)]
+    assert policy.arms.pulls(SITE) == pytest.approx(3.0)
+    assert policy.arms.reward(8, 9) == pytest.approx((3.0 + 2 * 0.3) / (3 + 2)), "of an arm nobody knows"
 
 
 def test_with_examples_likeness_decides_and_feedback_overrules_it() -> None:
     board = Board(example("/post/1"))
     board.page("/post/2", leaves=POST)
     board.page("/list", leaves=["html/body/main[list]/a"], texts=[("rich", 4_000)])
-    assert (worth(board, "/post/2").judge, worth(board, "/post/2").reward) == (Judge.LIKENESS, 1.0)
+    assert (worth(board, "/post/2").source, worth(board, "/post/2").reward) == (RewardSource.LIKENESS, 1.0)
     assert worth(board, "/list").reward < 0.5
     board.feedback("/list", 1.0)
-    assert (worth(board, "/list").judge, worth(board, "/list").reward) == (Judge.FEEDBACK, 1.0)
+    assert (worth(board, "/list").source, worth(board, "/list").reward) == (RewardSource.FEEDBACK, 1.0)
 
 
 def test_pages_are_labelled_again_when_layouts_are_learned_anew() -> None:
@@ -67,4 +69,4 @@ def test_pages_are_labelled_again_when_layouts_are_learned_anew() -> None:
 def test_examples_of_another_site_say_nothing_here() -> None:
     board = Board(example("/post/1", host="other"))
     board.page("/post/2", leaves=POST)
-    assert worth(board, "/post/2").judge is Judge.NOVELTY
+    assert worth(board, "/post/2").source is RewardSource.TEXT

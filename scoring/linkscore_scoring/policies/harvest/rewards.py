@@ -1,4 +1,4 @@
-"""What fetched pages were worth, by the best judge there is: feedback, likeness to examples, own text."""
+"""What fetched pages were worth, by the best source there is: feedback, likeness to examples, own text."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.learners.rewards import text_reward
 from linkscore_scoring.policies.harvest.arms import HierarchicalArms, Node
-from linkscore_scoring.policies.harvest.example_candidates import Candidate, ExampleCandidates
-from linkscore_scoring.policies.harvest.example_questions import ExampleQuestions
-from linkscore_scoring.policies.harvest.excerpts import Judge, PageWorth, TeaserLedger
+from linkscore_scoring.policies.harvest.examples import ExampleCandidate, ExampleCandidates, suggest_examples
+from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.likeness import Likeness
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import ExamplePage, ExampleWanted, PageObservation
 
-_HALF = 2.0
-_ALIKE = 0.5
+# Tunables of the default policy.
+_LABELS_TO_HALVE = 2.0  # labels after which text counts half, > 0; chosen, not measured
+_ALIKE = 0.5  # label from which a page counts as like an example, in (0, 1]; chosen, not measured
 
 
 class PageRewards:
     """Rewards of pages, revised as more becomes known.
 
-    A page counts by what feedback said of it; else, if there are examples, by whether it is like one; else
-    by the text that belongs to it (`teasers`). Text is what is looked at when nobody says what is wanted: a
-    page judged by it counts 2 / (2 + n) of a pull after n pages judged otherwise, and in full again when
-    feedback comes for it.
+    A page counts by what feedback said of it; else, if there are examples, by whether it is like one
+    (`likeness`); else by the text that belongs to it (`excerpts`). Text is what is looked at when nobody says
+    what is wanted: a page whose reward is its text counts 2 / (2 + n) of a pull after n pages were labelled
+    otherwise, and in full again when feedback comes for it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class PageRewards:
 
     def __init__(self, arms: HierarchicalArms) -> None:
         self.arms = arms
-        self.ledger = TeaserLedger()
+        self.ledger = ExcerptLedger()
         self.likeness = Likeness()
         self.candidates = ExampleCandidates()
         self.labels = 0
@@ -44,43 +44,22 @@ class PageRewards:
     def labelled_share(self) -> float:
         """How far labels, not text, decide what is wanted: n / (n + 2), n = pages labelled and examples."""
         n = self.labels + len(self.likeness)
-        return n / (n + _HALF)
-
-    def judge(self, page: PageObservation, nodes: list[Node], site: SiteModel) -> PageWorth:
-        """Return the worth of a page just fetched, as it looks now; it is not credited yet."""
-        worth = PageWorth(page.own_chars, nodes, weight=1.0 - self.labelled_share)
-        if page.failed:
-            worth.weight = 1.0
-        elif self.likeness:
-            self._compare(page, worth, site)
-        return worth
+        return n / (n + _LABELS_TO_HALVE)
 
     def set_examples(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these, and those that may be asked about right now."""
-        if self.likeness.show(examples):
+        if self.likeness.set_examples(examples):
             self._compare_candidates(site)
-            self.candidates.labelled()
-
-    def remember(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
-        """Keep a page, judged already, as one a user may be asked about."""
-        if page.failed or page.is_copy:
-            return
-        candidate = Candidate(page.key, page.url, text_reward(page.own_chars))
-        if worth.judge is Judge.LIKENESS:
-            self._label(candidate, worth.reward, page.paths)
-        self.candidates.add(page.pattern, candidate, site.patterns)
+            self.candidates.relabelled()
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
-        """Return up to `n` pages a user should be asked about, best first; see `example_questions`."""
-        questions = ExampleQuestions(self.likeness, self._text_of)
-        return questions.best(self.candidates, site.patterns, n)
+        """Return up to `n` pages a user should be asked about, best first; see `examples`."""
+        return suggest_examples(self.candidates, self.likeness, self._text_reward_of, site.patterns, n)
 
-    def appraise(self, worth: PageWorth) -> None:
-        """Set the reward by text of a page whose links are known by now."""
-        if worth.judge is Judge.NOVELTY:
-            worth.reward = self.ledger.reward(worth)
+    # A fetched page passes through the next four, in this order: its sources pay for it, it gets a worth, the
+    # worth is set by its text once its links are known, and it is kept.
 
-    def settle(self, page: PageObservation, site: SiteModel) -> None:
+    def update_sources(self, page: PageObservation, site: SiteModel) -> None:
         """Tell the pages that linked to a page what it cost them, and revise their rewards."""
         sources: dict[int, int] = {}
         for source, apath in page.contexts:
@@ -93,34 +72,58 @@ class PageRewards:
             known = self.ledger.page(key)
             if known is not None:
                 known.own_chars = max(0, known.own_chars - page.lost.get(key, 0))
-                if known.judge is Judge.NOVELTY:
+                if known.source is RewardSource.TEXT:
                     self._revise(known, self.ledger.reward(known))
 
-    def told(self, key: int, reward: float) -> bool:
+    def worth_of(self, page: PageObservation, nodes: list[Node], site: SiteModel) -> PageWorth:
+        """Return the worth of a page just fetched, compared with the examples; it is not credited yet."""
+        worth = PageWorth(page.own_chars, nodes, weight=1.0 - self.labelled_share)
+        if page.failed:
+            worth.weight = 1.0
+        elif self.likeness:
+            self._compare(page, worth, site)
+        return worth
+
+    def update_text_reward(self, worth: PageWorth) -> None:
+        """Set the reward by text of a page whose links are known by now."""
+        if worth.source is RewardSource.TEXT:
+            worth.reward = self.ledger.reward(worth)
+
+    def record(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
+        """Keep the worth of a page, and the page itself as one a user may be asked about."""
+        self.ledger.add(page.key, worth)
+        if page.failed or page.is_copy:
+            return
+        candidate = ExampleCandidate(page.key, page.url, text_reward(page.own_chars))
+        if worth.source is RewardSource.LIKENESS:
+            self._label(candidate, worth.reward, page.paths)
+        self.candidates.add(page.pattern, candidate, site.patterns)
+
+    def label(self, key: int, reward: float) -> bool:
         """Let feedback replace the reward of a page; False if the page is not remembered."""
         page = self.ledger.page(key)
         self.candidates.forget(key)
-        self.labels += page is None or page.judge is Judge.NOVELTY
+        self.labels += page is None or page.source is RewardSource.TEXT
         if page is None:
             return False
         self.arms.revise(page.nodes, reward - page.weight * page.reward, 1.0 - page.weight)
-        page.reward, page.weight, page.judge = reward, 1.0, Judge.FEEDBACK
+        page.reward, page.weight, page.source = reward, 1.0, RewardSource.FEEDBACK
         return True
 
     def _compare(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
         if self.likeness.see(page.url, page.paths):
             self._relabel(site)
-        alike = self.likeness.label(page.url, page.paths, site.patterns)
-        self.likeness.labelled(alike=alike >= _ALIKE)
+        label = self.likeness.label(page.url, page.paths, site.patterns)
+        self.likeness.count_label(alike=label >= _ALIKE)
         self.labels += 1
-        worth.reward, worth.weight, worth.judge = alike, 1.0, Judge.LIKENESS
+        worth.reward, worth.weight, worth.source = label, 1.0, RewardSource.LIKENESS
 
     def _relabel(self, site: SiteModel) -> None:
         """Learn layouts anew, and label the sampled pages again."""
         known = [(page, self.ledger.page(page.hash)) for page in site.sample]
         self.likeness.fit([page.paths for page, worth in known if worth is None or worth.reward < _ALIKE])
         for page, worth in known:
-            if worth is not None and worth.judge is Judge.LIKENESS:
+            if worth is not None and worth.source is RewardSource.LIKENESS:
                 self._revise(worth, self.likeness.label(page.key, page.paths, site.patterns))
         self._compare_candidates(site)
 
@@ -132,14 +135,14 @@ class PageRewards:
                 label = self.likeness.label(page.key, page.paths, site.patterns) if self.likeness else 0.0
                 self._label(candidate, label, page.paths)
 
-    def _label(self, candidate: Candidate, label: float, paths: PathTrie) -> None:
+    def _label(self, candidate: ExampleCandidate, label: float, paths: PathTrie) -> None:
         """Set the label, and that by layout alone where it can differ."""
         candidate.label = label
-        candidate.look = self.likeness.look(paths) if label < 1.0 else label
+        candidate.layout_label = self.likeness.layout_label(paths) if label < 1.0 else label
 
-    def _text_of(self, candidate: Candidate) -> float:
+    def _text_reward_of(self, candidate: ExampleCandidate) -> float:
         known = self.ledger.page(candidate.key)
-        return candidate.text if known is None else self.ledger.reward(known)
+        return candidate.text_reward if known is None else self.ledger.reward(known)
 
     def _revise(self, page: PageWorth, reward: float) -> None:
         self.arms.revise(page.nodes, page.weight * (reward - page.reward))
