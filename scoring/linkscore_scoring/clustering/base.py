@@ -15,7 +15,12 @@ from linkscore_scoring.errors import LimitExceeded
 from linkscore_scoring.state import State
 
 OUTLIER = -1
+"""Label of a page in no cluster."""
+
 MAX_PAGES = 2_000
+"""Most pages of a sample: seconds of one core for every clusterer (docs/clustering.md), memory quadratic in
+it.
+"""
 
 
 class ClusterModel(ABC):

@@ -29,6 +29,7 @@ from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import State
 
+# Number of the place above the first element of a path.
 _ROOT = 0
 
 
@@ -98,6 +99,7 @@ class PathNodes:
 
 
 _ELEMENT, _TOKEN = "\n", " "
+# Nodes remembered between pages, a bound of memory; it never changes an answer.
 _REMEMBERED = 20_000
 
 

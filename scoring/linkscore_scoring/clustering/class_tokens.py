@@ -32,9 +32,19 @@ from linkscore_scoring.clustering.tfidf import fit_vectorizer
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.features.types import PathTrie
 
+# These and the other thresholds of this module were chosen with the four stored sites in view
+# (docs/clustering.md).
 MAX_PER_PAGE = 1.2
+"""Members of a family a page has in the mean, at most: a number of the page, not of the things on it."""
+
 MAX_RARE_SHARE = 0.2
+"""Share of a family's pages that may hold a member rarer than the page threshold: few values cover it."""
+
 MIN_EXPLAINED = 0.1
+"""Least share of the variance of plain path vectors that the value explains (adjusted, so that chance scores
+0).
+"""
+
 
 _DIGITS = re.compile(r"[0-9]+")
 
@@ -45,7 +55,14 @@ def fold_digits(token: str) -> str:
 
 
 def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[str]:
-    """Return the class tokens of a sample that keep their digits.
+    """Return the class tokens of a sample that keep their digits: those whose number names a template.
+
+    A family of tokens equal up to digits keeps its digits when all of this holds:
+
+    - a page carries one member (mean at most 1.2): a number of the page, not of the things on it;
+    - few values cover it: at most 20 % of its pages hold a member rarer than the page threshold;
+    - the value explains layout: it accounts for at least 10 % of the variance of the plain path vectors of
+      its pages (adjusted R-squared of a one-way analysis of variance, so that chance scores 0).
 
     Parameters
     ----------
@@ -118,14 +135,23 @@ def _squares(rows: NDArray[np.float64]) -> float:
 
 
 MIN_CROSSED = 3
+"""Tokens which exclude each other that a modifier crosses, at least."""
+
 SAME_PAGES = 0.9
+"""Likeness of two sets of pages, over the larger of them, from which they count as the same."""
+
 
 _PAGE_TAGS = frozenset({"html", "body"})
+# Page-level tokens looked at, those on most pages; a bound of work, which is cubic in it at worst.
 _MAX_TOKENS = 300
 
 
 def modifiers(tries: Sequence[PathTrie], threshold: float, numbered: Collection[str]) -> frozenset[str]:
     """Return the class tokens of a sample that modify pages of several templates.
+
+    These are tokens that cross at least three tokens which exclude each other, and tokens that say no more
+    than "this template, modified" (``category-paged``: ``category`` and ``paged``). Two tokens cross when
+    their common pages and the pages of either one alone all reach the page threshold.
 
     Parameters
     ----------
@@ -196,12 +222,18 @@ def _parts(on: NDArray[np.float64], cutting: Sequence[int], threshold: float) ->
 
 
 MIN_RARE = 3
-_SAME_PAGES = 0.9
+"""Members of a family below the page threshold, at least: its tail."""
+
+# Pages of all members over pages of the parent, up to which they exclude each other.
 _OVERLAP = 1.1
 
 
 def class_values(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
-    """Return the page-level tokens that name things.
+    """Return the page-level tokens that name one of many things of a template, not a template.
+
+    A family is the tokens that begin with the name of a token they always come with. Its members name things
+    if they exclude each other, as values of one variable do, and have a long tail: half of them or more, and
+    three at least, are below the page threshold.
 
     Parameters
     ----------
@@ -228,7 +260,7 @@ def class_values(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
         family = [
             token
             for (above, token), both in together.items()
-            if above == parent and both == df[token] < _SAME_PAGES * df[parent] and not token.endswith("-#")
+            if above == parent and both == df[token] < SAME_PAGES * df[parent] and not token.endswith("-#")
         ]
         rare = sum(df[token] < threshold for token in family)
         exclusive = sum(df[token] for token in family) <= _OVERLAP * df[parent]

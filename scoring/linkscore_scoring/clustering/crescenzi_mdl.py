@@ -29,6 +29,8 @@ from linkscore_scoring.features.bags import apath_id, plain_bag
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import State, pack_sparse, unpack_sparse
 
+# Nearest classes each class looks at in a round, and rounds at most: bounds of work (rounds are about log2 of
+# the classes, of which there are 2,000 at most).
 _NEAREST = 16
 _ROUNDS = 30
 
@@ -229,6 +231,7 @@ Counts = NDArray[np.int64]
 PathCounts = NDArray[np.int16]
 Bits = NDArray[np.float64]
 
+# Cells of the table of merged counts made at a time: a bound of memory.
 _BATCH_CELLS = 4_000_000
 
 

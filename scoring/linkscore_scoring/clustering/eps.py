@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 EpsMode = Literal["literal", "windowed", "percentile"]
 
 MIN_EPS = 1e-9
+"""Radius when all pages are equal, since DBSCAN wants a positive one."""
+
+# Pages beyond the radius from which the guard widens it. Xu 2018 reports 1.3 to 5.5 % outliers; the literal
+# rule gave 25 to 49 % on real sites.
 _MAX_OUTLIER_SHARE = 0.2
 
 

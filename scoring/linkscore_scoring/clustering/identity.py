@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from linkscore_scoring.clustering.base import OUTLIER
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.state import State
-
-OUTLIER = -1
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from linkscore_scoring.clustering.eps import pairwise_distances
 from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.state import State, pack_array, pack_sparse, unpack_array, unpack_sparse
 
+# Distances computed at a time, 32 MB of float64: a bound of memory.
 _BATCH_CELLS = 4_000_000
 
 

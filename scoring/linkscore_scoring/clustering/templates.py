@@ -13,6 +13,7 @@ from linkscore_scoring.clustering.sample import SamplePage, with_in_links
 from linkscore_scoring.errors import CorruptState, InvalidParams
 from linkscore_scoring.state import State, digest
 
+# Paths named for people.
 _TOP_PATHS = 5
 
 

@@ -19,8 +19,10 @@ from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 MAX_REMEMBERED = 60_000
+"""Distinct tags and steps remembered between pages: a bound of memory, chosen and not measured."""
 
-# libxml2 appends attributes to a linked list: a tag with very many takes quadratic time.
+# libxml2 appends attributes to a linked list: a tag with very many takes quadratic time. From 1,000 on a tag
+# loses its attributes; pages smaller than this are not searched, as their tags cannot hold enough to hurt.
 _CROWDED_BYTES = 65_536
 _CROWDED_TAG = re.compile(
     rb"<([a-zA-Z][^\s/>]*+)"
@@ -183,7 +185,7 @@ _thread = local()
 
 
 MAX_APATHS = 2_000
-"""Distinct Apaths told apart on one page."""
+"""Distinct Apaths told apart on one page; a bound for hostile pages, the others are one Apath."""
 
 _OTHER_APATH = "a[]"
 

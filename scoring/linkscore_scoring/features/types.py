@@ -148,7 +148,27 @@ class PageFeatures:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of feature extraction; every one is a setting. What is cut is named in `PageFeatures.notes`."""
+    """Bounds of feature extraction; every one is a setting. What is cut is named in `PageFeatures.notes`.
+
+    All are bounds against hostile or broken pages, far beyond usual ones; chosen, not measured.
+
+    Attributes
+    ----------
+    body_bytes
+        Bytes of a body, decompressed.
+    elements
+        Elements read of a page; the rest is left out.
+    depth
+        Elements above a leaf; deeper leaves count at their ancestor of this depth.
+    links
+        Anchors read of a page.
+    path_nodes
+        Nodes of a `PathTrie`.
+    anchor_chars
+        Characters kept of an anchor text.
+    url_chars
+        Characters of a URL; longer ones are skipped.
+    """
 
     body_bytes: int = 10_000_000
     elements: int = 200_000

@@ -111,7 +111,9 @@ class PathTree:
 
 
 BLOCK_CHARS = 25
-"""Length from which a text outside anchors counts as a long block."""
+"""Length from which a text outside anchors counts as a long block ; chosen, and part of what
+novelty means ever since (docs/replay.md, Metrics).
+"""
 
 
 def cut_tags(markup: str, limits: Limits) -> tuple[Iterator[tuple[str, str]], bool]:

@@ -11,6 +11,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MAX_ITERATIONS = 200
+"""A bound: with damping .85 the change falls below 1e-6 after some 85."""
 
 
 class Ranks(NamedTuple):

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.types import PageObservation
 
+# Kinds of URLs, bytes in the state: not fetched yet; a usable page came back; none did.
 _OPEN, _FETCHED, _DEAD = 0, 1, 2
+# One in so many is forgotten at a time, since moving the columns costs as much for one as for many.
 _SLACK = 16
 
 

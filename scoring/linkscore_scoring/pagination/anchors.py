@@ -131,7 +131,7 @@ KNOWN_WORDS = frozenset(
 
 
 MAX_CHARS = 48
-"""Longer anchors are titles."""
+"""Longer anchors are titles; chosen, not measured."""
 
 _NUMBER = re.compile(r"[\s\[(|<{.…-]*([0-9]{1,6}|[0-9]{1,3}(?:[,.'\u00a0 ][0-9]{3}))[\s\])|>}.,-]*")
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*[-\u2013]\s*([0-9]{1,6})\s*")

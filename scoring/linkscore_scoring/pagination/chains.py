@@ -9,6 +9,7 @@ from linkscore_scoring.pagination.lists import PageList, page_lists
 from linkscore_scoring.pagination.paged_urls import paged
 from linkscore_scoring.types import PageObservation
 
+# Rank of a list without first page: above every page number or offset that counts.
 _UNKNOWN_RANK = 1_000_000
 
 

@@ -15,16 +15,21 @@ from linkscore_scoring.pagination.anchors import PAGE, Mark
 from linkscore_scoring.pagination.paged_urls import PagedUrl, Slots, paged, slots_of
 
 _GAP = 3
-"""Rows between two links of one group: arrows, `...`."""
+"""Rows between two links of one group: arrows, `...`. Chosen with the labelled links in view
+(docs/forums.md).
+"""
 
 _BEFORE = 6
-"""Rows before a lone number among which the first page of its list may stand."""
+"""Rows before a lone number among which the first page of its list may stand; chosen alike."""
 
 _LEAST_SLOTS = 2
+"""Numbers in a URL from which one of them may be a page number though nothing names it."""
+
 _MANY = 10_000
 """A page number on a page whose own is larger than this is an id of something."""
 
 _YEARS = range(1900, 2101)
+"""Numbers that are years if all of a group are."""
 
 
 @dataclass(slots=True)

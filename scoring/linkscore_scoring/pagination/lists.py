@@ -10,7 +10,7 @@ from linkscore_scoring.pagination.groups import PageLinkGroup, page_link_groups
 from linkscore_scoring.pagination.paged_urls import PagedUrl, paged, slots_of
 
 _NEAR = 6
-"""Rows before a group among which the first page of its list may stand."""
+"""Rows before a group among which the first page of its list may stand; as `groups._BEFORE`."""
 
 
 @dataclass(slots=True)

@@ -23,7 +23,9 @@ from linkscore_scoring.pagination.paged_urls import PagedUrl, paged, slots_of
 from linkscore_scoring.types import PAGE_FLIP
 
 NO_TYPE = 0
+"""URL type of a link of which a policy says nothing."""
 
+# Characters at the end of a URL that are searched for a page number: a digit and ``.shtml``, or a slash.
 _MAX_ENDING = 7
 _ENDS_IN_NUMBER = re.compile(r"[0-9](?:/|\.[a-z0-9]{3,5})?$").search
 _RELS = {"next": NEXT, "prev": PREV, "previous": PREV, "start": FIRST, "first": FIRST, "last": LAST}
@@ -151,7 +153,7 @@ def _add_beside(group: PageLinkGroup, urls: Sequence[str], kinds: list[int]) -> 
 
 
 _BESIDE = 3
-"""Rows between numbered page links and words beside them."""
+"""Rows between numbered page links and words beside them; chosen with the labelled links in view."""
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ _DIGITS = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])([0-9]+)")
 _KEY = re.compile(r"(?:^|[?&;/,])([^?&;=/,#]*?)=$")
 _WORD = re.compile(r"([^\W\d_]+)[-_/.,+]?$")
 
+# Characters before a number in which its name is looked for, and query pairs read: bounds of work.
 _NAME_CHARS = 40
 _MAX_PAIRS = 50
 _PAIR_ENDS = re.compile(r"[&;]|,(?=[a-z_]+=)")

@@ -22,6 +22,10 @@ from linkscore_scoring.state import State
 from linkscore_scoring.urls.tokens import ANY_QUERY, is_fixed, url_tokens, wildcard_of
 
 ROOT = 0
+"""Id of the root, which stands for every URL."""
+
+# Forwarding addresses kept for each node of the bound; beyond it the oldest ids are forgotten. A bound of
+# memory.
 _FORWARDS_PER_NODE = 4
 
 
@@ -109,6 +113,8 @@ class NodeStore:
         return store
 
 
+# Counters of Misra-Gries for the values of a variable slot: a value that more than one in 33 of its URLs have
+# cannot be missed. Chosen, not measured.
 _CANDIDATES = 32
 # A URL that is new is asked for twice, one out of the crawl's scope again and again.
 _tokens = lru_cache(maxsize=8_192)(url_tokens)

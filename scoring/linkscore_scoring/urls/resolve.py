@@ -10,6 +10,7 @@ from w3lib.url import safe_url_string
 from linkscore_scoring.urls.identity import MAX_URL_CHARS, SCHEMES, identity, is_plain
 
 MAX_CACHED_URLS = 100_000
+"""Answers kept across pages: a bound of memory, chosen and not measured."""
 
 Answer = tuple[str, str] | str
 """(URL, identity), or the reason why there is none."""

@@ -13,7 +13,9 @@ from linkscore_scoring.errors import reading_state
 from linkscore_scoring.hashing import hash64
 
 LEAST_CHARS = 16
+"""Shortest value that may look drawn; shorter ids are not found (docs/forums.md). Chosen, not measured."""
 
+# What the values of sure names look like: hex, base 64 or numbers. ColdFusion's are short and numeric.
 _ANY_ID = re.compile(r"[A-Za-z0-9_,.-]{8,128}")
 _NUMERIC = re.compile(r"[A-Za-z0-9-]{3,64}")
 
@@ -27,6 +29,8 @@ SURE_NAMES = {**dict.fromkeys(_SURE.split(), _ANY_ID), "cfid": _NUMERIC, "cftoke
 LIKELY_NAMES = frozenset({"s", "sid", "sess", "session", "ssid", "sessionhash", "hash_session"})
 """Names that are also those of searches and stories: their values must look random."""
 
+# Changes between letters and digits from which a text is taken for drawn: slugs with a year or a number have
+# two. A random hexadecimal text of 16 characters has seven in the mean. Chosen, not measured.
 _LEAST_TURNS = 4
 
 
@@ -44,9 +48,13 @@ def looks_random(value: str) -> bool:
 
 
 MAX_KEYS = 200
-MAX_RESTS = 300
-"""Names told apart, and links remembered of each."""
+"""Names told apart on a site, a bound of memory."""
 
+MAX_RESTS = 300
+"""Links remembered of each name, a bound of memory."""
+
+# Links seen again with another value before a name is believed, and before a likely one is: on phpBB
+# (``sid``) two pages suffice so (docs/forums.md, Session ids). Chosen, not measured.
 _LEAST_CHANGED, _LEAST_CHANGED_LIKELY = 3, 1
 _MAY_BE_SURE = re.compile("sess|sid|zenid|cfid|cftoken").search
 _MAY_BE_RANDOM = re.compile(r"[0-9][-_]*[A-Za-z][A-Za-z_-]*[0-9][0-9_-]*[A-Za-z]").search

@@ -6,7 +6,11 @@ import re
 from urllib.parse import unquote, urlsplit
 
 MAX_SEGMENTS = 12
+"""Path segments that are told apart; deeper ones are one slot `REST`. A bound, chosen and not measured."""
+
 MAX_QUERY_KEYS = 8
+"""Query keys, in alphabetical order, that are told apart. A bound, chosen and not measured."""
+
 REST = "/**"
 ANY_QUERY = "?*"
 

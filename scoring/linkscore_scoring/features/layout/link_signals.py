@@ -13,7 +13,11 @@ from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.features.layout.title_signals import Titles
 from linkscore_scoring.features.layout.view import PageView, ratio
 
+# Longer texts are prose in which such a word may stand by chance: of what readers do to a post, of "read
+# more" (which may quote the title), of what lists count. All chosen with the stored sites in view
+# (docs/forums.md).
 _ACTION_CHARS, _MORE_CHARS, _COUNT_CHARS = 30, 120, 60
+# Words from which an anchor reads like a title; chosen, not measured.
 _SENTENCE_WORDS = 3
 _PAGER = re.compile(r"^\W*\d{1,4}\W*$")
 _ACTION = re.compile(

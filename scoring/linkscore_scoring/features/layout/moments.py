@@ -7,10 +7,14 @@ from collections.abc import Iterable
 
 from linkscore_scoring.features.layout.tree import PageTree
 
+# Longer texts are prose, whose dates are not those of the page's records; chosen, not measured.
 _MAX_CHARS = 120
+# Minutes; months of 31 days and years of 12 of them keep the order of dates, which is all that is compared.
 _DAY, _MONTH, _YEAR = 1_440, 44_640, 535_680
+# "Now" of relative times: later than any date that can be read.
 _NOW = 3_000 * _YEAR
 _DIGIT = re.compile(r"\d")
+# A time of day without a date counts only in texts as short as a label; chosen, not measured.
 _CLOCK_CHARS = 40
 _ISO = re.compile(r"\b((?:19|20)\d\d)[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _NUMBERS = re.compile(r"\b(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)?\d\d)\b")

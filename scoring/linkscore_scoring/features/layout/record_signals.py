@@ -14,9 +14,14 @@ from linkscore_scoring.features.layout.regions import MAX_COMPARED
 from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.features.layout.view import PageView, median, ratio, spread
 
+# Characters of a line, for the height of a record without a renderer.
 _LINE_CHARS = 80
+# Bounds of work for one record and one page: texts whose words are compared, times that are put in order
+# (whose cost is quadratic).
 _MAX_WORD_TEXTS = 60
 _MAX_MOMENTS = 50
+# Characters from which a text is more than a label, and from which a text that ends in "..." is an excerpt;
+# chosen with the stored sites in view (docs/forums.md), not searched for.
 _LEAD_CHARS = 12
 _CUT_CHARS = 40
 

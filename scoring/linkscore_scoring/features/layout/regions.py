@@ -11,10 +11,20 @@ from itertools import accumulate, pairwise
 from linkscore_scoring.features.layout.tree import PageTree, class_names
 
 MAX_COMPARED = 200
+"""Records of a region that are compared or measured, and elements of a path that is named: a bound of work.
+"""
+
+# Children and grandchildren of a record looked at for its shape; a bound of work.
 _MAX_CHILDREN = 30
+# An element without link is content from this many characters on; chosen, not measured.
 _MIN_TEXT_CHARS = 20
+# Mean likeness of neighbouring records from which a region is one. Far below the .75 of MDR (as pydepta has
+# it), since two levels of tags and classes are compared and not whole trees; chosen with the stored sites in
+# view.
 _MIN_SIMILARITY = 0.3
+# Tags and classes in a record's shape from which it counts as rich; chosen with the stored sites in view.
 _RICH_SHAPE = 6
+# Share of the content's text that the main region holds at least: else the page has none. Chosen alike.
 _MIN_MAIN_SHARE = 0.1
 
 
@@ -226,7 +236,11 @@ def _take(tree: PageTree, regions: Regions, region: Region) -> None:
 
 
 MAX_GROUPS = 500
+"""Groups told apart on one page, the others are one; a bound for hostile pages."""
+
+# Of links with equal paths in one record the first two are told apart, later ones are one group.
 _MAX_ORDINAL = 3
+# Steps of a path that is named; a bound for hostile pages.
 _MAX_STEPS = 40
 _OTHER = "other"
 

@@ -16,7 +16,7 @@ from itertools import accumulate
 from linkscore_scoring.features.layout.tree import PageTree
 
 LONG_CHARS = 80
-"""Characters outside of links from which a block is long: about a line."""
+"""Characters outside of links from which a block is long: about a line; chosen, not measured."""
 
 _ELLIPSIS = ("...", "…")
 
@@ -89,9 +89,12 @@ def _block_elements(tree: PageTree) -> list[int]:
 
 
 MAX_SHARE = 0.4
+"""Share of the page's text from which an element is content whatever its name (docs/forums.md); chosen."""
+
 _TAGS = frozenset(("nav", "aside", "dialog"))
 _EDGE_TAGS = frozenset(("header", "footer"))
 _CONTENT_TAGS = frozenset(("article", "section", "main", "li", "td"))
+# Elements from the root down to which a header or footer is that of the page; chosen, not measured.
 _EDGE_DEPTH = 6
 _WORDS = re.compile(
     r"side-?_?(?:bar|panel|nav|box)|bread-?_?crumb|nav(?:bar|igation|list|menu)|drop-?_?down|off-?_?canvas|masthead|tag-?_?cloud|widget"

@@ -16,11 +16,17 @@ from math import log1p
 from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.features.layout.view import PageView, ratio
 
+# Characters of an anchor from which it may be a title, and within a heading; shorter ones are labels. These
+# and the next three were chosen with the stored sites in view (docs/forums.md), not searched for.
 _TITLE_CHARS, _HEADING_CHARS = 10, 3
+# Text beside the link of a headline, over the text of the link: at most this.
 _PLAIN_SHARE = 0.4
-_MAX_MOMENTS = 200
+# Elements around a time that are searched for what it belongs to.
 _MAX_LEVELS = 8
+# Added to the text a share is taken of, so that little text says little.
 _PRIOR_CHARS = 200
+# Times looked at; a bound of work.
+_MAX_MOMENTS = 200
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 

@@ -15,6 +15,7 @@ from linkscore_scoring.policies.params import Params
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch
 
+# Steps of the score that are buckets of their own.
 _BUCKETS = 256
 _STEPS = {f"u{step}": step / _BUCKETS for step in range(_BUCKETS)}
 

@@ -21,8 +21,12 @@ from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, P
 _FLIP = re.compile(
     r"[0-9]{1,6}|[<>«»‹›←→]{1,3}|(?:(?:next|prev|previous|older|newer)\b.{0,20})", re.IGNORECASE
 )
+# Scores of links of the sampling plan, of others (over 1 + depth), and of links to skip: any values in this
+# order, below those of links to follow (.5 to 1) once the site is learned.
 _PLANNED, _UNPLANNED, _DROPPED = 0.9, 0.5, 0.05
+# Depth of buckets that cannot be read: after all that can.
 _FAR = 100
+# "Any cluster" and "any Apath"; no id, nor -1 (outlier) or -2 (unknown cluster).
 _ANY = -3
 
 Way = tuple[int, int, int]

@@ -18,8 +18,10 @@ Place = tuple[int, int]
 """A kind of link on a page: the URL pattern of its target and its Apath."""
 
 MAX_VERTICES = 100
-"""Kinds of pages of a sitemap; those with the fewest pages are left out."""
+"""Kinds of pages of a sitemap; those with the fewest pages are left out. A bound of work."""
 
+# Share of the pages that links of a place lead to which show such links too. The paper names connectivity and
+# no figure; chosen, not measured.
 _CONNECTED = 0.5
 
 

@@ -7,6 +7,7 @@ from linkscore_scoring.policies.answers import Explanation, Term
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
 from linkscore_scoring.types import PageObservation
 
+# Digits of a count in a bucket name; longer ones are no buckets of this policy.
 _MOST_DIGITS = 9
 
 

@@ -19,6 +19,7 @@ from linkscore_scoring.types import LinkBatch, PageObservation
 STEPS = 4
 """Buckets an octave: links of one bucket differ by at most 19 % in value."""
 
+# Number of the last bucket: the largest power of 2 in float64 is 1,023.
 _MOST = 4 * 1_024 - 1
 _NOTHING = "q-"
 

@@ -22,9 +22,12 @@ FLOOR = 1e-6
 a bound far below what sites show, chosen and not measured.
 """
 
+# Pages after which the clusters' worth is computed anew; a balance of cost and freshness, chosen and not
+# measured.
 _REFRESH_PAGES = 64
-_PLANNED = 0.9
-_UNPLANNED = 0.5
+# Scores of links of the sampling plan and of others (over 1 + depth): any values in this order.
+_PLANNED, _UNPLANNED = 0.9, 0.5
+# Depth of buckets that cannot be read: after all that can.
 _LATE = 100
 
 

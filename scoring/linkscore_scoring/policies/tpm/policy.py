@@ -19,11 +19,17 @@ from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, Navigation
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation
 
+# Scores, over 1 + number or depth, of links on the map, of what only target pages link to, and off the way:
+# any values in this order, the last one below those of links on the way (.5 to 1).
 _MAPPED, _LATE, _OFF_PATH = 0.5, 1e-4, 0.1
+# Depth of buckets that cannot be read: after all that can.
 _STRANGE = 100_000
+# Sample URLs kept of each URL pattern while mapping; a bound of memory.
 _URLS_PER_PATTERN = 3
+# Targets a way must end at: a pattern of one URL is that URL.
 _FEWEST_TARGETS = 2
-_NOWHERE = -2  # no step comes after it
+# Step of a page off the way; no step comes after it.
+_NOWHERE = -2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

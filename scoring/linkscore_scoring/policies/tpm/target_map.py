@@ -60,6 +60,8 @@ class NavigationPattern:
 
 
 MAX_PAGES = 2_000
+"""Pages of a map; the upper bound of `mapping_pages`."""
+
 ENTRY = -1
 """Parent of the pages a crawl starts from."""
 
