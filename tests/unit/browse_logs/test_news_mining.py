@@ -10,10 +10,10 @@ from clicks import counts_of
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
+from linkscore_scoring.browse_logs.news.calibration import PAPER_THRESHOLD, NewsThreshold
 from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.model import NewsModel
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
-from linkscore_scoring.browse_logs.news.threshold import PAPER_THRESHOLD, NewsThreshold
 from linkscore_scoring.errors import CorruptState
 
 HOST = "http://a.test"

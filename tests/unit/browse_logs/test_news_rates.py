@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.browse_logs.news.evidence import NewsEvidence, fit_evidence
+from linkscore_scoring.browse_logs.news.calibration import NewsEvidence, fit_evidence
 from linkscore_scoring.browse_logs.news.rates import CountedRates, WeighedRates, wilson_lower
 
 

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.browse_logs.news.evidence import NewsEvidence
-from linkscore_scoring.browse_logs.news.hub_seeds import Hub
-from linkscore_scoring.browse_logs.news.model import NewsModel, NewsPrefix
+from linkscore_scoring.browse_logs.news.calibration import NewsEvidence, NewsThreshold
+from linkscore_scoring.browse_logs.news.hubs import Hub
+from linkscore_scoring.browse_logs.news.model import NewsModel
+from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
-from linkscore_scoring.browse_logs.news.threshold import NewsThreshold
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.errors import InvalidParams

@@ -4,35 +4,11 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field
 
-from linkscore_scoring.browse_logs.news.evidence import NewsEvidence
-from linkscore_scoring.browse_logs.news.hub_seeds import Hub
-from linkscore_scoring.browse_logs.news.prefix_tree import PrefixTrie
-from linkscore_scoring.browse_logs.news.threshold import NewsThreshold
+from linkscore_scoring.browse_logs.news.calibration import NewsEvidence, NewsThreshold
+from linkscore_scoring.browse_logs.news.hubs import Hub
+from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix, PrefixTrie
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.state import State
-
-
-@dataclass(frozen=True, slots=True)
-class NewsPrefix:
-    """A prefix under which pages are news.
-
-    Attributes
-    ----------
-    text
-        Host and path without scheme, ending in ``/`` (folder) or ``?`` (program, any query).
-    share, at_least
-        Share of news under it: best guess, and what it is at least with 90 % confidence.
-    pages
-        Pages it was learned from.
-    example
-        One of them.
-    """
-
-    text: str
-    share: float
-    at_least: float
-    pages: int
-    example: str
 
 
 @dataclass(slots=True)
@@ -42,7 +18,7 @@ class NewsModel:
     Attributes
     ----------
     signal, threshold, evidence
-        What tells news, above which value, and how sure a value is; see `news_settings.NewsSettings`.
+        What tells news, above which value, and how sure a value is; see `NewsSettings`.
     pages, news, undecided
         Pages with enough clicks that could be judged, of them news, and others too young to judge.
     prefixes

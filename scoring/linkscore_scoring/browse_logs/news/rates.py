@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.browse_logs.news.prefix_tree import NodeRate, Rows
-
+Rows = NDArray[np.intp]
 Values = NDArray[np.float64]
 
 _Z = 1.2815515655446004
+"""90 % quantile of the normal distribution: bounds hold with 90 % confidence, one-sided."""
+
 _CELLS = 200
+"""Shares that a posterior knows, half a percent apart. Chosen, not measured."""
+
 _STRENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Strengths of the Beta priors tried, in pages: from "a folder is all news or none" to "folders are
+alike"."""
+
+# Means of the Beta priors tried.
 _MEANS = np.arange(0.05, 1.0, 0.05)
-_STEP = 0.05
-_LEVELS = np.concatenate([[-30.0], np.arange(-160, 161) * _STEP, [30.0]])
+
+CERTAIN = 30.0
+"""Log-likelihood ratio of a page of which somebody said what it is: e^30, so that no other page outweighs
+it."""
+
+# Ratios are rounded to these, so that pages can be counted by level; beyond e^8 to one a page is as good as
+# certain.
+_LEVELS = np.concatenate([[-CERTAIN], np.arange(-160, 161) * 0.05, [CERTAIN]])
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRate:
+    """Share of news among the pages of a node: best guess, and what it is at least with 90 % confidence."""
+
+    share: float
+    at_least: float
+
+
+Rate = Callable[[Rows], NodeRate]
+"""Tells the share of news among some pages, given as row numbers."""
 
 
 class CountedRates:
-    """Share by counting pages that are news, as Wang 2008 does.
+    """Share by counting pages that are news, as Wang 2008 does; at least the lower end of Wilson's interval.
 
     Parameters
     ----------
     is_news
         (n_pages,) bool.
 
-    Bound: Wilson's score interval, its lower end.
+    Examples
+    --------
+    >>> rate = CountedRates(np.array([True, True, True, False]))(np.arange(4))
+    >>> rate.share, round(rate.at_least, 2)
+    (0.75, 0.43)
     """
 
     def __init__(self, is_news: NDArray[np.bool_]) -> None:
@@ -49,19 +79,19 @@ def wilson_lower(hits: int, n: int) -> float:
 class WeighedRates:
     """Share from evidence page by page: what mixture of news and other pages explains it best.
 
-    Parameters
-    ----------
-    ratios
-        (n_pages,) float64: ln(p(seen | news) / p(seen | other)) of each page; +-30 is as good as certain.
-    groups
-        (n_groups,) row numbers of pages that lie together. How alike such pages are, from "each folder is
-        all news or none" to "folders tell nothing", is learned from them: a Beta prior of largest marginal
-        likelihood among 133.
-
     Counting what a threshold calls news is biased: of a folder of news alone it may find three quarters. Here
     a page in doubt counts as what it is, doubt, and a small folder leans to what folders of the site are
     like. Ratios are rounded to 0.05. Cost: O(30,000 n_groups) to learn the prior, O(n_rows + 60,000) a
     rating at most. Source: ours (empirical Bayes).
+
+    Parameters
+    ----------
+    ratios
+        (n_pages,) float64: ln(p(seen | news) / p(seen | other)) of each page; `CERTAIN` where it is known.
+    groups
+        (n_groups,) row numbers of pages that lie together. How alike such pages are, from "each folder is
+        all news or none" to "folders tell nothing", is learned from them: a Beta prior of largest marginal
+        likelihood among 133.
     """
 
     def __init__(self, ratios: Values, groups: Sequence[Rows]) -> None:

@@ -4,40 +4,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-DECAY, CONSISTENT, LITERAL = "decay", "consistent", "literal"
-SIGNALS = (DECAY, CONSISTENT, LITERAL)
+from linkscore_scoring.browse_logs.news.signals import DECAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsSettings:
-    """Settings of `news_mining.mine_news`.
+    """Settings of `mine_news`. Values in brackets are the defaults, with what they rest on.
 
     Attributes
     ----------
     signal
-        What tells news: `DECAY` of clicks (`click_decay`), or ClickThroughConcentration, `CONSISTENT` or
-        `LITERAL` (`ctc`).
+        What tells news: `DECAY` of clicks (`decay_gain`), or ClickThroughConcentration, `CONSISTENT` or
+        `LITERAL` (`concentration`). [decay: measured, docs/browse_logs.md, "How well it tells news"]
     m
-        Days that count as first for concentration, >= 1.
+        Days that count as first for concentration, >= 1. [3: the paper gives none and its mean bounds it by
+        6; chosen, not measured]
     threshold
         Signal above which a page is news; 0: fitted on labelled pages, else 1.91 for concentration and 0 for
         decay.
     min_daily_clicks
-        Least mean of daily clicks of a page that is looked at, >= 0.
+        Least mean of daily clicks of a page that is looked at, >= 0. [1: Wang 2008, section 3]
     over_life
         Mean over the days since the first click, not over the whole window.
     weighed
-        Weigh pages by how sure their signal is (`news_rates.WeighedRates`) and look into mixed folders.
-        False counts what the threshold calls news and takes the topmost nodes, as Wang 2008 does.
+        Weigh pages by how sure their signal is (`WeighedRates`) and look into mixed folders. False counts
+        what the threshold calls news and takes the topmost nodes, as Wang 2008 does.
     theta
-        Share of news above which a prefix is one, [0, 1].
+        Share of news above which a prefix is one, [0, 1]. [.8: Wang 2008, section 6.1]
     min_pages
-        Pages that a prefix must be learned from, >= 1.
+        Pages that a prefix must be learned from, >= 1. [3: measured, docs/browse_logs.md, "What was tuned on
+        what"; the paper has no such bound]
     min_coverage
         Share of the news that must lie below prefixes learned from other pages; if less does, the model
-        abstains, [0, 1].
+        abstains, [0, 1]. [.2: chosen, not measured]
     max_hubs, max_prefixes
-        Hubs that are kept, and prefixes: those that hold most news.
+        Hubs that are kept, and prefixes: those that hold most news. [100 and 10,000: bounds of memory]
     """
 
     signal: str = DECAY

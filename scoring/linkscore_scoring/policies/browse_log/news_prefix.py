@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.browse_logs.news.hub_seeds import Hub
-from linkscore_scoring.browse_logs.news.model import NewsModel, NewsPrefix
-from linkscore_scoring.browse_logs.news.prefix_tree import PrefixTrie, steps_of
-from linkscore_scoring.browse_logs.news.rules import rule_of
-from linkscore_scoring.browse_logs.news.settings import SIGNALS, NewsSettings
+from linkscore_scoring.browse_logs.news.hubs import Hub
+from linkscore_scoring.browse_logs.news.model import NewsModel
+from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix, PrefixTrie, steps_of
+from linkscore_scoring.browse_logs.news.settings import NewsSettings
+from linkscore_scoring.browse_logs.news.signals import SIGNALS
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.fallback import FallbackParams, WithFallback
@@ -150,7 +150,9 @@ class NewsByPrefix(WithFallback):
         news = site.browse.news if site.browse is not None else None
         if news is None or news.abstains:
             return []
-        return sorted(map(rule_of, news.prefixes), key=lambda rule: (-rule.confidence, rule.pattern))
+        return sorted(
+            (prefix.rule() for prefix in news.prefixes), key=lambda rule: (-rule.confidence, rule.pattern)
+        )
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return the hubs, in the order in which they add most news; also where prefixes tell nothing."""

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from linkscore_lab.datasets.site import identity
 from linkscore_lab.metrics.figures import ratio
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.news.ctc import CtcSettings, concentration
-from linkscore_scoring.browse_logs.news.mining import JudgedPages, calibrate, judge_pages, mine_news
+from linkscore_scoring.browse_logs.news.calibration import fit_threshold
+from linkscore_scoring.browse_logs.news.mining import PageSignals, calibrate, mine_news, page_signals
 from linkscore_scoring.browse_logs.news.model import NewsModel
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
-from linkscore_scoring.browse_logs.news.threshold import fit_threshold
+from linkscore_scoring.browse_logs.news.signals import CtcSettings, concentration
 from linkscore_scoring.errors import InvalidInput
 
 
@@ -102,10 +102,10 @@ def signal_figures(counts: BrowseCounts, truth: NewsTruth) -> Iterator[SignalFig
 
 
 def _signal_figures(counts: BrowseCounts, settings: NewsSettings, truth: NewsTruth) -> SignalFigures:
-    pages = judge_pages(counts, settings, truth.judge)
+    pages = page_signals(counts, settings, truth.judge)
     known = pages.labels >= 0
     values, is_news = pages.signals[known], pages.labels[known] == 1
-    threshold = calibrate(judge_pages(counts, settings, truth.fit), settings)[0].value
+    threshold = calibrate(page_signals(counts, settings, truth.fit), settings)[0].value
     usual = calibrate(_unlabelled(pages), settings)[0].value
     best = fit_threshold(values, is_news)
     return SignalFigures(
@@ -123,7 +123,7 @@ def _signal_figures(counts: BrowseCounts, settings: NewsSettings, truth: NewsTru
     )
 
 
-def _unlabelled(pages: JudgedPages) -> JudgedPages:
+def _unlabelled(pages: PageSignals) -> PageSignals:
     return replace(pages, labels=np.full_like(pages.labels, -1))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.news.threshold import NewsThreshold, fit_threshold
+from linkscore_scoring.browse_logs.news.calibration import NewsThreshold, fit_threshold
 
 
 def fitted(pages: list[tuple[float, bool]]) -> NewsThreshold | None:

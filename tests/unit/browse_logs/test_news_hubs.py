@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from clicks import counts_of
 
-from linkscore_scoring.browse_logs.news.hub_seeds import Hub, hub_seeds
+from linkscore_scoring.browse_logs.news.hubs import Hub, hub_seeds
 
 A, B, C, D = (f"http://a.test/{name}" for name in "abcd")
 N = [f"http://a.test/news/{i}" for i in range(5)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.news.prefix_tree import (
+from linkscore_scoring.browse_logs.news.prefixes import (
     PrefixTrie,
     find_prefixes,
     lowest_nodes,

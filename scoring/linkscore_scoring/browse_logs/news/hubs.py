@@ -37,7 +37,7 @@ def hub_seeds(counts: BrowseCounts, is_news: NDArray[np.bool_], n: int, *, by_ga
     """Return the `n` best pages to find news from, best first; all of them link to news.
 
     A page links to another if some record has the one as referrer and the other as target; links to itself
-    do not count.
+    do not count. Ties: higher share of news among the links, then URL. Cost: O(links log links).
 
     Parameters
     ----------
@@ -47,9 +47,10 @@ def hub_seeds(counts: BrowseCounts, is_news: NDArray[np.bool_], n: int, *, by_ga
         Each next hub is the one that links to most news pages not linked yet (greedy cover); hubs that add
         none come last, by the number of their news pages. False orders by that number alone, as the paper.
 
-    Ties: higher share of news among the links, then URL. Cost: O(links log links). Source: Wang 2008,
-    section 5.1. Difference from the paper: `by_gain`, since the fullest lists of a site mostly repeat each
-    other.
+    References
+    ----------
+    Wang 2008, section 5.1. Difference from the paper: `by_gain`, since the fullest lists of a site mostly
+    repeat each other.
     """
     inside = (counts.from_urls != OUTSIDE) & (counts.from_urls != counts.to_urls)
     size = max(1, len(counts.urls))
