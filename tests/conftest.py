@@ -1,11 +1,22 @@
 from __future__ import annotations
 
 import os
+import tomllib
+from importlib.metadata import distribution
 
 import pytest
 
 # Replays fork; gRPC must not wake its threads in processes that never use it. Read when grpc is imported.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse an environment that lacks a command of pyproject.toml: its tests would fail one by one."""
+    project = tomllib.loads((config.rootpath / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = {(group, name) for group, names in project["entry-points"].items() for name in names}
+    if not wanted <= {(entry.group, entry.name) for entry in distribution("linkscore").entry_points}:
+        make = "python3 tools/make_venv.py .venv requirements/dev.lock --editable"
+        raise pytest.UsageError(f"the environment is older than pyproject.toml; run: {make}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

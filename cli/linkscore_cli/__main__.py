@@ -1,24 +1,26 @@
-"""The `linkscore` command, also as `python -m linkscore_cli`; says which extra is missing."""
+"""The `linkscore` command, also as `python -m linkscore_cli`."""
 
 from __future__ import annotations
 
 import sys
 
-_LAB_COMMANDS = {"demo", "replay", "suite", "compare", "cluster", "train"}
+from linkscore_cli.extras import COMMANDS, commands_of, extra_of, missing_extra
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; without click or rich it says which extra is missing."""
     try:
-        from linkscore_cli import main as cli
-
-        cli.main(prog_name="linkscore")
+        from linkscore_cli.main import main as command
     except ModuleNotFoundError as exc:
         if (exc.name or "").startswith("linkscore"):
             raise
-        extra = "lab" if _LAB_COMMANDS & set(sys.argv[1:2]) else "server"
-        missing = f"needs the {extra} extra: pip install 'linkscore[{extra}]' (no module {exc.name!r})"
-        sys.exit(f"linkscore: {missing}")
+        sys.exit(f"linkscore: {missing_extra(_extra_of(sys.argv[1:2]), exc)}")
+    command(prog_name="linkscore")
+
+
+def _extra_of(names: list[str]) -> str:
+    found = commands_of(COMMANDS)
+    return next((extra_of(found[name]) or "cli" for name in names if name in found), "cli")
 
 
 if __name__ == "__main__":

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-import grpc
+import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
-from linkscore_cli.policy import spec_of_name
+from linkscore.v1 import policy_pb2
+from linkscore_cli.connection import Connection, online
+from linkscore_cli.policies import PolicyType
 
-_TIMEOUT_S = 10.0
 
-
-def explain_url(url: str, *, crawl: str, target: str, policy: str, console: Console | None = None) -> int:
-    """Print the explanation of one URL; return the exit code."""
-    console = console or Console()
-    request = pb.ExplainLinksRequest(
-        crawl=f"crawls/{crawl}", links=[pb.CandidateLink(url=url)], policy=spec_of_name(policy)
-    )
-    try:
-        with grpc.insecure_channel(target) as channel:
-            answer = pb_grpc.LinkScoringServiceStub(channel).ExplainLinks(request, timeout=_TIMEOUT_S)
-    except grpc.RpcError as error:
-        console.print(f"[red]{error.code().name}[/red]: {error.details()}")
-        return 1
+@click.command()
+@click.argument("url")
+@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@online
+def explain(url: str, policy: policy_pb2.PolicySpec | None, connection: Connection) -> None:
+    """Say why a URL has its score."""
+    crawl = connection.crawl
+    with connection.client() as client:
+        answer = client.explain_links(crawl=crawl, links=[url], policy=policy)
     found = answer.explanations[0]
-    for problem in found.status.problems:
-        console.print(f"[red]{problem.field}[/red]: {problem.description}")
     if found.status.problems:
-        return 1
-    console.print(_table(answer.policy, found))
-    return 0
+        raise click.ClickException("; ".join(f"URL: {p.description}" for p in found.status.problems))
+    Console().print(_table(answer.policy, found))
 
 
 def _table(policy: str, found: pb.LinkExplanation) -> Table:
-    table = Table(title=f"{found.url}\n{policy}: {found.summary}", title_justify="left", show_header=False)
+    title = Text(f"{found.url}\n{policy}: {found.summary}")
+    table = Table(title=title, title_justify="left", show_header=False)
     table.add_row("score", f"{found.score:.4f}", "")
-    table.add_row("bucket", found.bucket, "")
-    table.add_row("found on", found.source_cluster or "unknown cluster", found.tag_path or "unknown tag path")
+    table.add_row("bucket", Text(found.bucket), "")
+    table.add_row(
+        "found on", found.source_cluster or "unknown cluster", Text(found.tag_path or "unknown tag path")
+    )
     for term in found.terms:
-        table.add_row(term.name, f"{term.value:.4g}", term.description)
+        table.add_row(term.name, f"{term.value:.4g}", Text(term.description))
     return table

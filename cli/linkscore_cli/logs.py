@@ -1,149 +1,219 @@
-"""`linkscore logs`: browse logs in, what was mined from them out."""
+"""`linkscore logs`: what browse logs tell. The server adds `logs import`, the lab `logs report`."""
 
 from __future__ import annotations
 
-import sys
+import csv
+import gzip
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
+from google.protobuf.timestamp_pb2 import Timestamp
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from linkscore_cli.logs_report import report
-from linkscore_scoring.errors import LinkscoreError
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_cli.connection import Connection, online
+from linkscore_cli.errors import needing
+from linkscore_cli.extras import LOGS_COMMANDS
+from linkscore_cli.plugins import CommandGroup
 
+_TIMEOUT_S = 60.0
+# A bound, chosen: a mining takes seconds, of the largest logs minutes.
+_MINING_TIMEOUT_S = 3_600.0
+# A bound, of a table of labels: the server takes at most 100,000 URLs of 2,083 characters.
+_MAX_LABEL_BYTES = 1 << 30
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_YES, _NO = ("1", "true", "yes", "news"), ("0", "false", "no", "")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_FORMATS = ("csv", "tsv", "json", "combined", "vhost_combined", "parquet")
 _Command = Callable[..., None]
 
 
-@click.group()
+@click.group(cls=CommandGroup, entry_group=LOGS_COMMANDS)
 def logs() -> None:
     """Browse logs: what people visit on a site, for policies that learn from it."""
 
 
-logs.add_command(report)
+def online_or_folder(command: _Command) -> _Command:
+    """Give a command the options of a server, or `--data-dir`, which serves a folder while it runs."""
 
+    @wraps(command)
+    def connected(*, data_dir: Path | None, connection: Connection, **rest: Any) -> None:
+        with _serving(connection, data_dir) as reached:
+            command(connection=reached, **rest)
 
-def _server_options(command: _Command) -> _Command:
-    """Give a command the options that name a crawl and its server."""
-    folder = click.option("--data-dir", type=_FOLDER, help="Data folder of a server that is not running.")
-    target = click.option(
-        "--target", default="127.0.0.1:7411", show_default=True, help="Address of the server."
-    )
-    crawl = click.option("--crawl", required=True, help="Name of the crawl.")
-    return crawl(target(folder(command)))
-
-
-@logs.command("import")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_FILE)
-@_server_options
-@click.option("--format", "format_", type=click.Choice(_FORMATS), help="Format; found out if not given.")
-@click.option(
-    "--column", "columns", multiple=True, metavar="FIELD=NAME", help="Column of a field; repeatable."
-)
-@click.option(
-    "--columns", "names", default="", help="Names of all columns in order, for files without a header."
-)
-@click.option("--host", default="", help="Host of paths in access logs: https://example.org.")
-@click.option("--only", "hosts", multiple=True, help="Keep this host and no other; repeatable.")
-@click.option("--bots", default=None, help="Regular expression of user agents to leave out; empty: none.")
-@click.option("--batch-records", default=50_000, show_default=True, help="Lines of a file in one batch.")
-def import_(
-    files: tuple[Path, ...],
-    crawl: str,
-    target: str,
-    data_dir: Path | None,
-    format_: str | None,
-    columns: tuple[str, ...],
-    names: str,
-    host: str,
-    hosts: tuple[str, ...],
-    bots: str | None,
-    batch_records: int,
-) -> None:
-    """Take browse logs into a crawl.
-
-    CSV, TSV, JSON lines, Parquet, access logs of Apache and nginx; plain, gzip or zstd. A command that was
-    cut short goes on where it was when it is given again.
-    """
-    with _messages(), _address(target, data_dir) as address:
-        from linkscore_cli.browse_import import import_logs
-        from linkscore_server.browse_logs.batching import Cleaning
-        from linkscore_server.browse_logs.cleaning import BOT_AGENTS
-        from linkscore_server.browse_logs.log_files import log_file
-
-        order = tuple(name for name in names.split(",") if name)
-        how = [
-            log_file(path, format=format_ or "", columns=_pairs(columns), names=order, host=host)
-            for path in files
-        ]
-        cleaning = Cleaning(hosts, BOT_AGENTS if bots is None else bots)
-        code = import_logs(how, crawl=crawl, target=address, cleaning=cleaning, batch_records=batch_records)
-    sys.exit(code)
-
-
-@logs.command()
-@_server_options
-@click.option("--site", "sites", multiple=True, help="Host or domain; repeatable. Default: all.")
-@click.option("--window", default=0, help="Days to look back from the last; 0: the server's setting.")
-@click.option("--labels", type=_FILE, help="Table of url and is_news, to fit the threshold of news on.")
-@click.option("--threshold", default=0.0, help="Threshold of news, instead of a fitted one.")
-def mine(
-    crawl: str,
-    target: str,
-    data_dir: Path | None,
-    sites: tuple[str, ...],
-    window: int,
-    labels: Path | None,
-    threshold: float,
-) -> None:
-    """Mine browse logs now, and say what policies learned."""
-    with _messages(), _address(target, data_dir) as address:
-        from linkscore_cli.browse_mine import mine_sites, read_labels
-
-        known = read_labels(labels) if labels else {}
-        code = mine_sites(
-            sites, crawl=crawl, target=address, window_days=window, labels=known, threshold=threshold
-        )
-    sys.exit(code)
-
-
-@logs.command()
-@_server_options
-def stats(crawl: str, target: str, data_dir: Path | None) -> None:
-    """Say what a crawl holds of browse logs."""
-    with _messages(), _address(target, data_dir) as address:
-        from linkscore_cli.browse_mine import show_stats
-
-        code = show_stats(crawl=crawl, target=address)
-    sys.exit(code)
+    option = click.option("--data-dir", type=_FOLDER, help="Data folder of a server that is not running.")
+    return option(online(connected))
 
 
 @contextmanager
-def _messages() -> Iterator[None]:
-    """Turn errors into messages of the command line."""
+def _serving(connection: Connection, data_dir: Path | None) -> Iterator[Connection]:
+    if data_dir is None:
+        yield connection
+        return
+    with needing("server"):
+        from linkscore_scoring.errors import LinkscoreError
+        from linkscore_server.app import private_server
     try:
-        yield
+        with private_server(data_dir) as address:
+            yield connection.at(address)
     except (LinkscoreError, OSError) as exc:
         raise click.ClickException(str(exc)) from exc
 
 
-@contextmanager
-def _address(target: str, data_dir: Path | None) -> Iterator[str]:
-    if data_dir is None:
-        yield target
-        return
-    from linkscore_server.app import private_server
+@logs.command()
+@click.option("--site", "sites", multiple=True, help="Host or domain; repeatable. Default: all.")
+@click.option(
+    "--window",
+    type=click.IntRange(0, 3_650),
+    default=0,
+    help="Days to look back from the last; 0: the server's setting.",
+)
+@click.option("--labels", type=_FILE, help="Table of url and is_news, to fit the threshold of news on.")
+@click.option(
+    "--threshold", type=click.FloatRange(0), default=0.0, help="Threshold of news, instead of a fitted one."
+)
+@online_or_folder
+def mine(
+    sites: tuple[str, ...], window: int, labels: Path | None, threshold: float, connection: Connection
+) -> None:
+    """Mine browse logs now, and say what policies learned."""
+    console, crawl = Console(), connection.crawl
+    known = read_labels(labels) if labels else {}
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]:
+            answer = client.mine_site(
+                crawl=crawl,
+                site=site,
+                window_days=window,
+                news_labels=known,
+                news_threshold=threshold,
+                timeout_s=_MINING_TIMEOUT_S,
+            )
+            if not answer.policies:
+                console.print(f"No policy of crawl {crawl} reads browse logs: there is nothing to mine.")
+                return
+            console.print(_mined(site, answer))
 
-    with private_server(data_dir) as address:
-        yield address
+
+@logs.command()
+@online_or_folder
+def stats(connection: Connection) -> None:
+    """Say what a crawl holds of browse logs."""
+    console, crawl = Console(), connection.crawl
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        found = client.get_browse_stats(crawl=crawl)
+    console.print(_records(found))
+    console.print(_sites(found))
 
 
-def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
-    pairs = [column.partition("=") for column in columns]
-    for field, _, name in pairs:
-        if not field or not name:
-            raise click.BadParameter("must have the form FIELD=NAME", param_hint="--column")
-    return {field: name for field, _, name in pairs}
+def read_labels(path: Path) -> dict[str, bool]:
+    """Return whether pages are news, from a table with the columns url and is_news, tabs or commas between.
+
+    The table may be compressed by gzip or zstd.
+
+    Raises
+    ------
+    click.BadParameter
+        It is no text, a column is missing, or a row says neither yes nor no; names the line.
+    click.ClickException
+        It is compressed by zstd, and what reads that is not installed.
+    """
+    lines = _text(path).splitlines()
+    table = csv.DictReader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",")
+    if not {"url", "is_news"} <= set(table.fieldnames or ()):
+        raise _bad_labels(f"{path.name} must have the columns url and is_news")
+    return {row["url"]: _is_news(row["is_news"], path, table.line_num) for row in table}
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file, plain or compressed."""
+    try:
+        raw = _unpacked(path)
+        if len(raw) > _MAX_LABEL_BYTES:
+            raise _bad_labels(f"{path.name} must have at most {_MAX_LABEL_BYTES >> 20:,} MiB")
+        return raw.decode("utf-8")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as exc:
+        raise _bad_labels(f"{path.name} must be a table in UTF-8, got {exc}") from exc
+
+
+def _unpacked(path: Path) -> bytes:
+    with path.open("rb") as opened:
+        magic = opened.read(4)
+        opened.seek(0)
+        if magic.startswith(_GZIP):
+            return gzip.GzipFile(fileobj=opened).read(_MAX_LABEL_BYTES + 1)
+        raw = opened.read(_MAX_LABEL_BYTES + 1)
+    if not magic.startswith(_ZSTD):
+        return raw
+    with needing("server"):
+        from linkscore_scoring.errors import InvalidPage
+        from linkscore_scoring.features.body import decompress
+    try:
+        return decompress(raw, "zstd", max_bytes=_MAX_LABEL_BYTES)
+    except InvalidPage as exc:
+        raise _bad_labels(f"{path.name} must be a table in UTF-8, got {exc}") from exc
+
+
+def _is_news(value: str, path: Path, line: int) -> bool:
+    if value.lower() not in _YES + _NO:
+        raise _bad_labels(f"{path.name}, line {line}: is_news must be 1 or 0, got {value[:40]!r}")
+    return value.lower() in _YES
+
+
+def _bad_labels(rule: str) -> click.BadParameter:
+    return click.BadParameter(rule, param_hint="--labels")
+
+
+def _mined(site: str, answer: pb.MineSiteResponse) -> Table:
+    table = Table(title=site, title_justify="left", show_header=False)
+    table.add_row("window", f"{answer.window_days} days from {_date(answer.window_start)}")
+    table.add_row("visits", f"{answer.visit_count:,} of {answer.page_count:,} pages")
+    if answer.left_out_count:
+        table.add_row("left out", f"{answer.left_out_count:,} visits of clients that are no people")
+    for mined in answer.policies:
+        table.add_row(mined.policy, Text(mined.summary))
+    return table
+
+
+def _records(stats: pb.GetBrowseStatsResponse) -> Table:
+    title = f"{len(stats.days)} days, {stats.batch_count:,} batches"
+    table = Table("", "records", "", title=title, title_justify="left")
+    table.add_row("visits", f"{stats.visit_count:,}", "one a client, page and day of a batch")
+    for rule, count in sorted(stats.left_out.items(), key=lambda item: -item[1]):
+        table.add_row(Text(rule), f"{count:,}", RULES.get(rule, "left out by the sender"))
+    return table
+
+
+def _sites(stats: pb.GetBrowseStatsResponse) -> Table:
+    table = Table("site", "visits", "first day", "last day", "mined")
+    for site in stats.sites:
+        mined = f"{site.mined_days} days from {_date(site.mined_start)}" if site.mined_days else "not yet"
+        table.add_row(
+            Text(site.site), f"{site.visit_count:,}", _date(site.first_day), _date(site.last_day), mined
+        )
+    return table
+
+
+def _date(time: Timestamp) -> str:
+    return datetime.fromtimestamp(time.seconds, UTC).date().isoformat()
+
+
+RULES = {
+    "bad_line": "not readable, or without time or client",
+    "method": "not a GET",
+    "status": "answered with 400 or more",
+    "bot": "user agent of a program",
+    "asset": "content type or extension of something other than a page",
+    "bad_url": "no absolute http or https URL",
+    "host": "host not among those asked for",
+    "repeat": "same client, page and day as another record",
+}
+"""What the reasons to leave a record out mean, by the names the server counts them under."""

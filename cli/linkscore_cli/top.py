@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 
-from prometheus_client.parser import text_string_to_metric_families
-from rich.console import Console
+import click
 from rich.live import Live
 from rich.table import Table
 
-from linkscore_server.observability.metrics import RECENT_REWARDS
-
+# A bound, chosen: the port is on this machine or near it.
 _TIMEOUT_S = 5.0
+# Feedback events that the gauge `linkscore_recent_reward` is the mean of, as its help text says.
+_RECENT_REWARDS = 1_000
+# A sample of Prometheus' text format: name, labels, value. Label values of ours hold no quotes.
+_SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)")
+_POLICY = re.compile(r'\bpolicy="([^"]*)"')
 _RATES = (
     ("pages/s", "linkscore_pages_total"),
     ("links scored/s", "linkscore_links_scored_total"),
@@ -31,24 +35,35 @@ _BY_POLICY = "linkscore_recent_reward"
 Sums = Mapping[str, float]
 
 
-def watch(address: str, *, every_s: float, rounds: int = 0, console: Console | None = None) -> int:
-    """Show rates until interrupted, or for `rounds` looks; return the exit code."""
-    console = console or Console()
+@click.command()
+@click.option("--metrics", default="127.0.0.1:9411", show_default=True, help="Metrics address of the server.")
+@click.option(
+    "--every", type=click.FloatRange(0.01), default=2.0, show_default=True, help="Seconds between looks."
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(0),
+    default=0,
+    help="Stop after this many looks; 0 goes on until interrupted.",
+)
+def top(metrics: str, every: float, rounds: int) -> None:
+    """Watch live rates."""
     try:
-        before, at = read_sums(address), time.monotonic()
-        with Live(rates_table(before, before, every_s), console=console, auto_refresh=False) as live:
-            done = 0
-            while not rounds or done < rounds:
-                time.sleep(every_s)
-                now, then = read_sums(address), time.monotonic()
-                live.update(rates_table(before, now, then - at), refresh=True)
-                before, at, done = now, then, done + 1
+        _watch(metrics, every, rounds)
     except KeyboardInterrupt:
-        return 0
+        return
     except (urllib.error.URLError, OSError) as error:
-        console.print(f"[red]no metrics at {address}[/red]: {error}")
-        return 1
-    return 0
+        raise click.ClickException(f"--metrics: no metrics at {metrics}: {error}") from error
+
+
+def _watch(address: str, every_s: float, rounds: int) -> None:
+    before, at, done = read_sums(address), time.monotonic(), 0
+    with Live(rates_table(before, before, every_s), auto_refresh=False) as live:
+        while not rounds or done < rounds:
+            time.sleep(every_s)
+            now, then = read_sums(address), time.monotonic()
+            live.update(rates_table(before, now, then - at), refresh=True)
+            before, at, done = now, then, done + 1
 
 
 def read_sums(address: str) -> dict[str, float]:
@@ -56,11 +71,13 @@ def read_sums(address: str) -> dict[str, float]:
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=_TIMEOUT_S) as answer:
         text = answer.read().decode()
     sums: dict[str, float] = {}
-    for family in text_string_to_metric_families(text):
-        for sample in family.samples:
-            sums[sample.name] = sums.get(sample.name, 0.0) + sample.value
-            if sample.name == _BY_POLICY:
-                sums[f"{_BY_POLICY} {sample.labels['policy']}"] = sample.value
+    for line in text.splitlines():
+        if (sample := _SAMPLE.match(line)) is None:  # a comment
+            continue
+        name, labels, value = sample[1], sample[2] or "", float(sample[3])
+        sums[name] = sums.get(name, 0.0) + value
+        if name == _BY_POLICY and (policy := _POLICY.search(labels)):
+            sums[f"{_BY_POLICY} {policy[1]}"] = value
     return sums
 
 
@@ -75,7 +92,7 @@ def rates_table(before: Sums, now: Sums, seconds: float) -> Table:
     for name in sorted(now):
         if name.startswith(f"{_BY_POLICY} "):
             label = f"harvest rate, {name.removeprefix(_BY_POLICY).strip()}"
-            table.add_row(label, f"{now[name]:.3f}", f"last {RECENT_REWARDS:,} events")
+            table.add_row(label, f"{now[name]:.3f}", f"last {_RECENT_REWARDS:,} events")
     calls, spent = (
         now.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)
         - before.get(f"linkscore_rpc_duration_seconds_{part}", 0.0)

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from linkscore_cli.health import check_health, target_of
 from linkscore_server.app import Application
+from linkscore_server.commands.health import check_health, target_of
 from linkscore_server.settings import Settings
 
 

@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
-from linkscore_cli import browse_import
 from linkscore_cli.main import main
 from linkscore_server.browse_logs import batching
 from server_process import serving, stubs
@@ -90,7 +89,7 @@ def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: 
         raise OSError("the disk went away")
 
     with monkeypatch.context() as broken:
-        broken.setattr(browse_import, "batches_of", torn)
+        broken.setattr(batching, "batches_of", torn)
         failed = run("import", str(log), *there, "--batch-records", "100")
     assert (failed.exit_code, "the disk went away" in failed.output) == (1, True)
     again = run("import", str(log), *there, "--batch-records", "100")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from command_line import run
 from linkscore import AsyncClient, Client, errors, page, rows
 from linkscore.v1 import (
     common_pb2 as common,
@@ -23,9 +24,7 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from linkscore_cli.advise import advise_on_site
-from linkscore_cli.explain import explain_url
-from linkscore_cli.top import rates_table, read_sums, watch
+from linkscore_cli.top import rates_table, read_sums
 from linkscore_scoring.policies import registry
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_server.app import Application
@@ -116,22 +115,17 @@ async def test_the_asyncio_client_reaches_every_call(running: tuple[str, str]) -
         await client.delete_crawl(crawl="asyncio")
 
 
-def screen() -> tuple[Console, io.StringIO]:
-    out = io.StringIO()
-    return Console(file=out, width=200), out
-
-
 def test_explain_prints_score_bucket_and_terms(running: tuple[str, str]) -> None:
     with Client(running[0]) as client:
         client.create_crawl(crawl="console")
         client.ingest_pages(crawl="console", pages=[sent(n) for n in range(5)])
     for policy in ("", "breadth_first"):
-        console, out = screen()
-        code = explain_url(url_of(7), crawl="console", target=running[0], policy=policy, console=console)
-        assert code == 0
-        assert url_of(7) in out.getvalue()
-        assert "score" in out.getvalue()
-        assert (policy or "harvest") in out.getvalue()
+        other = ["--policy", policy] if policy else []
+        got = run("explain", url_of(7), "--crawl", "console", "--target", running[0], *other)
+        assert got.exit_code == 0
+        assert url_of(7) in got.output
+        assert "score" in got.output
+        assert (policy or "harvest") in got.output
 
 
 @pytest.mark.parametrize(
@@ -147,9 +141,10 @@ def test_explain_says_what_is_wrong(
 ) -> None:
     with Client(running[0]) as client:
         client.ensure_crawl(crawl="said")
-    console, out = screen()
-    assert explain_url(url, crawl=crawl, target=running[0], policy=policy, console=console) == 1
-    assert said in out.getvalue()
+    other = ["--policy", policy] if policy else []
+    got = run("explain", url, "--crawl", crawl, "--target", running[0], *other)
+    assert got.exit_code == 1
+    assert said in got.output
 
 
 def test_advise_prints_outlook_yields_and_traps(running: tuple[str, str]) -> None:
@@ -167,19 +162,19 @@ def test_advise_prints_outlook_yields_and_traps(running: tuple[str, str]) -> Non
         client.ingest_pages(crawl="advised", pages=pages)
         got = client.get_site_advice(crawl="advised", site=HOST, horizon=10)
     assert (got.horizon, len(got.traps)) == (10, 1)
-    console, out = screen()
-    assert advise_on_site(HOST, crawl="advised", target=running[0], horizon=10, console=console) == 0
+    shown = run("advise", "--site", HOST, "--crawl", "advised", "--target", running[0], "--horizon", 10)
+    assert shown.exit_code == 0
     for said in ("30 pages", "links waiting", "forum.test/cal?month", "Trap? forum.test/cal", "29 fetched"):
-        assert said in out.getvalue()
+        assert said in shown.output
 
 
-@pytest.mark.parametrize(("site", "said"), [("no-such.test", "NOT_FOUND"), ("", "INVALID_ARGUMENT")])
+@pytest.mark.parametrize(("site", "said"), [("no-such.test", "NOT_FOUND"), ("", "Name one site")])
 def test_advise_says_what_is_wrong(running: tuple[str, str], site: str, said: str) -> None:
     with Client(running[0]) as client:
         client.ensure_crawl(crawl="advised-not")
-    console, out = screen()
-    assert advise_on_site(site, crawl="advised-not", target=running[0], horizon=100, console=console) == 1
-    assert said in out.getvalue()
+    got = run("advise", "--site", site, "--crawl", "advised-not", "--target", running[0])
+    assert got.exit_code != 0
+    assert said in got.output
 
 
 def test_top_shows_rates_between_two_looks(running: tuple[str, str]) -> None:
@@ -188,19 +183,19 @@ def test_top_shows_rates_between_two_looks(running: tuple[str, str]) -> None:
         client.ensure_crawl(crawl="top")
         client.ingest_pages(crawl="top", pages=[sent(n) for n in range(10)])
     now = read_sums(running[1])
-    console, out = screen()
-    console.print(rates_table(before, now, 2.0))
+    out = io.StringIO()
+    Console(file=out, width=200).print(rates_table(before, now, 2.0))
     assert any("pages/s" in line and "5.0" in line for line in out.getvalue().splitlines())
     assert "ms per call" in out.getvalue()
-    console, out = screen()
-    assert watch(running[1], every_s=0.01, rounds=2, console=console) == 0
-    assert "links scored/s" in out.getvalue()
+    watched = run("top", "--metrics", running[1], "--every", 0.01, "--rounds", 2)
+    assert watched.exit_code == 0
+    assert "links scored/s" in watched.output
 
 
 def test_top_without_a_server_says_so() -> None:
-    console, out = screen()
-    assert watch("127.0.0.1:1", every_s=0.01, rounds=1, console=console) == 1
-    assert "no metrics at 127.0.0.1:1" in out.getvalue()
+    got = run("top", "--metrics", "127.0.0.1:1", "--every", 0.01, "--rounds", 1)
+    assert got.exit_code == 1
+    assert "no metrics at 127.0.0.1:1" in got.output
 
 
 class Outside(BreadthFirst):

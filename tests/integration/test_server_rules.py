@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rich.console import Console
 
+from command_line import run
 from linkscore import AsyncClient, errors, page, rows
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import site_model_service_pb2 as site_pb
-from linkscore_cli.export_rules import write_rules
-from linkscore_cli.seeds import print_seeds
 from linkscore_scoring.policies import registry
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
@@ -145,25 +141,23 @@ async def test_a_format_that_is_not_known_is_told_before_the_call(client: AsyncC
         await client.export_rules(crawl="c", site=HOST, formats=["wget"])
 
 
-async def said(command: Callable[..., int], site: str, address: str, **more: Any) -> tuple[int, str]:
+async def said(command: str, site: str, address: str, *more: object) -> tuple[int, str]:
     """Run a command of the console in a thread; return its exit code and what it printed."""
-    out = io.StringIO()
-    console = Console(file=out, width=200)
-    code = await asyncio.to_thread(command, site, crawl="c", target=address, console=console, **more)
-    return code, out.getvalue()
+    got = await asyncio.to_thread(run, command, "c", site, "--target", address, *more)
+    return got.exit_code, got.output
 
 
 async def test_the_console_writes_the_files(client: AsyncClient, address: str, tmp_path: Path) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
-    more = {"out": tmp_path / "new", "policy": "", "min_confidence": 0.0}
-    code, text = await said(write_rules, HOST, address, formats=["nutch", "scrapy"], **more)
+    out = ("--out", tmp_path / "new")
+    code, text = await said("export-rules", HOST, address, *out, "--format", "nutch", "--format", "scrapy")
     assert code == 0
     assert "toy_ruled: 2 URL rules, 0 tag paths; goes by 2 expressions" in text
     assert {file.name for file in (tmp_path / "new").iterdir()} == {
         "regex-urlfilter.txt",
         "linkscore_rules.py",
     }
-    code, text = await said(write_rules, HOST, address, formats=[], **more)
+    code, text = await said("export-rules", HOST, address, *out)
     assert (code, text.count("wrote ")) == (0, 6)
 
 
@@ -172,17 +166,19 @@ async def test_the_console_writes_the_files(client: AsyncClient, address: str, t
     [
         ("no-such.test", "", [], "NOT_FOUND"),
         (HOST, "breadth_first", [], "FAILED_PRECONDITION: site 'forum.test': breadth_first has no rules"),
-        (HOST, "", ["wget"], "known are json, scrapy"),
-        (HOST, "no_such", [], "INVALID_ARGUMENT"),
+        (HOST, "", ["wget"], "is not one of 'json', 'scrapy'"),
+        (HOST, "no_such", [], "INVALID_ARGUMENT: --policy: "),
     ],
 )
 async def test_the_console_says_why_there_are_no_files(
     client: AsyncClient, address: str, tmp_path: Path, site: str, policy: str, formats: list[str], word: str
 ) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
-    more = {"formats": formats, "out": tmp_path, "policy": policy, "min_confidence": 0.0}
-    code, text = await said(write_rules, site, address, **more)
-    assert (code, list(tmp_path.iterdir())) == (1, [])
+    more = ["--policy", policy] if policy else []
+    more += [part for name in formats for part in ("--format", name)]
+    code, text = await said("export-rules", site, address, "--out", tmp_path, *more)
+    assert code != 0
+    assert list(tmp_path.iterdir()) == []
     assert word in text
 
 
@@ -191,18 +187,17 @@ async def test_a_folder_that_cannot_be_written_is_named(
 ) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
     (tmp_path / "file").write_text("")
-    more = {"formats": [], "out": tmp_path / "file", "policy": "", "min_confidence": 0.0}
-    code, text = await said(write_rules, HOST, address, **more)
+    code, text = await said("export-rules", HOST, address, "--out", tmp_path / "file" / "inner")
     assert code == 1
     assert "cannot write" in text
 
 
 async def test_the_console_prints_seeds(client: AsyncClient, address: str) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
-    code, text = await said(print_seeds, url_of(4), address, policy="", most=5)
+    code, text = await said("seeds", url_of(4), address, "-n", 5)
     assert (code, text) == (0, f"0.80  {ROOT}/board/0  most threads are one link away\n")
-    code, text = await said(print_seeds, HOST, address, policy="breadth_first", most=5)
+    code, text = await said("seeds", HOST, address, "-n", 5, "--policy", "breadth_first")
     assert (code, text) == (0, "breadth_first suggests no page\n")
-    code, text = await said(print_seeds, "no-such.test", address, policy="", most=5)
+    code, text = await said("seeds", "no-such.test", address, "-n", 5)
     assert code == 1
     assert "NOT_FOUND" in text

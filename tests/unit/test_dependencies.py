@@ -17,7 +17,8 @@ CLIENT = ROOT / "clients/python/linkscore"
 PARTS = {
     "base": [path for path in CLIENT.rglob("*.py") if "scrapy" not in path.relative_to(CLIENT).parts],
     "scrapy": list((CLIENT / "scrapy").rglob("*.py")),
-    "server": [path for part in ("scoring", "server", "cli") for path in (ROOT / part).rglob("*.py")],
+    "cli": list((ROOT / "cli").rglob("*.py")),
+    "server": [path for part in ("scoring", "server") for path in (ROOT / part).rglob("*.py")],
     "lab": list((ROOT / "lab").rglob("*.py")),
 }
 OWN = {"linkscore", "linkscore_cli", "linkscore_lab", "linkscore_scoring", "linkscore_server"}
@@ -65,8 +66,9 @@ def declared() -> dict[str, set[str]]:
     [
         ("base", ["base"]),
         ("scrapy", ["base", "scrapy"]),
-        ("server", ["base", "server"]),
-        ("lab", ["base", "scrapy", "server", "lab"]),
+        ("cli", ["base", "cli"]),
+        ("server", ["base", "cli", "server"]),
+        ("lab", ["base", "cli", "scrapy", "server", "lab"]),
     ],
 )
 def test_a_part_imports_only_what_its_extras_declare(part: str, extras: list[str]) -> None:
@@ -88,7 +90,7 @@ def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("server", ["base", "server"]), ("dev", ["base", *PARTS, "dev"])]
+    ("lock", "extras"), [("server", ["base", "cli", "server"]), ("dev", ["base", *PARTS, "dev"])]
 )
 def test_every_declared_dependency_is_locked(lock: str, extras: list[str]) -> None:
     text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")

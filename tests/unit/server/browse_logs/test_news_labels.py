@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import click
 import pytest
 import zstandard
 
-from linkscore_cli.browse_mine import read_labels
-from linkscore_scoring.errors import InvalidInput
+from linkscore_cli.logs import RULES, read_labels
+from linkscore_server.browse_logs import cleaning
 
 TABLE = "url\tis_news\tbirth_day\nhttps://a.org/x\t1\t3\nhttps://a.org/y\tno\t4\n"
 
@@ -40,5 +41,9 @@ def test_commas_part_columns_too(tmp_path: Path) -> None:
 def test_a_table_that_cannot_be_used_says_why(tmp_path: Path, raw: bytes, rule: str) -> None:
     path = tmp_path / "labels"
     path.write_bytes(raw)
-    with pytest.raises(InvalidInput, match=rule):
+    with pytest.raises(click.BadParameter, match=rule):
         read_labels(path)
+
+
+def test_the_command_line_knows_what_every_rule_of_cleaning_means() -> None:
+    assert RULES == cleaning.RULES

@@ -1,0 +1,150 @@
+"""How a command reaches a server: the options all online commands share, and the client made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from linkscore import Client
+from linkscore_cli.errors import calling
+
+DEFAULT_TARGET = "127.0.0.1:7411"
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_Command = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A server, and the crawl a command is about.
+
+    Attributes
+    ----------
+    target
+        `host:port`.
+    token
+        Bearer token; None for none.
+    tls_ca
+        PEM file of the authority to trust; None for no TLS.
+    crawl_option
+        Id of the crawl as `--crawl` or LINKSCORE_CRAWL names it; empty if neither does.
+    """
+
+    target: str = DEFAULT_TARGET
+    token: str | None = None
+    tls_ca: Path | None = None
+    crawl_option: str = ""
+
+    @property
+    def crawl(self) -> str:
+        """Id of the crawl.
+
+        Raises
+        ------
+        click.UsageError
+            None is named.
+        """
+        if not self.crawl_option:
+            raise click.UsageError("Missing option '--crawl' (or LINKSCORE_CRAWL).")
+        return self.crawl_option
+
+    def about(self, crawl: str) -> Connection:
+        """Return the same server with another crawl, this one's if it is empty."""
+        return replace(self, crawl_option=crawl or self.crawl_option)
+
+    def at(self, target: str) -> Connection:
+        """Return another server on this machine, without TLS and token."""
+        return replace(self, target=target, token=None, tls_ca=None)
+
+    @contextmanager
+    def client(self, *, timeout_s: float = 10.0) -> Iterator[Client]:
+        """Give a client; errors of its calls end the command with a message.
+
+        Parameters
+        ----------
+        timeout_s
+            Deadline of each call, seconds.
+        """
+        tls = self.tls_ca or False
+        with calling(), Client(self.target, tls=tls, token=self.token, timeout_s=timeout_s) as client:
+            yield client
+
+
+def online(command: _Command) -> _Command:
+    """Give a command the options of a server and its crawl; they arrive as one `connection`.
+
+    >>> @click.command()
+    ... @online
+    ... def ask(connection: Connection) -> None:
+    ...     click.echo(f"{connection.target} {connection.crawl}")
+    >>> ask(["--target", "scoring.internal:7411", "--crawl", "news"], standalone_mode=False)
+    scoring.internal:7411 news
+    """
+
+    @wraps(command)
+    def connected(
+        *,
+        target: str,
+        token: str | None,
+        token_file: Path | None,
+        tls_ca: Path | None,
+        crawl: str,
+        **rest: Any,
+    ) -> Any:
+        connection = Connection(target, _token(token, token_file), tls_ca, crawl)
+        return command(connection=connection, **rest)
+
+    decorated: _Command = connected
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    return decorated
+
+
+_OPTIONS = (
+    click.option("--crawl", envvar="LINKSCORE_CRAWL", default="", show_envvar=True, help="Id of the crawl."),
+    click.option(
+        "--target",
+        envvar="LINKSCORE_TARGET",
+        default=DEFAULT_TARGET,
+        show_default=True,
+        show_envvar=True,
+        help="host:port of the server.",
+    ),
+    click.option("--token", envvar="LINKSCORE_TOKEN", show_envvar=True, help="Bearer token of the server."),
+    click.option(
+        "--token-file",
+        type=_FILE,
+        envvar="LINKSCORE_TOKEN_FILE",
+        show_envvar=True,
+        help="File whose first line is the token; other users do not see it.",
+    ),
+    click.option(
+        "--tls-ca",
+        type=_FILE,
+        envvar="LINKSCORE_TLS_CA",
+        show_envvar=True,
+        help="PEM file of the authority that signed the server's certificate; switches TLS on.",
+    ),
+)
+
+
+def _token(token: str | None, file: Path | None) -> str | None:
+    """Return the token: the command line goes before variables, then the file before the token itself."""
+    if file is None or (token is not None and _is_typed("token") and not _is_typed("token_file")):
+        return token
+    if token is not None and _is_typed("token"):
+        raise click.UsageError("--token and --token-file cannot both be given.")
+    first = file.read_text(encoding="utf-8").partition("\n")[0].strip()
+    if not first:
+        raise click.BadParameter(f"has no token in its first line: {file}", param_hint="--token-file")
+    return first
+
+
+def _is_typed(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE

@@ -1,0 +1,273 @@
+"""`linkscore crawls`: makes, shows, changes and deletes the crawls of a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from google.protobuf import json_format
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linkscore.v1 import common_pb2, policy_pb2
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore.v1 import site_model_service_pb2 as site_pb2
+from linkscore_cli.connection import Connection, online
+from linkscore_cli.policies import PolicyType, policy_text
+
+# A bound: examples may be 100 pages of up to 10 MB, and deleting a crawl deletes its files.
+_TIMEOUT_S = 60.0
+# What the contract says absent means.
+_DEFAULT_POLICY = "harvest"
+_SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
+_CLUSTERERS = {name.removeprefix("CLUSTERER_").lower(): n for name, n in pb.Clusterer.items() if n}
+_Command = Callable[..., None]
+
+
+@click.group()
+def crawls() -> None:
+    """The crawls of a server: list, create, show, update, delete."""
+
+
+def _of_crawl(command: _Command) -> _Command:
+    """Give a command the options of a server, and the crawl as `[NAME]` or `--crawl`."""
+
+    @wraps(command)
+    def named(*, name: str, connection: Connection, **rest: Any) -> None:
+        command(connection=connection.about(name), **rest)
+
+    return click.argument("name", required=False, default="")(online(named))
+
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+_policy = click.option("--policy", type=PolicyType(), help="Policy that scores.")
+_extra_policies = click.option(
+    "--extra-policy",
+    "extra_policies",
+    type=PolicyType(),
+    multiple=True,
+    help="Policy that learns beside it; repeatable.",
+)
+_examples = click.option(
+    "--example",
+    "examples",
+    multiple=True,
+    metavar="URL|FILE",
+    help="Page of the kind wanted: a URL of the crawl, or a file of HTML; repeatable.",
+)
+
+
+@crawls.command("list")
+@_json_option
+@online
+def list_(as_json: bool, connection: Connection) -> None:
+    """List all crawls by name."""
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        found = list(client.list_crawls())
+    if as_json:
+        click.echo(json.dumps([_plain(crawl) for crawl in found], indent=2))
+        return
+    table = Table("crawl", "policy", "scope", "sites", "pages", "feedback")
+    for crawl in found:
+        counts = (f"{n:,}" for n in (crawl.site_count, crawl.page_count, crawl.feedback_count))
+        table.add_row(Text(_id(crawl)), Text(_policy_of(crawl)), _scope(crawl), *counts)
+    Console().print(table)
+
+
+@crawls.command()
+@_policy
+@_extra_policies
+@click.option("--scope", type=click.Choice(list(_SCOPES)), help="Which links belong to it.  [default: host]")
+@_examples
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of random draws.")
+@click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
+@click.option("--clusterer", type=click.Choice(list(_CLUSTERERS)), help="How templates are found.")
+@click.option("--sample-pages", type=click.IntRange(8, 2_000), help="Pages before a site is learned.")
+@click.option("--max-sample-pages", type=click.IntRange(8, 2_000), help="Pages of a site kept for learning.")
+@click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
+@_json_option
+@_of_crawl
+def create(
+    policy: policy_pb2.PolicySpec | None,
+    extra_policies: tuple[policy_pb2.PolicySpec, ...],
+    scope: str | None,
+    examples: tuple[str, ...],
+    seed: int,
+    observe_only: bool,
+    as_json: bool,
+    connection: Connection,
+    **learning: Any,
+) -> None:
+    """Create a crawl. Doing so again is fine; another configuration under its name is an error."""
+    name, pages = connection.crawl, _example_pages(examples)
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        made = client.create_crawl(
+            crawl=name,
+            policy=policy,
+            extra_policies=extra_policies,
+            scope=_SCOPES.get(scope or "", pb.CRAWL_SCOPE_UNSPECIFIED),
+            learning=_learning(**learning),
+            observe_only=observe_only,
+            seed=seed,
+            examples=pages,
+        )
+    _show(made, as_json)
+
+
+@crawls.command()
+@click.option("--sites", "with_sites", is_flag=True, help="Its sites too.")
+@_json_option
+@_of_crawl
+def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
+    """Show a crawl: what it was made with, and what it has seen."""
+    name = connection.crawl
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        crawl = client.get_crawl(crawl=name)
+        sites = list(client.list_sites(crawl=name)) if with_sites else []
+    if as_json and with_sites:
+        listed = [json_format.MessageToDict(site, preserving_proto_field_name=True) for site in sites]
+        click.echo(json.dumps(_plain(crawl) | {"sites": listed}, indent=2))
+        return
+    _show(crawl, as_json)
+    if with_sites:
+        Console().print(_sites(sites))
+
+
+@crawls.command()
+@_policy
+@_extra_policies
+@click.option("--no-extra-policies", is_flag=True, help="Let no policy learn beside it any more.")
+@_examples
+@click.option("--observe-only/--no-observe-only", default=None, help="Answer without encoded priorities.")
+@_json_option
+@_of_crawl
+def update(
+    policy: policy_pb2.PolicySpec | None,
+    extra_policies: tuple[policy_pb2.PolicySpec, ...],
+    no_extra_policies: bool,
+    examples: tuple[str, ...],
+    observe_only: bool | None,
+    as_json: bool,
+    connection: Connection,
+) -> None:
+    """Change what is given; a new policy serves from the next call on, examples are added."""
+    if extra_policies and no_extra_policies:
+        raise click.UsageError("--extra-policy and --no-extra-policies cannot both be given.")
+    changes: dict[str, Any] = {
+        "policy": policy,
+        "extra_policies": extra_policies if extra_policies or no_extra_policies else None,
+        "observe_only": observe_only,
+        "examples": _example_pages(examples) or None,
+    }
+    if all(value is None for value in changes.values()):
+        raise click.UsageError(
+            "Nothing to change: give --policy, --extra-policy, --example or --observe-only."
+        )
+    name = connection.crawl
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        changed = client.update_crawl(crawl=name, **changes)
+    _show(changed, as_json)
+
+
+@crawls.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_of_crawl
+def delete(yes: bool, connection: Connection) -> None:
+    """Delete a crawl, its models and its log."""
+    name = connection.crawl
+    if not yes:
+        click.confirm(f"Delete crawl {name} of {connection.target}, its models and its log?", abort=True)
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        client.delete_crawl(crawl=name)
+    click.echo(f"deleted: {name}")
+
+
+def _learning(
+    clusterer: str | None, sample_pages: int | None, max_sample_pages: int | None, paper: bool
+) -> pb.LearningConfig | None:
+    """Return how sites are learned, None if nothing is said about it."""
+    if not (clusterer or sample_pages or max_sample_pages or paper):
+        return None
+    how = pb.LearningConfig(
+        clusterer=_CLUSTERERS.get(clusterer or "", pb.CLUSTERER_UNSPECIFIED),  # type: ignore[arg-type]
+        sample_pages=sample_pages,
+        max_sample_pages=max_sample_pages,
+    )
+    if paper:
+        how.paper = True
+    return how
+
+
+def _example_pages(given: tuple[str, ...]) -> list[pb.ExamplePage]:
+    return [_example(text) for text in given]
+
+
+def _example(text: str) -> pb.ExamplePage:
+    if text.startswith(("http://", "https://")):
+        return pb.ExamplePage(url=text)
+    try:
+        return pb.ExamplePage(body=Path(text).read_bytes())
+    except OSError as exc:
+        rule = f"must be an http(s) URL or a file that can be read, got {text!r} ({exc.strerror})"
+        raise click.BadParameter(rule, param_hint="--example") from exc
+
+
+def _show(crawl: pb.Crawl, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(_plain(crawl), indent=2))
+        return
+    table = Table(title=Text(_id(crawl)), title_justify="left", show_header=False)
+    table.add_row("policy", Text(_policy_of(crawl)))
+    if crawl.extra_policies:
+        table.add_row("extra policies", Text("\n".join(policy_text(spec) for spec in crawl.extra_policies)))
+    table.add_row("scope", _scope(crawl))
+    for field, value in crawl.learning.ListFields():
+        shown = _name_of(_CLUSTERERS, value) if field.name == "clusterer" else str(value)
+        table.add_row(field.name.replace("_", " "), shown)
+    if crawl.examples:
+        table.add_row(
+            "examples", Text("\n".join(page.url or "a page without URL" for page in crawl.examples))
+        )
+    if crawl.observe_only:
+        table.add_row("observe only", "yes")
+    if crawl.seed:
+        table.add_row("seed", str(crawl.seed))
+    table.add_row("created", crawl.create_time.ToJsonString())
+    for name in ("site_count", "page_count", "feedback_count", "event_seq"):
+        table.add_row(name.removesuffix("_count").replace("_", " "), f"{getattr(crawl, name):,}")
+    Console().print(table)
+
+
+def _sites(sites: list[site_pb2.Site]) -> Table:
+    table = Table("site", "stage", "pages", "failed", "templates", "what the policy goes by")
+    for site in sites:
+        stage = common_pb2.SiteStage.Name(site.stage).removeprefix("SITE_STAGE_").lower()
+        counts = (f"{n:,}" for n in (site.page_count, site.failed_count, site.cluster_count))
+        table.add_row(Text(site.host), stage, *counts, Text(site.policy_state))
+    return table
+
+
+def _plain(crawl: pb.Crawl) -> dict[str, Any]:
+    """Return a crawl as the JSON of the contract, with the field names of the contract."""
+    return json_format.MessageToDict(crawl, preserving_proto_field_name=True)
+
+
+def _id(crawl: pb.Crawl) -> str:
+    return crawl.name.removeprefix("crawls/")
+
+
+def _policy_of(crawl: pb.Crawl) -> str:
+    return policy_text(crawl.policy) or _DEFAULT_POLICY
+
+
+def _scope(crawl: pb.Crawl) -> str:
+    return _name_of(_SCOPES, crawl.scope) or "host"
+
+
+def _name_of(names: dict[str, Any], number: int) -> str:
+    return next((name for name, known in names.items() if known == number), "")

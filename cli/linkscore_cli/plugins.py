@@ -1,0 +1,122 @@
+"""Commands that other packages give, found by entry points: those of the server, of the lab, of anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import click
+
+from linkscore_cli.extras import commands_of, extra_of, missing_extra
+
+
+class CommandGroup(click.Group):
+    """A group whose commands are its own and those of an entry point group; a command is loaded when used.
+
+    Parameters
+    ----------
+    entry_group
+        Group of entry points.
+    sections
+        Headings of the help and the commands below each; others come last, under "Others". None for one list.
+    **options
+        As of `click.Group`.
+    """
+
+    def __init__(
+        self, *, entry_group: str, sections: Mapping[str, Sequence[str]] | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self._entry_group = entry_group
+        self._sections = sections or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the help."""
+        names = {*super().list_commands(ctx), *commands_of(self._entry_group)}
+        placed = [name for section in self._sections.values() for name in section if name in names]
+        return placed + sorted(names - set(placed))
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Return a command; one that cannot be loaded says why when it is run."""
+        own = super().get_command(ctx, name)
+        if own is not None:
+            return own
+        entry = commands_of(self._entry_group).get(name)
+        return None if entry is None else _load(entry)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of a command line.
+
+        Raises
+        ------
+        click.UsageError
+            There is none; of one this distribution should have, says why it may be missing.
+        """
+        known = {name for section in self._sections.values() for name in section}
+        if args and args[0] in known and self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(
+                f"No entry point of command {args[0]!r}: what is installed is older than its source; in a "
+                "checkout run: python3 tools/make_venv.py .venv requirements/dev.lock --editable"
+            )
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; one that lacks a module names the extra that has it.
+
+        Raises
+        ------
+        click.ClickException
+            A module is not installed.
+        """
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as exc:
+            entry = commands_of(self._entry_group).get(ctx.invoked_subcommand or "")
+            if entry is None or not extra_of(entry) or (exc.name or "").startswith("linkscore"):
+                raise
+            raise click.ClickException(missing_extra(extra_of(entry), exc)) from exc
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands below their headings."""
+        if not self._sections:
+            return super().format_commands(ctx, formatter)
+        left = self.list_commands(ctx)
+        for heading, names in (*self._sections.items(), ("Others", tuple(left))):
+            shown = [name for name in names if name in left]
+            left = [name for name in left if name not in shown]
+            found = [(name, self.get_command(ctx, name)) for name in shown]
+            rows = [(name, command.get_short_help_str(limit=90)) for name, command in found if command]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+        return None
+
+
+def _load(entry: EntryPoint) -> click.Command:
+    try:
+        command = entry.load()
+    except ImportError as exc:
+        extra = extra_of(entry)
+        if extra:
+            return _unusable(entry.name, missing_extra(extra, exc), f"(needs linkscore[{extra}])")
+        return _unusable(entry.name, f"cannot be loaded from {entry.value}: {exc}", "(cannot be loaded)")
+    if not isinstance(command, click.Command):
+        return _unusable(entry.name, f"{entry.value} is no click command", "(cannot be loaded)")
+    return command
+
+
+def _unusable(name: str, why: str, short: str) -> click.Command:
+    def fail(rest: tuple[str, ...]) -> None:
+        raise click.ClickException(f"{name} {why}")
+
+    return click.Command(
+        name,
+        callback=fail,
+        params=[click.Argument(["rest"], nargs=-1, type=click.UNPROCESSED)],
+        short_help=short,
+        context_settings={"ignore_unknown_options": True},
+        add_help_option=False,
+    )

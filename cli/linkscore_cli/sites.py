@@ -1,0 +1,185 @@
+"""What a crawl knows of one site: `linkscore advise`, `seeds` and `export-rules`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linkscore.v1 import policy_pb2
+from linkscore.v1 import site_model_service_pb2 as pb
+from linkscore_cli.connection import Connection, online
+from linkscore_cli.policies import PolicyType
+
+# A bound: these three may go through everything a large site has.
+_TIMEOUT_S = 60.0
+_FORMATS = [name.removeprefix("RULE_FORMAT_").lower() for name, number in pb.RuleFormat.items() if number]
+_REWARDS = {
+    pb.REWARD_SOURCE_NOVELTY: "new text, 0 to 1 a fetch (no feedback yet)",
+    pb.REWARD_SOURCE_FEEDBACK: "feedback",
+}
+_KINDS = {
+    pb.TRAP_KIND_COPIES: "copies of what is known",
+    pb.TRAP_KIND_ENDLESS: "more of the same without end",
+    pb.TRAP_KIND_FADING: "nothing new any more",
+}
+
+
+def _of_site(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a server and `[CRAWL] SITE` or `--site`, as `connection` and `site`."""
+
+    @wraps(command)
+    def placed(*, names: tuple[str, ...], site: str, connection: Connection, **rest: Any) -> None:
+        *crawls, name = (*names, site) if site else (names or ("",))
+        if not name or len(crawls) > 1:
+            raise click.UsageError("Name one site, by --site HOST or as [CRAWL] SITE.")
+        command(site=name, connection=connection.about("".join(crawls)), **rest)
+
+    option = click.option("--site", default="", help="Host, with port if it has one, or registrable domain.")
+    return click.argument("names", metavar="[CRAWL] SITE", nargs=-1)(option(online(placed)))
+
+
+@click.command()
+@click.option(
+    "--horizon",
+    type=click.IntRange(1, 10_000),
+    default=100,
+    show_default=True,
+    help="Fetches to look ahead and back.",
+)
+@_of_site
+def advise(site: str, horizon: int, connection: Connection) -> None:
+    """Say what the next fetches of a site should bring, and what looks like a trap."""
+    console, crawl = Console(), connection.crawl
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        about = client.get_site(crawl=crawl, site=site)
+        advice = client.get_site_advice(crawl=crawl, site=site, horizon=horizon)
+    console.print(_outlook(about, advice))
+    if advice.yields:
+        console.print(_groups(advice))
+    _print_traps(advice, console)
+
+
+@click.command()
+@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@click.option(
+    "-n", "--most", type=click.IntRange(1, 1_000), default=16, show_default=True, help="At most this many."
+)
+@_of_site
+def seeds(site: str, policy: policy_pb2.PolicySpec | None, most: int, connection: Connection) -> None:
+    """Say which pages a crawl of SITE, or of any URL of it, should start from."""
+    console, crawl = Console(), connection.crawl
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        answer = client.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=most)
+    for seed in answer.seeds:
+        console.print(Text(f"{seed.value:.2f}  {seed.url}  {seed.reason}"), soft_wrap=True)
+    if not answer.seeds:
+        state = f": {answer.policy_state}" if answer.policy_state else ""
+        console.print(Text(f"{answer.policy} suggests no page{state}"), soft_wrap=True)
+
+
+@click.command("export-rules")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(_FORMATS),
+    help="Crawler; repeatable. All if none is named.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    show_default=True,
+    help="Folder to write to.",
+)
+@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Leave out URL rules of less.",
+)
+@_of_site
+def export_rules(
+    site: str,
+    formats: tuple[str, ...],
+    out: Path,
+    policy: policy_pb2.PolicySpec | None,
+    min_confidence: float,
+    connection: Connection,
+) -> None:
+    """Write what CRAWL learned about the URLs of SITE as files that crawlers load."""
+    crawl = connection.crawl
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        answer = client.export_rules(
+            crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
+        )
+    try:
+        _write(answer, out, Console())
+    except OSError as error:
+        raise click.ClickException(f"--out: cannot write: {error}") from error
+
+
+def _write(answer: pb.ExportRulesResponse, out: Path, console: Console) -> None:
+    rules = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} tag paths"
+    state = f"; {answer.policy_state}" if answer.policy_state else ""
+    console.print(Text(f"{answer.policy}: {rules}{state}"), soft_wrap=True)
+    out.mkdir(parents=True, exist_ok=True)
+    for file in answer.files:
+        path = out / Path(file.name).name
+        path.write_bytes(file.content)
+        console.print(Text(f"wrote {path}"), soft_wrap=True)
+        for note in file.notes:
+            console.print(Text(f"  {note}"), soft_wrap=True)
+
+
+def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
+    whose = "the policy's estimate" if advice.policy_estimate else "by what like links brought lately"
+    mean = advice.expected_reward / advice.expected_fetches if advice.expected_fetches else 0.0
+    table = Table(title=f"{site.host}, {site.page_count:,} pages", title_justify="left", show_header=False)
+    if site.policy_state:
+        table.add_row("policy", Text(site.policy_state))
+    if site.session_names:
+        table.add_row("session ids", Text(", ".join(site.session_names)))
+    table.add_row("reward", _REWARDS.get(advice.reward_source, ""))
+    table.add_row("last fetches", f"{advice.recent_reward:.2f} each, mean of {advice.recent_fetches:,}")
+    table.add_row(
+        "next fetches",
+        f"{mean:.2f} each, {advice.expected_reward:.1f} in {advice.expected_fetches:,}, best first; {whose}",
+    )
+    table.add_row("links waiting", f"{advice.waiting_links:,}")
+    return table
+
+
+def _groups(advice: pb.SiteAdvice) -> Table:
+    head = ("URL shape", "tag path", "fetched", "waiting", "first half", "last half")
+    table = Table(*head, title="Mean reward by group of links", title_justify="left")
+    for group in advice.yields:
+        table.add_row(
+            Text(group.url_pattern or "any"),
+            Text(group.tag_path.rpartition("/")[2] or "unknown"),
+            f"{group.fetched_count:,}",
+            f"{group.waiting_count:,}",
+            f"{group.early_reward:.2f}",
+            f"{group.late_reward:.2f}",
+        )
+    return table
+
+
+def _print_traps(advice: pb.SiteAdvice, console: Console) -> None:
+    if not advice.traps:
+        console.print("Nothing looks like a trap.")
+    for trap in advice.traps:
+        what = trap.url_pattern or f"links at {trap.tag_path}"
+        console.print(Text(f"Trap? {what}: {_KINDS.get(trap.kind, '')}", style="yellow"))
+        console.print(Text(f"  {trap.evidence}"))
+        for url in trap.example_urls:
+            console.print(Text(f"  {url}"), soft_wrap=True)

@@ -1,0 +1,112 @@
+"""`linkscore replay`, `suite` and `compare`: a stored site crawled again under each policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from linkscore.v1.crawl_service_pb2 import Clusterer
+from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
+
+CLUSTERERS = [name.removeprefix("CLUSTERER_").lower() for name, number in Clusterer.items() if number]
+"""Clusterers by name, as the contract has them."""
+
+_REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "browse_days")
+
+
+@click.command()
+@click.argument("archives", nargs=-1, type=ARCHIVE)
+@click.option("--suite", type=FILE, help="TOML file of sites, tasks and policies, instead of archives.")
+@click.option("--labels", type=FILE, help="TSV of url and page_type.")
+@click.option("--url-list", type=FILE, help="For a folder of HTML: table of path and url.")
+@click.option("--relevant", default="", help="Wanted page types, separated by commas.")
+@click.option("--relevant-url", default="", help="Regular expression found in the URL of a wanted page.")
+@click.option("--structured-data", default="", help="Type (QAPage, say) that wanted pages carry.")
+@click.option("--feedback-file", type=FILE, help="TSV of url and reward in [0, 1].")
+@click.option("--target-type", "targets", multiple=True, help="Page type to crawl for; repeatable.")
+@click.option("--policy", "policies", multiple=True, help="NAME[:param=value,...]; repeatable.")
+@click.option("--budget", default=None, help="Fetches, or share of the reachable pages.  [default: 25%]")
+@click.option("--seeds", type=click.IntRange(1), default=None, help="Runs of each crawl.  [default: 5]")
+@click.option(
+    "--starts",
+    type=click.IntRange(1),
+    default=None,
+    help="Start pages: the entry, others drawn.  [default: 1]",
+)
+@click.option("--examples", type=click.IntRange(1), default=None, help="Give so many example pages per type.")
+@click.option("--feedback", is_flag=True, help="Report the label after each fetch.")
+@click.option("--delay", type=click.IntRange(0), default=None, help="Fetches by which feedback is late.")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=None,
+    help="Share of the pages with feedback.",
+)
+@click.option(
+    "--every", type=click.IntRange(1), default=None, help="Fetches between two bucket orders.  [default: 1]"
+)
+@click.option("--clusterer", type=click.Choice(CLUSTERERS), default=None, help="How templates are found.")
+@click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
+@click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")
+@click.option("--obey-verdicts", is_flag=True, help="Leave links that are to skip when their turn comes.")
+@click.option("--obey-requests", is_flag=True, help="Fetch what the model asks for before anything else.")
+@click.option("--leave-site-out", is_flag=True, help="Page types by the model trained without the site.")
+@click.option(
+    "--browse-log", "browse_logs", multiple=True, type=FILE, help="Browse log of a site; repeatable."
+)
+@click.option(
+    "--browse-days", type=click.IntRange(0), default=0, help="Days of it that are known.  [default: all]"
+)
+@click.option("--target", default="", help="Score with the server at host:port instead of in process.")
+@click.option("--report", type=OUT, help="Write an HTML report.")
+@click.option("--json", "json_out", type=OUT, help="Write the results.")
+@click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")
+def replay(**options: Any) -> None:
+    """Crawl a stored site again under each policy, and compare what they would have found."""
+    with lab_errors():
+        from linkscore_lab.replay import command
+        from linkscore_lab.replay import command as replay_options
+
+        outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
+        command.run_replay(replay_options.suite_of(options), **outputs)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--site", "sites", multiple=True, help="Name of a site; repeatable. Default: all with a target."
+)
+@click.option("--policy", "policies", multiple=True, default=("breadth_first", "harvest"), show_default=True)
+@click.option("--out", type=OUT, default=Path("suite.toml"), show_default=True)
+def suite(folder: Path, sites: tuple[str, ...], policies: tuple[str, ...], out: Path) -> None:
+    """Write the suite of a folder of stored sites with page_types.tsv."""
+    with lab_errors():
+        from linkscore_lab.replay.suite import suite_text
+
+        out.write_text(suite_text(folder, policies, sites, relative_to=out.parent), encoding="utf-8")
+        click.echo(f"suite: {out}")
+
+
+@click.command()
+@click.argument("a", type=FILE)
+@click.argument("b", type=FILE)
+@click.option(
+    "--metric", "metrics", multiple=True, help="Metric to compare; repeat it for several. [valid_ratio, ...]"
+)
+@click.option("--policy-a", "policy_first", default="", help="Set this policy of A against --policy-b of B.")
+@click.option("--policy-b", "policy_second", default="", help="Policy of B for --policy-a.")
+@click.option(
+    "--pair",
+    type=click.Choice(["seed", "start", "site"]),
+    default="seed",
+    show_default=True,
+    help="Compare run by run, or means over seeds, or over seeds and starts.",
+)
+def compare(a: Path, b: Path, metrics: tuple[str, ...], **options: Any) -> None:
+    """Say what result file B gained over A, and whether that is more than noise."""
+    with lab_errors():
+        from linkscore_lab.replay.compare import compare_files
+
+        compare_files(a, b, metrics, **options)

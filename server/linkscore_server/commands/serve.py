@@ -1,0 +1,76 @@
+"""`linkscore serve` and `linkscore check-config`: the server with the settings of a command line."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from linkscore_scoring.errors import InvalidInput, LinkscoreError
+from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, load
+
+_Command = Callable[..., None]
+
+# Variables of commands that call a server: whoever exports them in a shell may still serve from it. Those
+# that could be taken for protection of a server (LINKSCORE_TOKEN, LINKSCORE_TLS_CA) stay errors.
+_OF_CALLERS = {f"{ENVIRONMENT_PREFIX}{name}" for name in ("CONFIG", "TARGET", "CRAWL")}
+_HINTS = {
+    "token": "is for commands that call a server; a server reads its token from token_file",
+    "tls_ca": "is for commands that call a server; a server takes tls_cert, tls_key and tls_client_ca",
+}
+
+
+def settings_options(command: _Command) -> _Command:
+    """Give a command one option per setting, and --config."""
+    for setting in reversed(fields(Settings)):
+        flag = "--" + setting.name.replace("_", "-")
+        variable = ENVIRONMENT_PREFIX + setting.name.upper()
+        text = f"{setting.metadata['doc']} [{variable}; default {setting.default!r}]"
+        command = click.option(flag, setting.name, default=None, help=text)(command)
+    config = click.Path(dir_okay=False, path_type=Path)
+    return click.option("--config", type=config, envvar=f"{ENVIRONMENT_PREFIX}CONFIG", help="TOML file")(
+        command
+    )
+
+
+def settings_of(config: Path | None, flags: dict[str, Any]) -> Settings:
+    """Return the settings of a command line; if they cannot work, name all problems and exit with 1."""
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_CALLERS}
+    try:
+        return load(flags, environment, config)
+    except InvalidInput as exc:
+        for problem in exc.problems:
+            click.echo(f"{problem.field}: {_HINTS.get(problem.field, problem.rule)}", err=True)
+        sys.exit(1)
+
+
+@click.command()
+@settings_options
+def serve(config: Path | None, **flags: Any) -> None:
+    """Run the server."""
+    settings = settings_of(config, flags)
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its C core would write plain lines between the JSON
+    from linkscore_server import app  # grpc and numpy only when a server is wanted
+    from linkscore_server.observability import logs
+
+    logs.set_up(settings.log_level)
+    try:
+        asyncio.run(app.run(settings))
+    except (LinkscoreError, OSError, RuntimeError, ValueError) as exc:
+        logs.log_failed_start(exc)
+        sys.exit(1)
+
+
+@click.command("check-config")
+@settings_options
+def check_config(config: Path | None, **flags: Any) -> None:
+    """Check the settings as `serve` would read them; exit 0 if they work, 1 if not."""
+    settings = settings_of(config, flags)
+    for setting in fields(Settings):
+        click.echo(f"{setting.name} = {getattr(settings, setting.name)!r}")
