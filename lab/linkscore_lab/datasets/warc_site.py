@@ -1,31 +1,35 @@
-"""A stored site: the response records of a WARC file, read where they lie.
+"""A stored site: the answers of an archive by URL.
 
-The index keeps offsets, not bodies; a record is decompressed when it is asked for.
+The archive is read once, as a replay reads it; its answers wait, packed, in a temporary file.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import NamedTuple
 
-from warcio.archiveiterator import ArchiveIterator
-from warcio.exceptions import ArchiveLoadFailed
-
+from linkscore_lab.archives import open_archive
+from linkscore_lab.archives.blobs import Blob, Blobs, packed
 from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.datasets.site import Reply, follow, identity, identity_or_none
-from linkscore_scoring.errors import InvalidInput
 
 NOT_FOUND = Reply(404, {"Content-Type": "text/plain"}, b"no record of this URL\n")
-# Bodies come out of warcio decoded, so what described their coding is no longer true.
-_STALE_HEADERS = frozenset({"content-encoding", "transfer-encoding", "content-length", "connection"})
+
+
+class _Stored(NamedTuple):
+    """An answer without its body, and where that lies."""
+
+    head: Reply
+    body: Blob
 
 
 class WarcSite:
-    """A site answered from a WARC file, plain or gzip by record; the first response record is the entry page.
+    """A site answered from a WARC file or a WACZ package; the first answer is the entry page.
 
-    Of several records with one identity the first counts. Redirect records answer as redirects.
+    Of several records with one identity the first counts. Redirect records answer as redirects. Records that
+    cannot be read are left out.
 
     Parameters
     ----------
@@ -41,22 +45,26 @@ class WarcSite:
     """
 
     def __init__(self, warc: Path, labels: Path | None = None) -> None:
-        records = _read_index(warc)
-        self.entry = records[0][0]
-        self._offsets: dict[str, int] = {}
-        for url, offset in records:
-            self._offsets.setdefault(identity(url), offset)
+        archive = open_archive([warc])
+        self.entry = archive.entry
         self._labels = read_labels(labels) if labels is not None else {}
         self._lock = threading.Lock()
-        self._file = warc.open("rb")
+        self._blobs = Blobs()
+        self._stored: dict[str, _Stored] = {}
+        for record in archive.records():
+            key = identity_or_none(record.url)
+            if key is not None and key not in self._stored:
+                head = Reply(record.status, record.headers, b"")
+                self._stored[key] = _Stored(head, self._blobs.add(packed(record.body)))
 
     def respond(self, url: str) -> Reply:
         """Return the stored answer of `url`, compared by identity, or a 404."""
-        key = identity_or_none(url)
-        if key is None or key not in self._offsets:
+        stored = self._stored.get(identity_or_none(url) or "")
+        if stored is None:
             return NOT_FOUND
+        # A decompressor serves one thread at a time.
         with self._lock:
-            return self._read(self._offsets[key])
+            return stored.head._replace(body=self._blobs.read(stored.body))
 
     def labels(self) -> Mapping[str, str]:
         """Page type by identity, as the labels file says."""
@@ -64,43 +72,14 @@ class WarcSite:
 
     def known(self) -> frozenset[str]:
         """Identities a crawl may ask for: every record, but no redirect that leads out of the archive."""
-        return frozenset(key for key in self._offsets if self._leads_somewhere(key))
+        return frozenset(key for key in self._stored if self._leads_somewhere(key))
 
     def close(self) -> None:
-        """Close the archive."""
-        self._file.close()
+        """Give the temporary file back."""
+        self._blobs.close()
 
     def _leads_somewhere(self, key: str) -> bool:
-        reply = self.respond(key)
-        if not reply.is_redirect:
+        if not self._stored[key].head.is_redirect:
             return True
         final, last = follow(self, key)
-        return not last.is_redirect and identity(final) in self._offsets
-
-    def _read(self, offset: int) -> Reply:
-        self._file.seek(offset)
-        record = next(iter(ArchiveIterator(self._file)))
-        headers = {
-            name.title(): value
-            for name, value in record.http_headers.headers
-            if name.lower() not in _STALE_HEADERS
-        }
-        return Reply(int(record.http_headers.get_statuscode()), headers, record.content_stream().read())
-
-
-def _read_index(warc: Path) -> list[tuple[str, int]]:
-    try:
-        with warc.open("rb") as file:
-            records = list(_response_offsets(file))
-    except ArchiveLoadFailed as error:
-        raise InvalidInput(f"{warc}: must be a WARC file, got {error}", field="warc") from error
-    if not records:
-        raise InvalidInput(f"{warc}: needs at least one response record, got none", field="warc")
-    return records
-
-
-def _response_offsets(file: BinaryIO) -> Iterator[tuple[str, int]]:
-    records: Any = ArchiveIterator(file)
-    for record in records:
-        if record.rec_type == "response" and record.http_headers is not None:
-            yield record.rec_headers.get_header("WARC-Target-URI"), records.get_record_offset()
+        return not last.is_redirect and identity(final) in self._stored

@@ -50,7 +50,7 @@ IN_WORDS = (
 def plan(tasks: Iterable[Task]) -> Iterator[Case]:
     """Yield the crawls of one site: every policy where it makes sense, then the oracles.
 
-    Policies that need no example crawl for user content, told nothing and, if they listen, with feedback;
+    Policies that need no example crawl for user content, without labels and, if they listen, with feedback;
     policies that need one crawl for each target. A policy without randomness runs once.
     """
     for task in tasks:

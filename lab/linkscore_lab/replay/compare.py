@@ -322,10 +322,10 @@ def _table(rows: Sequence[Gain], totals: Sequence[Gain]) -> Table:
 
 def _cells(gain: Gain) -> list[Text]:
     show, subject = DEFINITIONS[gain.metric].show, gain.subject
-    told = "" if subject.mode == "none" else f" ({subject.mode})"
+    mode = "" if subject.mode == "none" else f" ({subject.mode})"
     cells = [
         f"{subject.site} {subject.task}",
-        f"{subject.policy}{told}",
+        f"{subject.policy}{mode}",
         f"{gain.gain.n:,}",
         show(gain.first),
         show(gain.second),

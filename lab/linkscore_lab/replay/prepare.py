@@ -11,11 +11,12 @@ from itertools import islice
 from pathlib import Path
 
 from linkscore_lab.archives import Archive, ArchiveRecord, open_archive
+from linkscore_lab.archives.blobs import Blobs, packed
 from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.datasets.site import identity, identity_or_none
 from linkscore_lab.datasets.survey import PageFacts, read_page
 from linkscore_lab.replay.parallel import cores, spread
-from linkscore_lab.replay.stored import Blobs, StoredRecord, StoredSite, location_key, packed
+from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
 from linkscore_scoring.engine.events import PageFetched, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract

@@ -50,7 +50,7 @@ class RunResult:
     task
         ``user_content`` or ``target:TYPE``.
     mode
-        What the policy was told: ``none``, ``examples`` or ``feedback``.
+        What the policy learned of labels: ``none``, ``examples`` or ``feedback``.
     policy
         As on the command line: ``NAME`` or ``NAME:param=value,...``.
     seed
@@ -84,6 +84,8 @@ class RunResult:
         Page types that are wanted; empty if something else than labels decides.
     explanations
         Why some of the links had their score.
+    n_examples
+        Example pages the policy was given, in mode ``examples`` and where it cannot do without.
     """
 
     site: str
@@ -105,6 +107,7 @@ class RunResult:
     composition: Mapping[str, Sequence[int]] = field(default_factory=dict)
     wanted_types: Sequence[str] = ()
     explanations: Sequence[ScoreExplanation] = ()
+    n_examples: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +275,7 @@ _RUN: dict[str, _Check] = {
     "composition": _map(_list(_count)),
     "wanted_types": _list(_text),
     "explanations": _list(_explanation),
+    "n_examples": _count,
 }
 
 

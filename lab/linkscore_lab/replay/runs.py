@@ -16,7 +16,7 @@ from linkscore_lab.replay.results import RunResult, order_digest
 from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
-from linkscore_scoring.policies.focus.page_types import load_page_types
+from linkscore_scoring.policies.focus.page_types import variants
 from linkscore_scoring.policies.registry import policy_class
 
 NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")
@@ -46,7 +46,7 @@ class ReplayProtocol:
         Charge nothing until the site is learned, for policies that need that (the protocol of Xu 2018).
     leave_site_out
         Policies with a parameter `page_types` use the model that was trained without the site, unless their
-        own parameters say otherwise.
+        own parameters say otherwise. Of a site no model was trained with the whole one is without it.
     obey_verdicts, obey_requests
         See `CrawlPlan`.
     """
@@ -99,8 +99,6 @@ class Experiment:
     facts: dict[str, PageFacts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.protocol.leave_site_out:
-            load_page_types(without=self.site.name)
         self.pages = self.site.reachable()
         self.facts = {self.site.records[n].key: self.site.records[n].facts for n in self.pages}
 
@@ -126,7 +124,8 @@ class Experiment:
         finally:
             scorer.close()
         spent = (time.perf_counter() - started, time.process_time() - cpu)
-        return self._result(case, budget, wanted, trace, spent)
+        n_examples = len(examples) or int(_example_given(case.policy))
+        return self._result(case, budget, wanted, trace, spent, n_examples)
 
     def _examples(self, case: Case) -> list[int]:
         if case.mode == EXAMPLES:
@@ -141,7 +140,8 @@ class Experiment:
         if case.policy.name == GREEDY:
             return GreedyOracle(self.site, wanted)
         params = dict(case.policy.params)
-        if self.protocol.leave_site_out and _has_param(case.policy, _PAGE_TYPES):
+        leave_out = self.protocol.leave_site_out and self.site.name in variants()
+        if leave_out and _has_param(case.policy, _PAGE_TYPES):
             params.setdefault(_PAGE_TYPES, self.site.name)
         if examples and _takes_example(case.policy) and not _example_given(case.policy):
             params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
@@ -173,7 +173,13 @@ class Experiment:
         )
 
     def _result(
-        self, case: Case, budget: int, wanted: Mapping[str, str], trace: Trace, spent: tuple[float, float]
+        self,
+        case: Case,
+        budget: int,
+        wanted: Mapping[str, str],
+        trace: Trace,
+        spent: tuple[float, float],
+        n_examples: int,
     ) -> RunResult:
         order, types = trace.order, self.site.types
         return RunResult(
@@ -196,6 +202,7 @@ class Experiment:
             wanted_types=sorted(filter(None, set(wanted.values()))),
             explanations=trace.reasons,
             order_digest=order_digest(order),
+            n_examples=n_examples,
         )
 
 

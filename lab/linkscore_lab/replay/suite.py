@@ -37,7 +37,7 @@ class SuiteSite:
     kinds
         ENTRY, INDEX, THREAD or OTHER by page type.
     modes
-        What crawls are told.
+        What crawls learn of labels: ``none``, ``examples`` or ``feedback``.
     """
 
     source: SiteSource

@@ -75,11 +75,7 @@ def half_width(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
 MAX_POINTS = 200
 SUMMARY_METRICS = ("valid_ratio", "recall", "area_5pct", "text_share")
 Question = tuple[str, str, str]
-_TOLD = {
-    "none": "told nothing",
-    "examples": "given example pages",
-    "feedback": "told after each fetch",
-}
+_MODES = {"none": "no labels", "examples": "with examples", "feedback": "with feedback"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +100,11 @@ class RunGroup:
     def observations(self) -> tuple[RunResult, ...]:
         """The runs, each different outcome once."""
         return tuple({_outcome(run): run for run in self.runs}.values())
+
+    @property
+    def takes_example(self) -> bool:
+        """Whether the policy was given an example page because it cannot do without, whatever the mode."""
+        return self.mode != "examples" and any(run.n_examples for run in self.runs)
 
     def metric(self, name: str) -> Estimate | None:
         """Return the mean of a metric over the observations that have it; None if none has."""
@@ -139,9 +140,15 @@ def group_runs(runs: Iterable[RunResult]) -> list[RunGroup]:
     return [RunGroup(*key, tuple(members)) for key, members in groups.items()]
 
 
-def told(mode: str) -> str:
-    """Return what a policy was told, in words."""
-    return _TOLD.get(mode, mode)
+def mode_in_words(mode: str, groups: Iterable[RunGroup] = ()) -> str:
+    """Return what crawls of a mode were given: ``no labels``, ``with 6 examples``, ``with feedback``.
+
+    The number is that of the runs of `groups`, left out where they differ.
+    """
+    counts = {run.n_examples for group in groups for run in group.runs}
+    if mode == "examples" and len(counts) == 1 and (n := counts.pop()):
+        return f"with {n:,} example{'s' if n > 1 else ''}"
+    return _MODES.get(mode, mode)
 
 
 def by_question(groups: Iterable[RunGroup]) -> dict[Question, list[RunGroup]]:
@@ -170,7 +177,7 @@ def print_summary(
 ) -> None:
     """Print a table of each site, task and mode: mean and interval of each metric that any policy has."""
     for (site, task, mode), groups in by_question(group_runs(runs)).items():
-        console.print(summary_table(groups, escape(f"{site}: {task}, {told(mode)}"), names))
+        console.print(summary_table(groups, escape(f"{site}: {task}, {mode_in_words(mode, groups)}"), names))
 
 
 def summary_table(groups: Sequence[RunGroup], title: str, names: Sequence[str]) -> Table:
@@ -183,7 +190,8 @@ def summary_table(groups: Sequence[RunGroup], title: str, names: Sequence[str]) 
         table.add_column(DEFINITIONS[name].label, justify="right", no_wrap=True)
     for group in best_first(groups, shown[0] if shown else ""):
         cells = (show_estimate(group.metric(name), name) for name in shown)
-        table.add_row(Text(group.policy), str(len(group.runs)), *cells)
+        given = " (takes an example page)" if group.takes_example else ""
+        table.add_row(Text(f"{group.policy}{given}"), str(len(group.runs)), *cells)
     return table
 
 

@@ -54,17 +54,26 @@ class Task:
         InvalidInput
             If it is neither, or no fetch at all.
         """
-        if self.is_target:
-            return len(self.wanted)
-        number, share = text.removesuffix("%").strip(), text.endswith("%")
-        try:
-            budget = int(n_reachable * float(number) / 100) if share else int(number)
-        except (ValueError, OverflowError):
-            budget = 0
-        if budget < 1:
-            rule = f"must be a share like 25% or a number of pages, at least one, got {text!r}"
-            raise InvalidInput(rule, field="budget")
-        return budget
+        return len(self.wanted) if self.is_target else read_budget(text, n_reachable)
+
+
+def read_budget(text: str, n_reachable: int) -> int:
+    """Return a number of fetches from ``"25%"`` of the reachable pages, rounded down, or ``"1000"``.
+
+    Raises
+    ------
+    InvalidInput
+        If it is neither, or no fetch at all.
+    """
+    number, share = text.removesuffix("%").strip(), text.endswith("%")
+    try:
+        budget = int(n_reachable * float(number) / 100) if share else int(number)
+    except (ValueError, OverflowError):
+        budget = 0
+    if budget < 1:
+        rule = f"must be a share like 25% or a number of pages, at least one, got {text!r}"
+        raise InvalidInput(rule, field="budget")
+    return budget
 
 
 def draw_examples(site: StoredSite, task: Task, k: int, seed: int, pages: Sequence[int]) -> list[int]:

@@ -9,7 +9,14 @@ from pathlib import Path
 
 from linkscore_lab.metrics import DEFINITIONS
 from linkscore_lab.replay.results import Meta, RunResult
-from linkscore_lab.replay.summary import Question, RunGroup, best_first, by_question, group_runs, told
+from linkscore_lab.replay.summary import (
+    Question,
+    RunGroup,
+    best_first,
+    by_question,
+    group_runs,
+    mode_in_words,
+)
 from linkscore_lab.report.charts import composition_charts, harvest_chart
 from linkscore_lab.report.html import Html, PolicyMark, marks_of, tag
 from linkscore_lab.report.tables import definitions, explanations, glance_table, inputs_table, metrics_table
@@ -19,11 +26,11 @@ USER_CONTENT = "user_content"
 _Questions = Mapping[Question, Sequence[RunGroup]]
 
 
-def title_of(question: Question) -> str:
-    """Return a question in words, e.g. ``forum: user content, told nothing``."""
+def title_of(question: Question, groups: Iterable[RunGroup] = ()) -> str:
+    """Return a question in words, e.g. ``forum: user content, no labels``."""
     site, task, mode = question
     asked = "user content" if task == USER_CONTENT else task.replace("target:", "target ", 1)
-    return f"{site}: {asked}, {told(mode)}"
+    return f"{site}: {asked}, {mode_in_words(mode, groups)}"
 
 
 def section_id(question: Question) -> str:
@@ -50,11 +57,12 @@ def at_a_glance(questions: _Questions, marks: Mapping[str, PolicyMark]) -> Html:
 def question_section(question: Question, groups: Sequence[RunGroup], marks: Mapping[str, PolicyMark]) -> Html:
     """Return the curves, the figures, what was fetched and why, of all policies that answered `question`."""
     ranked = best_first(groups, "valid_ratio")
-    title = title_of(question)
+    title = title_of(question, groups)
     return tag(
         "section",
         tag("h2", title),
         tag("p", _size(groups), class_="quiet"),
+        _examples_taken(groups),
         harvest_chart(ranked, marks, f"Harvest curves of {title}"),
         metrics_table(ranked, marks, "All figures"),
         _folded("What was fetched as the crawl went on", composition_charts(ranked, marks), opened=True),
@@ -69,11 +77,20 @@ def _glances(
     asked: str,
     marks: Mapping[str, PolicyMark],
 ) -> list[Html]:
+    in_words = {
+        mode: mode_in_words(mode, (group for groups in columns.values() for group in groups))
+        for mode, columns in modes.items()
+    }
     return [
-        glance_table(columns, metric, marks, f"{DEFINITIONS[metric].label}: {asked}, {told(mode)}")
+        glance_table(columns, metric, marks, f"{DEFINITIONS[metric].label}: {asked}, {in_words[mode]}")
         for mode, columns in modes.items()
         for metric in metrics
     ]
+
+
+def _examples_taken(groups: Sequence[RunGroup]) -> Html | None:
+    names = [group.policy for group in groups if group.takes_example]
+    return tag("p", f"Given an example page: {', '.join(names)}.", class_="quiet") if names else None
 
 
 def _size(groups: Sequence[RunGroup]) -> str:
@@ -135,8 +152,11 @@ def _header(title: str, runs: Sequence[RunResult], meta: Meta) -> Html:
     return tag("header", tag("h1", title), tag("p", made), tag("p", how, class_="quiet"))
 
 
-def _contents(questions: Iterable[Question]) -> Html:
-    items = (tag("li", tag("a", title_of(each), href=f"#{section_id(each)}")) for each in questions)
+def _contents(questions: _Questions) -> Html:
+    items = (
+        tag("li", tag("a", title_of(each, groups), href=f"#{section_id(each)}"))
+        for each, groups in questions.items()
+    )
     return tag("nav", tag("ul", *items), aria_label="Contents")
 
 

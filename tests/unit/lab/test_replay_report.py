@@ -116,8 +116,8 @@ def test_the_page_shows_questions_figures_inputs_and_reasons(written: str) -> No
     for expected in (
         "Replay of 2 sites",
         "5 runs, made 2026-01-02T03:04:05Z with linkscore 1.2.3",
-        "s: user content, told nothing",
-        "s: target thread, told after each fetch",
+        "s: user content, no labels",
+        "s: target thread, with feedback",
         "4 fetches; 10 pages can be reached, 3 of them are wanted.",
         "ab" * 32,
         "thread 75\u00a0%, board 25\u00a0%",
@@ -131,7 +131,7 @@ def test_a_curve_is_drawn_for_each_policy_and_a_band_where_runs_differ(written: 
     first = written[written.index("<figure") : written.index("</figure>")]
     assert first.count('class="line"') == 2
     assert first.count('class="band"') == 1
-    assert "<title>Harvest curves of s: user content, told nothing</title>" in first
+    assert "<title>Harvest curves of s: user content, no labels</title>" in first
     # breadth-first: good = 0, 1, 1, 2 of 4 fetches, the scale ends at 3: 1000 - 1000 / 3 = 667 after two
     assert 'd="M0 1000l250 0 250-333 250 0 250-334"' in first
 
@@ -183,3 +183,8 @@ def test_four_sites_and_fifteen_policies_stay_below_two_megabytes(tmp_path: Path
     ]
     write_report(tmp_path / "r.html", runs, META)
     assert (tmp_path / "r.html").stat().st_size < 2_000_000
+
+
+def test_a_question_says_which_policies_were_given_an_example_page(tmp_path: Path) -> None:
+    write_report(tmp_path / "r.html", [run("a", n_examples=1), run("b")], META)
+    assert "Given an example page: a." in Page((tmp_path / "r.html").read_text()).text

@@ -18,7 +18,7 @@ from linkscore_lab.replay.session import ReplaySession
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import Task, draw_examples, draw_starts
-from linkscore_scoring.errors import InvalidInput, NotFound
+from linkscore_scoring.errors import InvalidInput
 
 
 class Silence:
@@ -90,11 +90,12 @@ def test_a_target_task_has_as_many_fetches_as_pages_and_gives_an_example_away(tm
     plain, with_example = run(of(site, "breadth_first", "source_target"))
     assert (plain.task, plain.budget, plain.n_wanted) == ("target:item", 24, 24)
     assert (with_example.budget, with_example.n_wanted) == (24, 23)
+    assert (plain.n_examples, with_example.n_examples) == (0, 1)
 
 
 def test_examples_are_not_counted(tmp_path: Path) -> None:
     (found,) = run(of(replace(shop_site(tmp_path), modes=("examples",)), "breadth_first"))
-    assert (found.mode, found.n_wanted) == ("examples", 21)
+    assert (found.mode, found.n_wanted, found.n_examples) == ("examples", 21, 3)
 
 
 def test_what_needs_an_example_is_left_out_where_there_is_none(tmp_path: Path) -> None:
@@ -149,11 +150,10 @@ def test_a_bad_parameter_is_refused_before_anything_is_read(tmp_path: Path) -> N
         run(of(site, "harvest:speed=3"))
 
 
-def test_a_site_no_model_was_trained_without_cannot_be_left_out(tmp_path: Path) -> None:
-    suite = of(shop_site(tmp_path), "breadth_first")
+def test_a_site_no_model_was_trained_with_is_left_out_as_it_is(tmp_path: Path) -> None:
+    suite = of(shop_site(tmp_path), "breadth_first", "focus")
     left_out = replace(suite, protocol=replace(suite.protocol, leave_site_out=True))
-    with pytest.raises(NotFound, match=r"forum_phpbb.*got 'shop\.test'"):
-        run(left_out)
+    assert [found.order_digest for found in run(left_out)] == [found.order_digest for found in run(suite)]
 
 
 def test_examples_are_drawn_by_seed_from_pages_that_copy_none(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from linkscore_lab.replay.summary import (
     estimate,
     group_runs,
     half_width,
+    mode_in_words,
     print_summary,
 )
 
@@ -129,7 +130,27 @@ def test_the_table_shows_mean_and_half_interval_and_only_metrics_that_are_there(
     runs = [run(1, 0.2), run(2, 0.4), run(3, 0.6), run(1, 0.9, policy="harvest:rate=[red]")]
     print_summary(console, runs)
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "s: user_content, told nothing" in text
+    assert "s: user_content, no labels" in text
     assert "0.400 ±0.497" in text
     assert text.index("harvest:rate=[red]") < text.index("0.400")
     assert "recall" not in text
+
+
+def test_a_mode_names_its_examples_and_a_policy_that_takes_one_says_so() -> None:
+    console = Console(file=StringIO(), width=100)
+    given = [
+        run(1, 0.2, mode="examples", n_examples=6),
+        run(1, 0.3, policy="b", mode="examples", n_examples=6),
+    ]
+    print_summary(
+        console, [*given, run(1, 0.4, n_examples=1), run(1, 0.3, policy="b"), run(1, mode="feedback")]
+    )
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "s: user_content, with 6 examples" in text
+    assert "s: user_content, with feedback" in text
+    assert text.count("(takes an example page)") == 1
+    assert text.index("no labels") < text.index("(takes an example page)")
+
+
+def test_a_file_that_does_not_say_how_many_examples_there_were_has_no_number() -> None:
+    assert mode_in_words("examples", group_runs([run(1, mode="examples")])) == "with examples"

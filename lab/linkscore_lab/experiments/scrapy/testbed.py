@@ -15,6 +15,7 @@ from linkscore_lab.experiments.scrapy.report import CrawlRow
 from linkscore_lab.experiments.scrapy.servers import demo_server, warc_server
 from linkscore_lab.experiments.scrapy.spider.plan import PageFetch
 from linkscore_lab.metrics import run_metrics
+from linkscore_lab.replay.task import read_budget
 from linkscore_scoring.errors import InvalidInput
 
 
@@ -59,23 +60,8 @@ class Testbed:
         return [name for name in types if name not in have]
 
     def budget(self, text: str) -> int:
-        """Return a number of fetches from ``"25%"`` of the reachable pages, rounded down, or ``"1000"``.
-
-        Raises
-        ------
-        InvalidInput
-            If it is neither, or no fetch at all.
-        """
-        number, share = text.removesuffix("%").strip(), text.endswith("%")
-        try:
-            budget = int(len(self.survey.pages) * float(number) / 100) if share else int(number)
-        except (ValueError, OverflowError):
-            budget = 0
-        if budget < 1:
-            raise InvalidInput(
-                f"must be a share like 25% or a number of pages, at least one, got {text!r}", field="budget"
-            )
-        return budget
+        """Return a number of fetches from a share of the reachable pages or a number: see `read_budget`."""
+        return read_budget(text, len(self.survey.pages))
 
     def run(
         self,

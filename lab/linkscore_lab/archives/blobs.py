@@ -1,0 +1,56 @@
+"""Bytes in one temporary file, read where they lie: many pages cost little memory, forks share them."""
+
+from __future__ import annotations
+
+import os
+from tempfile import TemporaryFile
+from typing import NamedTuple
+
+import zstandard
+
+# zstd's fastest regular level: pages are packed once and thrown away with the process. Chosen, not measured.
+_LEVEL = 1
+
+
+class Blob(NamedTuple):
+    """Where some bytes lie: offset and compressed length."""
+
+    offset: int
+    length: int
+
+
+NOTHING = Blob(0, 0)
+
+
+def packed(data: bytes) -> bytes:
+    """Return some bytes as `Blobs` keeps them."""
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(data)
+
+
+class Blobs:
+    """An append-only file of compressed byte strings that vanishes with the process.
+
+    Reading moves no file position: processes forked later may read at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile(prefix="linkscore-replay-", buffering=0)  # noqa: SIM115 - lives as long as this
+        self._end = 0
+        self._zstd = zstandard.ZstdDecompressor()
+
+    def add(self, data: bytes) -> Blob:
+        """Keep bytes that are `packed`."""
+        self._file.write(data)
+        blob = Blob(self._end, len(data))
+        self._end += len(data)
+        return blob
+
+    def read(self, blob: Blob) -> bytes:
+        """Return bytes as they were before they were packed; nothing for `NOTHING`."""
+        if not blob.length:
+            return b""
+        return self._zstd.decompress(os.pread(self._file.fileno(), blob.length, blob.offset))
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
