@@ -1,56 +1,134 @@
-"""Write the tables of settings and metrics into docs/operations.md; --check fails when they are stale."""
+"""Write the tables of the docs that say what the code says; --check fails when one is stale.
+
+Each table stands between two comments of its page, ``<!-- NAME: made by `make gen` -->`` and
+``<!-- end of NAME -->``.
+"""
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from google.rpc import code_pb2
+
+from linkscore_scoring.engine.events import KINDS
+from linkscore_scoring.policies.registry import builtin
 from linkscore_server.crawls.collector import RegistryCollector
+from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
+from linkscore_server.storage.formats import FORMATS
 
-PAGE = Path(__file__).parents[1] / "docs" / "operations.md"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PROTO = ROOT / "proto" / "linkscore" / "v1"
 _NO_CRAWLS = SimpleNamespace(actors=list, names=list, damaged=())
 
 
 def main() -> int:
     """Write, or compare; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
-    written = PAGE.read_text(encoding="utf-8")
-    fresh = with_tables(written)
-    if not given.check:
-        PAGE.write_text(fresh, encoding="utf-8")
-    elif fresh != written:
-        print(f"{PAGE}: tables are stale, run make gen", file=sys.stderr)
+    stale = []
+    for name in PAGES:
+        page = DOCS / name
+        written = page.read_text(encoding="utf-8")
+        fresh = with_tables(name, written)
+        if fresh != written:
+            stale.append(page)
+            if not given.check:
+                page.write_text(fresh, encoding="utf-8")
+    if given.check and stale:
+        print(f"{', '.join(map(str, stale))}: tables are stale, run make gen", file=sys.stderr)
         return 1
     return 0
 
 
-def with_tables(page: str) -> str:
-    """Return a page with what stands between the markers of each table replaced.
+def with_tables(name: str, page: str) -> str:
+    """Return the text of a page with what stands between the markers of each of its tables replaced.
 
     Raises
     ------
     ValueError
         If the markers of a table are not there exactly once.
     """
-    for name, make in TABLES.items():
-        marker = f"<!-- {name}: made by `make gen` -->\n"
-        end = f"<!-- end of {name} -->"
+    for table, make in PAGES[name].items():
+        marker = f"<!-- {table}: made by `make gen` -->\n"
+        end = f"<!-- end of {table} -->"
         pattern = re.compile(re.escape(marker) + ".*?" + re.escape(end), re.DOTALL)
-        table = marker + make() + end
-        page, count = pattern.subn(lambda _, table=table: table, page)
+        made = marker + make() + end
+        page, count = pattern.subn(lambda _, made=made: made, page)
         if count != 1:
-            raise ValueError(f"{PAGE.name}: markers of table {name!r} found {count} times, must be once")
+            raise ValueError(f"{name}: markers of table {table!r} found {count} times, must be once")
     return page
+
+
+def events_table() -> str:
+    """Return one row per kind of event, by its number in the log."""
+    rows = (
+        (str(number), f"`{kind.__name__}`", first_paragraph(kind)) for number, kind in sorted(KINDS.items())
+    )
+    return _table(("Number", "Event", "What happened"), rows)
+
+
+def formats_table() -> str:
+    """Return one row per kind of file in the data folder."""
+    rows = ((kind.name, f"`{kind.path}`", str(kind.number), kind.mark, kind.holds) for kind in FORMATS)
+    return _table(("File", "Path", "Format", "Where it says so", "What it holds"), rows)
+
+
+def errors_table() -> str:
+    """Return one row per exception that a caller may see, with its status, reason and pause."""
+    rows = (
+        (
+            f"`{kind.__name__}`",
+            f"`{code_pb2.Code.Name(code)}`",
+            f"`{reason}`",
+            f"{RETRY_S[code]} s" if code in RETRY_S else "-",
+            first_paragraph(kind) if kind is not OSError else "Something could not be made durable.",
+        )
+        for kind, code, reason in STATUS_TABLE
+    )
+    return _table(("Exception", "Status", "Reason", "Try again after", "When"), rows)
+
+
+def reasons_table() -> str:
+    """Return one row per reason of the contract, in its words."""
+    text = (PROTO / "errors.proto").read_text(encoding="utf-8")
+    rows = [
+        (f"`{name.removeprefix('ERROR_REASON_')}`", *_status_and_meaning(comment))
+        for name, comment in commented(text, r"(ERROR_REASON_\w+) = [1-9]\d*;")
+    ]
+    return _table(("Reason", "Status", "Meaning"), rows)
+
+
+def policies_table() -> str:
+    """Return one row per policy that comes with linkscore, by name."""
+    rows = ((f"`{name}`", first_paragraph(policy)) for name, policy in sorted(builtin().items()))
+    return _table(("Policy", "What it does"), rows)
+
+
+def parameters_table() -> str:
+    """Return one row per parameter of a policy, in the words of the contract."""
+    text = (PROTO / "policy.proto").read_text(encoding="utf-8")
+    rows = []
+    for name, policy in sorted(builtin().items()):
+        defaults = {param.name: param.default for param in fields(policy.Params)}
+        message = "".join(part.title() for part in name.split("_")) + "Params"
+        body = re.search(rf"^message {message} {{(.*?)}}$", text, re.DOTALL | re.MULTILINE)
+        if body is None:
+            raise ValueError(f"policy.proto: no message {message}")
+        for field, comment in commented(body[1], r"optional \w+ (\w+) = \d+;"):
+            rows.append((f"`{name}`", f"`{field}`", _default(defaults[field]), comment))
+    return _table(("Policy", "Parameter", "Default", "Meaning and range"), rows)
 
 
 def settings_table() -> str:
@@ -72,7 +150,36 @@ def metrics_table() -> str:
     return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {"settings": settings_table, "metrics": metrics_table}
+PAGES: dict[str, dict[str, Callable[[], str]]] = {
+    "architecture.md": {"events": events_table},
+    "errors.md": {"errors": errors_table, "reasons": reasons_table},
+    "operations.md": {"settings": settings_table, "metrics": metrics_table, "formats": formats_table},
+    "policies.md": {"policies": policies_table, "parameters": parameters_table},
+}
+"""Tables by page, each with what makes it."""
+
+
+def commented(text: str, declaration: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, comment) of every declaration of a proto file that fits, the comment as one line."""
+    comment: list[str] = []
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("//"):
+            comment.append(line.removeprefix("//").strip())
+            continue
+        if found := re.fullmatch(declaration, line):
+            yield found[1], " ".join(comment)
+        comment = []
+
+
+def first_paragraph(documented: type) -> str:
+    """Return the first paragraph of a docstring as one line; names of the code have one backtick."""
+    paragraph = (inspect.getdoc(documented) or "").partition("\n\n")[0]
+    return " ".join(paragraph.split()).replace("``", "`")
+
+
+def _status_and_meaning(comment: str) -> tuple[str, str]:
+    status, _, meaning = comment.partition(": ")
+    return f"`{status}`", meaning
 
 
 def _shown(family: Any) -> str:
@@ -80,12 +187,18 @@ def _shown(family: Any) -> str:
 
 
 def _default(value: object) -> str:
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     return f"`{value}`" if value != "" else "empty"
+
+
+def _cells(row: Iterable[str]) -> str:
+    return " | ".join(cell.replace("|", "\\|") for cell in row)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    return "".join(f"| {_cells(row)} |\n" for row in lines)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tables of docs/operations.md are made from the code and are never stale."""
+"""The tables of the docs are made from the code and are never stale."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from types import ModuleType
 
 import pytest
 
+from linkscore.v1 import errors_pb2
+from linkscore_scoring.engine.events import Event
+from linkscore_scoring.policies.registry import builtin
+from linkscore_server.grpc.errors import STATUS_TABLE
 from linkscore_server.settings import Settings
+from linkscore_server.storage.formats import FORMATS
 
 ROOT = Path(__file__).parents[2]
+PAGES = ("architecture.md", "errors.md", "operations.md", "policies.md")
 
 
 @pytest.fixture(scope="module")
@@ -23,27 +29,77 @@ def tables() -> ModuleType:
     return module
 
 
-def test_the_page_holds_fresh_tables(tables: ModuleType) -> None:
-    page = tables.PAGE.read_text(encoding="utf-8")
-    assert tables.with_tables(page) == page
+def column(table: str, number: int) -> list[str]:
+    """Return the texts in backticks of a column."""
+    return [line.split(" | ")[number].strip("| ").strip("`") for line in table.splitlines()[2:]]
+
+
+def test_the_pages_with_tables_are_these(tables: ModuleType) -> None:
+    assert sorted(tables.PAGES) == sorted(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_holds_fresh_tables(tables: ModuleType, name: str) -> None:
+    page = (tables.DOCS / name).read_text(encoding="utf-8")
+    assert tables.with_tables(name, page) == page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_says_that_it_is_made_is_made(tables: ModuleType, name: str) -> None:
+    page = (tables.DOCS / name).read_text(encoding="utf-8")
+    assert set(re.findall(r"<!-- (\w+): made by `make gen` -->", page)) == set(tables.PAGES[name])
 
 
 def test_a_stale_table_is_replaced_and_the_text_around_it_stays(tables: ModuleType) -> None:
-    fresh = tables.PAGE.read_text(encoding="utf-8")
+    fresh = (tables.DOCS / "operations.md").read_text(encoding="utf-8")
     stale = fresh.replace("| `listen` |", "| `listne` |")
     assert stale != fresh
-    assert tables.with_tables(stale) == fresh
+    assert tables.with_tables("operations.md", stale) == fresh
 
 
 def test_a_page_without_markers_is_refused(tables: ModuleType) -> None:
     with pytest.raises(ValueError, match=r"settings.*0 times"):
-        tables.with_tables("no markers here")
+        tables.with_tables("operations.md", "no markers here")
 
 
 def test_every_setting_has_a_row_with_its_default(tables: ModuleType) -> None:
-    lines = tables.settings_table().splitlines()[2:]
-    assert [line.split("`")[1] for line in lines] == [setting.name for setting in fields(Settings)]
-    assert any(line.startswith("| `drain_s` | `15.0` |") for line in lines)
+    table = tables.settings_table()
+    assert column(table, 0) == [setting.name for setting in fields(Settings)]
+    assert any(line.startswith("| `drain_s` | `15.0` |") for line in table.splitlines())
+
+
+def test_every_event_has_a_row_by_its_number(tables: ModuleType) -> None:
+    table = tables.events_table()
+    assert column(table, 0) == [str(number) for number in range(1, len(Event.__args__) + 1)]
+    assert set(column(table, 1)) == {kind.__name__ for kind in Event.__args__}
+
+
+def test_every_kind_of_file_has_a_row(tables: ModuleType) -> None:
+    assert column(tables.formats_table(), 1) == [kind.path for kind in FORMATS]
+
+
+def test_every_error_and_every_reason_has_a_row(tables: ModuleType) -> None:
+    assert column(tables.errors_table(), 0) == [kind.__name__ for kind, _, _ in STATUS_TABLE]
+    reasons = {f"ERROR_REASON_{reason}" for reason in column(tables.reasons_table(), 0)}
+    assert reasons == {name for name, number in errors_pb2.ErrorReason.items() if number}
+
+
+def test_an_error_has_the_status_that_the_contract_says_of_its_reason(tables: ModuleType) -> None:
+    errors, reasons = tables.errors_table(), tables.reasons_table()
+    said = dict(zip(column(reasons, 0), column(reasons, 1), strict=True))
+    for reason, status in zip(column(errors, 2), column(errors, 1), strict=True):
+        assert said[reason] == status
+
+
+def test_every_policy_and_every_parameter_has_a_row(tables: ModuleType) -> None:
+    table = tables.parameters_table()
+    rows = list(zip(column(table, 0), column(table, 1), strict=True))
+    assert column(tables.policies_table(), 0) == sorted(builtin())
+    assert sorted(rows) == sorted(
+        (name, param.name) for name, policy in builtin().items() for param in fields(policy.Params)
+    )
+    assert "| `pagerank` | `damping` | `0.85` | Share of its rank" in table
+    assert all(line.count(" | ") == 3 and not line.endswith("|  |") for line in table.splitlines()[2:])
 
 
 def test_metrics_are_named_as_prometheus_shows_them(tables: ModuleType) -> None:

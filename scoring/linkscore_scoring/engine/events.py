@@ -115,7 +115,7 @@ Event = (
     | ConfigChanged
 )
 
-_KINDS: dict[int, type[Event]] = {
+KINDS: dict[int, type[Event]] = {
     1: ConfigChanged,
     2: PageFetched,
     3: FeedbackGiven,
@@ -125,7 +125,9 @@ _KINDS: dict[int, type[Event]] = {
     7: LogsMined,
     8: BrowseBatchImported,
 }
-_NUMBERS = {kind: number for number, kind in _KINDS.items()}
+"""Every kind of event by its number in the log; a number is never given away again."""
+
+_NUMBERS = {kind: number for number, kind in KINDS.items()}
 
 
 def encode(event: Event) -> bytes:
@@ -149,7 +151,7 @@ def decode(raw: bytes) -> Event:
     """
     try:
         number, values = msgpack.unpackb(raw, strict_map_key=False)
-        kind = _KINDS[number]
+        kind = KINDS[number]
         if kind is PageFetched and values[-1] is not None:
             values[-1] = _features(values[-1])
         return kind(*values)

@@ -24,10 +24,10 @@ from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
 
 DOMAIN = "linkscore"
-# An error travels in trailers, of which gRPC takes 8 KB: the message twice, the details in base64.
+# Bounds: an error travels in trailers, of which gRPC takes 8 KB, the message twice, the details in base64.
 _MESSAGE_CHARS = 300
-_FIELD_CHARS = 200
-_VIOLATION_BYTES = 2_000
+_FIELD_CHARS = 200  # of the path of one wrong field
+_VIOLATION_BYTES = 2_000  # of all wrong fields together
 _log = logging.getLogger(__name__)
 
 
@@ -39,8 +39,7 @@ class BadToken(LinkscoreError):
     """The bearer token is missing or wrong."""
 
 
-# Type -> (code, reason); the first match counts, so subclasses stand before their base.
-_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
+STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (InvalidInput, code_pb2.INVALID_ARGUMENT, "INVALID_VALUE"),
     (CrawlNotFound, code_pb2.NOT_FOUND, "CRAWL_NOT_FOUND"),
     (NotFound, code_pb2.NOT_FOUND, "SITE_NOT_FOUND"),
@@ -54,12 +53,16 @@ _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
 )
-_RETRY_S = {code_pb2.RESOURCE_EXHAUSTED: 10, code_pb2.UNAVAILABLE: 1}
+"""Type, status code and reason; the first match counts, so subclasses stand before their base."""
+
+RETRY_S = {code_pb2.RESOURCE_EXHAUSTED: 10, code_pb2.UNAVAILABLE: 1}
+"""Seconds after which a caller should try again, by status code. Chosen, not measured: a full disk is emptied
+by people, a server that starts or drains is soon there or gone."""
 
 
 def status_of(error: Exception) -> status_pb2.Status:
     """Return the status of an exception; an unexpected one is logged and INTERNAL with a request id."""
-    for kind, code, reason in _TABLE:
+    for kind, code, reason in STATUS_TABLE:
         if isinstance(error, kind):
             return _status(code, str(error), getattr(error, "reason", reason), error)
     return _status(code_pb2.INTERNAL, logged(error), "INTERNAL", error)
@@ -77,8 +80,8 @@ def _status(code: int, message: str, reason: str, error: Exception) -> status_pb
     status.details.append(_packed(error_details_pb2.ErrorInfo(reason=reason, domain=DOMAIN)))
     if isinstance(error, InvalidInput):
         status.details.append(_packed(_bad_request(error.problems)))
-    if code in _RETRY_S:
-        retry = error_details_pb2.RetryInfo(retry_delay=Duration(seconds=_RETRY_S[code]))
+    if code in RETRY_S:
+        retry = error_details_pb2.RetryInfo(retry_delay=Duration(seconds=RETRY_S[code]))
         status.details.append(_packed(retry))
     return status
 

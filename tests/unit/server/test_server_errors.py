@@ -16,7 +16,7 @@ from linkscore.v1 import errors_pb2
 from linkscore_scoring import errors
 from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
-from linkscore_server.grpc.errors import _TABLE, BadToken, NotServing, status_of
+from linkscore_server.grpc.errors import STATUS_TABLE, BadToken, NotServing, status_of
 
 PREFIX = "ERROR_REASON_"
 REASONS = {name.removeprefix(PREFIX) for name, number in errors_pb2.ErrorReason.items() if number}
@@ -83,7 +83,7 @@ def test_an_exception_has_its_code_reason_and_retry(
 
 
 def test_every_error_of_linkscore_is_in_the_table() -> None:
-    known = tuple(kind for kind, _, _ in _TABLE)
+    known = tuple(kind for kind, _, _ in STATUS_TABLE)
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.LinkscoreError)]
     missing = [k.__name__ for k in kinds if not issubclass(k, known)]
     assert missing == ["LinkscoreError", "AlreadyExists"]
