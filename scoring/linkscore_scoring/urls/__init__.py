@@ -1,0 +1,20 @@
+"""URLs: their identity, hrefs of a page resolved, patterns of the URLs of a site, and session ids in them."""
+
+from linkscore_scoring.urls.identity import MAX_URL_CHARS, host_of, identity, validate_url
+from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
+from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
+from linkscore_scoring.urls.session_ids import SessionIds
+from linkscore_scoring.urls.tokens import url_tokens
+
+__all__ = [
+    "MAX_URL_CHARS",
+    "SessionIds",
+    "UrlCache",
+    "UrlPatternParams",
+    "UrlPatterns",
+    "UrlResolver",
+    "host_of",
+    "identity",
+    "url_tokens",
+    "validate_url",
+]

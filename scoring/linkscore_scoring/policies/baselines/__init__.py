@@ -1,0 +1,7 @@
+"""Orders that learn nothing, to compare with: breadth-first, depth-first, random."""
+
+from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.baselines.depth_first import DepthFirst
+from linkscore_scoring.policies.baselines.uniform_random import UniformRandom, UniformRandomParams
+
+__all__ = ["BreadthFirst", "DepthFirst", "UniformRandom", "UniformRandomParams"]
