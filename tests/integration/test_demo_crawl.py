@@ -114,7 +114,7 @@ def test_a_child_without_greeting_says_why(tmp_path: Path) -> None:
         Child.start("linkscore_lab.no_such_module", [], tmp_path / "log")
 
 
-def test_the_demonstration_ends_with_a_table_and_a_picture(
+def test_the_demonstration_ends_with_a_table_and_a_report(
     archive: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(modes, "scored", lambda policy, *_, **__: Mode(policy, LAST_IN_FIRST_OUT.settings))
@@ -124,8 +124,10 @@ def test_the_demonstration_ends_with_a_table_and_a_picture(
     )
     assert [row.name for row in result.rows] == ["breadth_first", "stand_in"]
     assert [row.metrics["fetched"] for row in result.rows] == [20, 20]
-    assert result.picture.read_bytes().startswith(b"\x89PNG")
-    assert str(result.picture) in console.file.getvalue()  # type: ignore[attr-defined]
+    report = result.report.read_text()
+    assert "20 fetches" in report
+    assert report.count('class="line"') == 2
+    assert str(result.report) in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_the_bundled_site_is_crawled_at_its_own_address(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -11,7 +10,6 @@ from rich.console import Console
 from linkscore_lab.datasets.survey import PageFacts, Survey
 from linkscore_lab.experiments.scrapy.crawl import Target
 from linkscore_lab.experiments.scrapy.measure import target_task, user_content_task
-from linkscore_lab.experiments.scrapy.picture import draw_harvest
 from linkscore_lab.experiments.scrapy.report import CrawlRow, print_rows
 from linkscore_lab.experiments.scrapy.testbed import Testbed
 from linkscore_scoring.errors import InvalidInput
@@ -93,8 +91,3 @@ def test_drops_are_left_out_where_there_were_none() -> None:
 def test_a_row_without_scores_is_pointed_out() -> None:
     row = CrawlRow("harvest", metrics(), 1.0, 0, unscored=1234)
     assert "harvest: 1,234 links came without a score" in rendered(row)
-
-
-def test_the_picture_is_a_png_in_a_folder_made_for_it(tmp_path: Path) -> None:
-    path = draw_harvest({"a": [0, 1, 2], "b": []}, 2, "title", tmp_path / "new" / "h.png")
-    assert path.read_bytes().startswith(b"\x89PNG")

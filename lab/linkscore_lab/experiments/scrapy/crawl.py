@@ -87,7 +87,7 @@ class Mode:
     Attributes
     ----------
     name
-        What tables and pictures call it.
+        What tables and reports call it.
     settings
         Extra Scrapy settings.
     feedback

@@ -1,4 +1,4 @@
-"""The demonstration: one site, the same budget, breadth-first and linkscore - a table and a picture."""
+"""The demonstration: one site, the same budget, breadth-first and linkscore - a table and a report."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 
-from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, Mode, make_mode, with_settings
-from linkscore_lab.experiments.scrapy.picture import draw_harvest
+from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, Crawl, Mode, make_mode, with_settings
 from linkscore_lab.experiments.scrapy.report import CrawlRow, crawl_progress, print_rows
 from linkscore_lab.experiments.scrapy.servers import Service, own
 from linkscore_lab.experiments.scrapy.spider.plan import PageFetch
 from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
-from linkscore_lab.metrics import harvest_curve
+from linkscore_lab.metrics import composition, harvest_curve
+from linkscore_lab.replay.results import Meta, RunResult, order_digest
+from linkscore_lab.replay.task import USER_CONTENT
+from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 
 
@@ -28,12 +31,12 @@ class DemoResult:
     ----------
     rows
         The table, one row a crawl.
-    picture
-        Where the harvest curves were drawn.
+    report
+        The HTML file with the harvest curves.
     """
 
     rows: tuple[CrawlRow, ...]
-    picture: Path
+    report: Path
 
 
 def run_demo(
@@ -50,7 +53,7 @@ def run_demo(
     service: Service | None = None,
     console: Console | None = None,
 ) -> DemoResult:
-    """Crawl a site breadth-first and under each policy, print the table and the path of the picture.
+    """Crawl a site breadth-first and under each policy, print the table and the path of the report.
 
     Parameters
     ----------
@@ -62,7 +65,7 @@ def run_demo(
     policy
         One policy or several.
     out
-        Folder of the picture and the logs.
+        Folder of the report and the logs.
     feedback
         Whether wanted pages yield an item, so that the policy hears of them.
     concurrency
@@ -88,7 +91,7 @@ def run_demo(
         wanted = testbed.wanted(types)
         for name in testbed.unreachable(types):
             console.print(f"no page of type {name} can be reached: left out", soft_wrap=True)
-        show = _Show(testbed, wanted, testbed.budget(budget), out, console)
+        show = _Demonstration(testbed, wanted, testbed.budget(budget), seed, out, console)
         address = stack.enter_context((service or own(out / "server.log"))())
         name = f"demo-{int(time.time())}"
         modes = [make_mode(each, address, f"{name}-{each}", feedback=feedback) for each in policies]
@@ -96,32 +99,31 @@ def run_demo(
 
 
 @dataclass(frozen=True, slots=True)
-class _Show:
+class _Demonstration:
     """Crawls with their progress on the console."""
 
     testbed: Testbed
     wanted: frozenset[str]
     budget: int
+    seed: int
     out: Path
     console: Console
 
     def run(self, modes: Sequence[Mode]) -> DemoResult:
-        """Crawl in each mode, then print the table and draw the curves."""
+        """Crawl in each mode, then print the table and write the report."""
         n_pages = len(self.testbed.survey.pages)
         entry = self.testbed.target.entry
         self.console.print(f"{entry}: {n_pages:,} pages, {len(self.wanted):,} wanted", soft_wrap=True)
-        rows, curves = [], {}
-        for mode in modes:
-            row, curve = self._crawl(mode)
-            rows.append(row)
-            curves[mode.name] = curve
-        title = f"{self.testbed.name}: {self.budget:,} of {n_pages:,} pages"
-        picture = draw_harvest(curves, len(self.wanted), title, self.out / "harvest.png")
-        print_rows(self.console, rows, title)
-        self.console.print(f"harvest curves: {picture}", soft_wrap=True)
-        return DemoResult(tuple(rows), picture)
+        crawls = [self._crawl(mode) for mode in modes]
+        rows = tuple(row for _, row in crawls)
+        runs = [self._result(mode, *crawled) for mode, crawled in zip(modes, crawls, strict=True)]
+        report = self.out / "report.html"
+        write_report(report, runs, Meta(datetime.now(UTC).isoformat(timespec="seconds")))
+        print_rows(self.console, rows, f"{self.testbed.name}: {self.budget:,} of {n_pages:,} pages")
+        self.console.print(f"harvest curves: {report}", soft_wrap=True)
+        return DemoResult(rows, report)
 
-    def _crawl(self, mode: Mode) -> tuple[CrawlRow, list[int]]:
+    def _crawl(self, mode: Mode) -> tuple[Crawl, CrawlRow]:
         with crawl_progress() as progress:
             task = progress.add_task(mode.name, total=self.budget, found=0)
             found = 0
@@ -132,8 +134,30 @@ class _Show:
                 progress.update(task, advance=1, found=found)
 
             log = self.out / f"crawl-{mode.name}.log"
-            crawl, row = self.testbed.run(mode, self.budget, self.wanted, fetched=fetched, log=log)
-        return row, harvest_curve([fetch.identity for fetch in crawl.fetches], self.wanted)
+            return self.testbed.run(mode, self.budget, self.wanted, fetched=fetched, log=log)
+
+    def _result(self, mode: Mode, crawl: Crawl, row: CrawlRow) -> RunResult:
+        """Return the crawl as replays record theirs, for the report."""
+        order, types = [fetch.identity for fetch in crawl.fetches], self.testbed.survey.types
+        return RunResult(
+            site=self.testbed.name,
+            task=USER_CONTENT,
+            mode="feedback" if mode.feedback else "none",
+            policy=mode.name,
+            seed=self.seed,
+            start=self.testbed.target.entry,
+            budget=self.budget,
+            fetched=len(order),
+            seconds=crawl.fetches[-1].elapsed_s if crawl.fetches else 0.0,
+            metrics=row.metrics,
+            curve=harvest_curve(order, self.wanted),
+            n_reachable=len(self.testbed.survey.pages),
+            n_wanted=len(self.wanted),
+            order_digest=order_digest(order),
+            links_out_of_archive=crawl.dropped,
+            composition=composition(order, types),
+            wanted_types=sorted({types[key] for key in self.wanted}),
+        )
 
 
 def _open_testbed(
