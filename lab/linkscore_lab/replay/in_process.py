@@ -23,6 +23,7 @@ from linkscore_scoring.engine.events import (
 )
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SKIP
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig
@@ -60,7 +61,9 @@ class InProcessScorer:
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
-            self._mine(counts, MiningSettings(**policy(config.policy.checked()).mining_settings()))
+            self._mine(
+                counts, MiningSettings(**capabilities.mining_settings(policy(config.policy.checked())))
+            )
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""

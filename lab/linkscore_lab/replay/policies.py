@@ -9,6 +9,7 @@ from typing import Any
 
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.policies.registry import all_policies, policy_class
 
@@ -52,7 +53,7 @@ def reads_layout(policy: PolicyText) -> bool:
         return False
     kind = policy_class(policy.name)
     try:
-        return kind.wants_layout(make_params(kind, dict(policy.params)))
+        return capabilities.wants_layout(kind, make_params(kind, dict(policy.params)))
     except InvalidParams:
         return kind.reads_layout
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.traps import Suspicion, suspicions
 from linkscore_scoring.site.yields import Group, shrunk
@@ -120,7 +121,7 @@ def waiting_links(site: SiteModel) -> Counter[Group]:
 
 def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -> None:
     groups = list(waiting)
-    known = shard.served.expected_rewards(groups, shard.model)
+    known = capabilities.expected_rewards(shard.served, groups, shard.model)
     prior = shard.model.yields.prior(by_reward=advice.by_reward)
     advice.by_policy = known is not None
     rewards = (

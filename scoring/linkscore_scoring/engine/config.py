@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, reading_state
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.params import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
@@ -81,7 +82,9 @@ class CrawlConfig:
     def reads_layout(self) -> bool:
         """Whether a policy of the crawl, served or extra, reads the layout of pages."""
         choices = (self.policy, *self.extra_policies)
-        return any(policy_class(choice.name).wants_layout(choice.checked()) for choice in choices)
+        return any(
+            capabilities.wants_layout(policy_class(choice.name), choice.checked()) for choice in choices
+        )
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
         """Return the configuration with more examples; one whose URL is there already takes its place."""

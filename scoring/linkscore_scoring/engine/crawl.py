@@ -27,7 +27,7 @@ from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.strip_session_ids import session_free
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.policies.answers import MAX_RESCORED
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation, Suggestion
 
@@ -100,7 +100,7 @@ class CrawlModel(CrawlQuestions):
         if not self._is_new(event.event_id):
             return self._outcome(seq, event, shard, self.score_page(event), None)
         self.pages += 1
-        relearned = shard.served.relearned
+        relearned = capabilities.relearned(shard.served)
         observation = shard.observe(fetch)
         if found is not None:
             shard.model.sessions.see(found.url, [found.links.urls[row] for row in fetch.in_scope])
@@ -110,7 +110,7 @@ class CrawlModel(CrawlQuestions):
         links = self._score_page(shard, shard.served, event, fetch, observation.depth, observation.cluster)
         shard.handed_out(dict.fromkeys(links.scores.tolist()))
         outcome = self._outcome(seq, event, shard, links, observation)
-        outcome.relearned = shard.served.relearned - relearned
+        outcome.relearned = capabilities.relearned(shard.served) - relearned
         self._add_rescored(outcome, shard)
         return outcome
 
@@ -133,18 +133,18 @@ class CrawlModel(CrawlQuestions):
             links=links,
             suggestions=self._suggestions(event.site, shard),
             learning=shard.model.learning_since > 0,
-            thread_id=shard.served.thread_of(observation, shard.model) if observation else "",
-            page_type=shard.served.page_type_of(observation, shard.model) if observation else 0,
+            thread_id=capabilities.thread_of(shard.served, observation, shard.model) if observation else "",
+            page_type=capabilities.page_type_of(shard.served, observation, shard.model) if observation else 0,
         )
 
     def _suggestions(self, site: str, shard: SiteShard) -> list[Suggestion]:
         if shard.served.needs_learning:
             return self.fetch_plan(site, _SUGGESTIONS)
-        return shard.served.suggest_fetches(_SUGGESTIONS, shard.model)
+        return capabilities.suggest_fetches(shard.served, _SUGGESTIONS, shard.model)
 
     def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:
         """Add what the page changed elsewhere, for policies whose values move per URL."""
-        if not shard.served.per_url or not (found := shard.served.rescored(shard.model)[:MAX_RESCORED]):
+        if not (found := capabilities.rescored(shard.served, shard.model)):
             return
         outcome.rescored_urls = [url for _, url in found]
         outcome.rescored = self._score_known(shard, shard.served, found)

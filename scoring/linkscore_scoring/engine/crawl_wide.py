@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.policies.base import CrawlKnowledge, Policy
+from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.capabilities import CrawlKnowledge
 from linkscore_scoring.policies.registry import all_policies
 
 
@@ -25,14 +27,14 @@ class CrawlWide:
         for choice in (config.policy, *config.extra_policies):
             if choice.name not in known_kinds:
                 continue
-            made = known_kinds[choice.name](choice.checked(), seed=config.seed).crawl_wide
+            made = capabilities.crawl_wide(known_kinds[choice.name](choice.checked(), seed=config.seed))
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
 
     def join(self, choice: PolicyChoice, policy: Policy) -> Policy:
         """Let a policy of one site share what the crawl's policies of this choice know; return it."""
         if choice.key in self._known:
-            policy.crawl_wide = self._known[choice.key]
+            capabilities.share(policy, self._known[choice.key])
         return policy
 
     def to_state(self) -> dict[str, Any]:
@@ -46,8 +48,8 @@ class CrawlWide:
         ------
         CorruptState
             If a policy refuses its part.
-        KeyError
-            If a part is missing.
         """
         for key, known in self._known.items():
-            known.load_state(state[key])
+            # Crawls written before this choice kept anything here: it starts anew, as it did then.
+            if key in state:
+                known.load_state(state[key])

@@ -22,12 +22,13 @@ from linkscore_scoring.engine.results import (
     indexed,
 )
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.engine.site_ranking import SitesRanked, ranked
+from linkscore_scoring.engine.site_ranking import ranked
 from linkscore_scoring.engine.strip_session_ids import session_free
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
 from linkscore_scoring.errors import NotLearned
 from linkscore_scoring.pagination.page_links import with_page_links
-from linkscore_scoring.policies.answers import KnownUrl
+from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.answers import KnownUrl, SitesRanked
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import Stage
@@ -47,7 +48,7 @@ class LinkQuestions(CrawlSites):
             page = SamplePage(event.features.key, event.features.paths, in_links=known)
             cluster, distance = model.templates.nearest(page)
         seen = as_seen(self._fetch(self.seq, event), model, cluster)
-        kind = shard.served.page_type_of(seen, model)
+        kind = capabilities.page_type_of(shard.served, seen, model)
         return PageClassified(event.site, cluster, distance, kind, model.stage, model.revision)
 
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
@@ -67,8 +68,8 @@ class LinkQuestions(CrawlSites):
         outcome.policy, outcome.links = choice.name, self.score_page(event, choice)
         if (seen := outcome.observation) is not None:
             policy = shard.policy(choice)
-            outcome.thread_id = policy.thread_of(seen, shard.model)
-            outcome.page_type = policy.page_type_of(seen, shard.model)
+            outcome.thread_id = capabilities.thread_of(policy, seen, shard.model)
+            outcome.page_type = capabilities.page_type_of(policy, seen, shard.model)
 
     def score_links(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.progressive_validation import NO_ANSWER, ValidationWindow
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyTrust
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
@@ -43,8 +44,8 @@ class PolicyTrial:
         told = self.links.has_feedback()
         self._expected = []
         for policy in policies:
-            policy.expect(link, site)
-            able = policy.is_able(site, has_feedback=told)
+            capabilities.expect(policy, link, site)
+            able = capabilities.is_able(policy, site, has_feedback=told)
             self._expected.append(float(policy.score(link, site).scores[0]) if able else NO_ANSWER)
 
     def judge(self, page: PageObservation) -> None:

@@ -7,6 +7,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.link_queries import LinkQuestions
 from linkscore_scoring.engine.site_rules import site_rules
 from linkscore_scoring.exporters.base import SiteRules
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.types import ExampleWanted, SeedWanted, Suggestion, UrlRule
 
 
@@ -30,7 +31,7 @@ class CrawlQuestions(LinkQuestions):
             (name, wanted)
             for name in asked
             for shard in [self.shard(name)]
-            for wanted in shard.policy(choice).suggest_examples(n, shard.model)
+            for wanted in capabilities.suggest_examples(shard.policy(choice), n, shard.model)
         ]
         return sorted(found, key=lambda pair: -pair[1].value)[:n]
 
@@ -41,12 +42,12 @@ class CrawlQuestions(LinkQuestions):
     def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
         """Return what a policy learned about the URLs of a site."""
         shard = self.shard(site)
-        return shard.policy(choice).rules(shard.model)
+        return capabilities.rules(shard.policy(choice), shard.model)
 
     def seeds(self, site: str, n: int, choice: PolicyChoice | None = None) -> list[SeedWanted]:
         """Return up to `n` pages to start a crawl of a site from, best first."""
         shard = self.shard(site)
-        return shard.policy(choice).suggest_seeds(n, shard.model)
+        return capabilities.suggest_seeds(shard.policy(choice), n, shard.model)
 
     def site_rules(
         self, site: str, choice: PolicyChoice | None = None, *, min_confidence: float = 0.0
@@ -59,12 +60,12 @@ class CrawlQuestions(LinkQuestions):
     def policy_state(self, site: str, choice: PolicyChoice | None = None) -> str:
         """Say what a policy goes by on a site, and why it abstains if it does."""
         shard = self.shard(site)
-        return shard.policy(choice).describe(shard.model)
+        return capabilities.describe(shard.policy(choice), shard.model)
 
     def fetch_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
         shard = self.shard(site)
-        wanted = shard.served.suggest_fetches(n, shard.model)
+        wanted = capabilities.suggest_fetches(shard.served, n, shard.model)
         named = {suggestion.url for suggestion in wanted}
         return [*wanted, *(s for s in self.sample_plan(site, n) if s.url not in named)][:n]
 

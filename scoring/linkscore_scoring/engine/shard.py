@@ -11,6 +11,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.link_batches import link_of
 from linkscore_scoring.engine.progressive_validation import PolicyTrial
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import PolicyTrust
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import policy_class
@@ -48,7 +49,7 @@ class SiteShard:
         self._examples = examples
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
         for policy in kept.values():
-            policy.set_examples(examples, self.model)
+            capabilities.set_examples(policy, examples, self.model)
         self.served = self._policies[config.policy.key]
         self.trial.configure(list(self._policies))
 
@@ -90,13 +91,13 @@ class SiteShard:
         """Make a learned model active and tell every policy."""
         self.model.activate(learned)
         for policy in self._policies.values():
-            policy.model_activated(self.model)
+            capabilities.model_activated(policy, self.model)
 
     def mined(self, mined: MinedSite) -> None:
         """Take over what the browse logs of the site gave, and tell every policy."""
         self.model.browse = mined
         for policy in self._policies.values():
-            policy.logs_mined(self.model)
+            capabilities.logs_mined(policy, self.model)
 
     def feedback(self, event: FeedbackObservation) -> None:
         """Let the model, then every policy, learn from feedback."""
@@ -110,7 +111,7 @@ class SiteShard:
 
     def policy_trust(self) -> list[PolicyTrust]:
         """Return how each policy did here: the served one, those beside it, those it chooses from."""
-        return self.trial.figures(list(self._policies.values())) + self.served.policy_trust()
+        return self.trial.figures(list(self._policies.values())) + capabilities.policy_trust(self.served)
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
@@ -133,10 +134,10 @@ class SiteShard:
     def _make(self, choice: PolicyChoice) -> Policy:
         policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))
         if self.model.templates is not None:
-            policy.model_activated(self.model)
+            capabilities.model_activated(policy, self.model)
         if self.model.browse is not None:
-            policy.logs_mined(self.model)
-        policy.set_examples(self._examples, self.model)
+            capabilities.logs_mined(policy, self.model)
+        capabilities.set_examples(policy, self._examples, self.model)
         return policy
 
 

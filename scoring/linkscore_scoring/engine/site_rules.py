@@ -8,6 +8,7 @@ import numpy as np
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.exporters.base import SiteRules, TagPathRule
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
@@ -30,8 +31,8 @@ def site_rules(
     min_confidence
         URL rules of less are left out, [0, 1].
     """
-    seeds = _sure(policy.suggest_seeds(_SEEDS, site))
-    rules = [rule for rule in policy.rules(site) if rule.confidence >= min_confidence]
+    seeds = _sure(capabilities.suggest_seeds(policy, _SEEDS, site))
+    rules = [rule for rule in capabilities.rules(policy, site) if rule.confidence >= min_confidence]
     return SiteRules(
         crawl=config.name,
         host=site.name,
@@ -39,7 +40,7 @@ def site_rules(
         seeds=seeds or (_home(site),),
         rules=tuple(rules[:MAX_URL_RULES]),
         tag_paths=tuple(_tag_paths(site, policy)),
-        state=_state(policy.describe(site), len(rules)),
+        state=_state(capabilities.describe(policy, site), len(rules)),
         revision=site.revision,
         event_seq=event_seq,
         subdomains=config.scope == "domain",

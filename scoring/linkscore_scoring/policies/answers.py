@@ -86,3 +86,33 @@ class PolicyTrust:
     judged: int
     quality: float
     reward: float
+
+
+@dataclass(slots=True)
+class SitesRanked:
+    """What sites are worth and how many fetches each gets, all of it in the order of the question.
+
+    Attributes
+    ----------
+    values
+        (n_sites,) float64 in [0, 1]: what the best decision goes by, without exploration; of a value that is
+        drawn the median.
+    urls
+        (n_sites,) int64, fetches handed out.
+    probs
+        (n_sites,) float64: the probability with which a decision takes the site while none has fallen asleep;
+        None if nothing is drawn, or if values are drawn over more than 500 sites.
+    """
+
+    values: NDArray[np.float64]
+    urls: NDArray[np.int64]
+    probs: NDArray[np.float64] | None = None
+
+    def order(self, at_most: int = 0) -> NDArray[np.int64]:
+        """Return sites best first, ties as given; `at_most` (0: all) cuts sites without fetches only."""
+        order = np.argsort(-self.values, kind="stable")
+        if not at_most:
+            return order
+        given = self.urls[order] > 0
+        room = max(0, at_most - int(given.sum()))
+        return order[given | (np.cumsum(~given) <= room)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from linkscore_scoring.errors import CorruptState, InvalidParams
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import make_params
@@ -109,8 +110,8 @@ def check_questions_change_nothing(subject: Subject) -> None:
         scored = asked.policy.score(asked.links(200), asked.site)
         asked.policy.value([*scored.buckets, *_STRANGE_BUCKETS], asked.site)
         asked.policy.explain(asked.links(20), asked.site)
-        asked.policy.site_value(asked.site)
-        asked.policy.suggest_examples(5, asked.site)
+        capabilities.site_value(asked.policy, asked.site)
+        capabilities.suggest_examples(asked.policy, 5, asked.site)
         after = packed(asked.crawl.model.to_state()), packed(asked.policy.to_state())
         assert after == before, f"{subject.name}: a question changed the state after {pages} pages"
 
@@ -183,7 +184,7 @@ def check_buckets_have_the_value_of_their_links(subject: Subject) -> None:
         scored = asked.policy.score(asked.links(500), asked.site)
         values = asked.policy.value(scored.buckets, asked.site)
         gap = np.abs(values - scored.scores).max(initial=0.0)
-        allowed = subject.policy.residual + 1e-9
+        allowed = capabilities.residual(subject.policy, make_params(subject.policy, subject.params)) + 1e-9
         assert gap <= allowed, (
             f"{subject.name}: a link is {gap:.4f} off its bucket's value, at most {allowed}"
         )
@@ -201,7 +202,7 @@ def check_rescored_urls_are_few_and_unfetched(subject: Subject) -> None:
     asked = subject.new()
     for _ in range(60):
         asked.crawl.fetch(1)
-        named = asked.policy.rescored(asked.site)
+        named = capabilities.rescored(asked.policy, asked.site)
         assert not named or subject.policy.per_url, f"{subject.name}: rescores URLs, but is not per_url"
         assert len(named) <= MAX_RESCORED, f"{subject.name}: {len(named)} URLs, at most {MAX_RESCORED}"
         assert len(dict(named)) == len(named), f"{subject.name}: names a URL twice"
@@ -268,7 +269,7 @@ def _check_answers(asked: Asked, n: int) -> None:
     assert len(scored.buckets) == len(links), f"{asked.policy.name}: want one bucket for each link"
     _check_range(asked.policy.name, asked.policy.value(scored.buckets, asked.site), len(links))
     groups = list(zip(links.patterns, (asked.site.apaths.get(a).folded for a in links.apaths), strict=True))
-    rewards = asked.policy.expected_rewards(groups, asked.site)
+    rewards = capabilities.expected_rewards(asked.policy, groups, asked.site)
     if rewards is not None:
         _check_range(asked.policy.name, rewards, len(links))
     reasons = asked.policy.explain(links, asked.site)

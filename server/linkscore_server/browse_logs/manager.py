@@ -16,6 +16,7 @@ from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import NotFound
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
@@ -238,7 +239,7 @@ def reading_policies(actor: CrawlActor) -> list[str]:
     """Return the policies of a crawl that read browse logs, by name."""
     config = actor.model.config
     choices = (config.policy, *config.extra_policies)
-    wanting = (c.name for c in choices if policy_class(c.name).wants_logs(c.checked()))
+    wanting = (c.name for c in choices if capabilities.wants_logs(policy_class(c.name), c.checked()))
     return list(dict.fromkeys(wanting))
 
 
@@ -253,6 +254,7 @@ def _by_label(outcomes: Mapping[str, int]) -> Counter[str]:
 def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSettings:
     """Return settings with what the policies' parameters say; the served one has the last word."""
     for choice in (*config.extra_policies, config.policy):
-        if (kind := policy_class(choice.name)).wants_logs(params := choice.checked()):
-            settings = replace(settings, **kind(params).mining_settings())
+        kind, params = policy_class(choice.name), choice.checked()
+        if capabilities.wants_logs(kind, params):
+            settings = replace(settings, **capabilities.mining_settings(kind(params)))
     return settings

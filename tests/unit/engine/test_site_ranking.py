@@ -8,8 +8,8 @@ from crawls import model, page
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.site_ranking import SitesRanked
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
+from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of

@@ -7,11 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.bandits import deal as deal_module
-from linkscore_scoring.learners.bandits.deal import deal, deal_best
+from linkscore_scoring.learners.bandits import allocate as allocate_module
+from linkscore_scoring.learners.bandits.allocate import RoundRobin, allocate, allocate_best
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.posteriors import choice_probs
-from linkscore_scoring.learners.bandits.turns import Turns
 
 PLENTY = 10**6
 
@@ -28,11 +27,11 @@ def bandit(rewards: dict[int, tuple[int, int]], **params: object) -> HostBandit:
 def dealt(made: HostBandit, n: int, waiting: dict[int, int] | None = None, *, seq: int = 7) -> Counter[int]:
     arms = list(made.arms)
     values = dict(zip(arms, made.worth(arms, [1.0] * len(arms)).tolist(), strict=True))
-    return deal(made, values, waiting or dict.fromkeys(arms, PLENTY), n, seq)
+    return allocate(made, values, waiting or dict.fromkeys(arms, PLENTY), n, seq)
 
 
 def test_equal_arms_take_turns_in_the_order_given() -> None:
-    turns = Turns([(5, 0.5), (9, 0.5), (1, 0.1)])
+    turns = RoundRobin([(5, 0.5), (9, 0.5), (1, 0.1)])
     assert [turns.take() for _ in range(5)] == [5, 9, 5, 9, 5]
     turns.discard(5)
     turns.discard(9)
@@ -44,9 +43,9 @@ def test_equal_arms_take_turns_in_the_order_given() -> None:
 
 def test_the_best_arm_is_dealt_all_that_waits_then_the_next() -> None:
     values, waiting = {1: 0.2, 2: 0.9, 3: 0.9}, {1: 9, 2: 2, 3: 4}
-    assert deal_best(values, waiting, 8) == {2: 2, 3: 4, 1: 2}
-    assert deal_best(values, waiting, 99) == {2: 2, 3: 4, 1: 9}
-    assert deal_best({}, {}, 3) == {}
+    assert allocate_best(values, waiting, 8) == {2: 2, 3: 4, 1: 2}
+    assert allocate_best(values, waiting, 99) == {2: 2, 3: 4, 1: 9}
+    assert allocate_best({}, {}, 3) == {}
 
 
 def test_a_bandit_without_exploration_deals_like_the_best_value() -> None:
@@ -79,7 +78,7 @@ def test_draws_are_dealt_in_proportion_to_their_probability() -> None:
 
 
 def test_beyond_half_a_million_draws_a_decision_deals_several_pulls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deal_module, "_MAX_DRAWS", 30)
+    monkeypatch.setattr(allocate_module, "_MAX_DRAWS", 30)
     got = dealt(bandit({1: (1, 0), 2: (2, 0), 3: (3, 0)}, function="thompson_sampling"), 100)
     assert sum(got.values()) == 100
     assert {count % 11 for count in got.values()} <= {0, 1}, "ten decisions of 11 pulls, the last of 1"

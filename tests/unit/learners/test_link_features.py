@@ -13,7 +13,7 @@ from linkscore_scoring.learners.link_features import (
     url_words,
 )
 from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
-from linkscore_scoring.policies.anthelion.tokens import (
+from linkscore_scoring.policies.anthelion.released import (
     SLOTS,
     java_hash,
     paper_features,

@@ -14,10 +14,9 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
-from linkscore_scoring.policies.anthelion.host_crawl import host_arm
-from linkscore_scoring.policies.anthelion.host_scores import clipped, probs_of, scores, steps_of
+from linkscore_scoring.policies.anthelion.host_crawl import clipped, host_arm, host_scores, probs_of, steps_of
 from linkscore_scoring.policies.anthelion.policy import Anthelion, AnthelionParams
-from linkscore_scoring.policies.anthelion.released_crawl import scaled
+from linkscore_scoring.policies.anthelion.released import scaled
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of
@@ -89,13 +88,14 @@ def test_inside_a_host_the_more_probable_link_comes_first_whatever_the_function(
 def test_products_order_links_of_all_hosts_by_host_value_times_probability(function: str) -> None:
     factors, probs = np.array([5.0, 0.2, 1.0, 40.0]), np.array([0.3, 0.9, 0.02, 0.7])
     assert (
-        np.argsort(scores(function, factors * probs, probs)).tolist() == np.argsort(factors * probs).tolist()
+        np.argsort(host_scores(function, factors * probs, probs)).tolist()
+        == np.argsort(factors * probs).tolist()
     )
 
 
 def test_a_host_without_good_pages_is_not_worth_more_than_one_with() -> None:
     """Product 0 orders by probability, below all products."""
-    found = scores("absolute_good_best_score", np.array([0.0, 0.0, 0.001]), np.array([0.2, 0.9, 0.001]))
+    found = host_scores("absolute_good_best_score", np.array([0.0, 0.0, 0.001]), np.array([0.2, 0.9, 0.001]))
     assert found[0] < found[1] < found[2]
 
 

@@ -11,11 +11,13 @@ from boards import Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import InvalidParams
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores
-from linkscore_scoring.policies.auto.policy import Auto
+from linkscore_scoring.policies.auto import Auto, AutoParams
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.policies.registry import register
+from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.site import GeneratedSite
@@ -54,7 +56,11 @@ def crawled(policies: str, pages: int, *, seed: int = 0) -> SimulatedCrawl:
     return SimulatedCrawl(crawl_model(choice, seed=seed), GeneratedSite(seed)).fetch(pages)
 
 
-def leader_of(crawl: SimulatedCrawl) -> str:
+def site_model() -> SiteModel:
+    return SiteModel("h", LearningConfig(), SiteBounds())
+
+
+def active_policy_of(crawl: SimulatedCrawl) -> str:
     [shard] = crawl.model.sites.values()
     assert isinstance(shard.served, Auto)
     return shard.served.active.name
@@ -67,28 +73,28 @@ def test_a_bucket_holds_what_every_policy_thinks() -> None:
     assert board.page("/a", [("/b", PLACE)]).links.bucket_names == ["h/*d2|10"]
 
 
-def test_a_link_that_waits_is_worth_what_the_leader_of_the_day_thinks() -> None:
+def test_a_link_that_waits_is_worth_what_the_active_policy_thinks() -> None:
     board = Board("auto", policies="breadth_first+in_degree")
     board.page("/", [("/a", PLACE), ("/b", PLACE)])
     names = ["h/*d3|8", "h/*d1|12", "h/d1"]
     assert board.model.rank_buckets(names)[1].tolist() == [1 / 4, 1 / 2, 1 / 2]
-    auto(board).trust.leader = 1
+    auto(board).trust.active = 1
     assert board.model.rank_buckets(names)[1].tolist() == [1 / 2, 3 / 4, 0.0]
     assert board.scores("/a", "/z") == [1 / 2, 0.0]
 
 
-def test_another_leader_scores_on_the_scale_of_the_first() -> None:
+def test_another_active_policy_scores_on_the_scale_of_the_first() -> None:
     """/a was 1/2 to both, /b 1/3 to the first and 1/2 to the second, which is ln 2 above in log odds."""
     board = Board("auto", policies="breadth_first+in_degree")
     board.page("/", [("/a", PLACE)])
     board.page("/a", [("/b", PLACE)])
     policy = auto(board)
-    policy.trust.leader, policy._move = 1, policy.links.log_odds_offset(1, 0)
+    policy.trust.active, policy._offset = 1, policy.links.log_odds_offset(1, 0)
     assert policy.links.scores().tolist() == [[1 / 2, 1 / 2]]
     assert board.model.rank_buckets(["h/*d9|8"])[1].tolist() == [1 / 2]
     board.page("/b", [("/c", PLACE)])
     # /b: 1/3 against 1/2 is ln 2 below; weights .98 and 1
-    policy.trust.leader, policy._move = 1, policy.links.log_odds_offset(1, 0)
+    policy.trust.active, policy._offset = 1, policy.links.log_odds_offset(1, 0)
     odds = 2 ** (-1 / 1.98)
     assert board.model.rank_buckets(["h/*d9|8"])[1].tolist() == pytest.approx([odds / (1 + odds)])
 
@@ -96,7 +102,7 @@ def test_another_leader_scores_on_the_scale_of_the_first() -> None:
 def test_buckets_may_hold_any_character() -> None:
     board = Board("auto", policies="breadth_first+toy_piped")
     [name] = board.page("/", [("/a", PLACE)]).links.bucket_names
-    auto(board).trust.leader = 1
+    auto(board).trust.active = 1
     assert board.model.rank_buckets([name])[1].tolist() == [1.0]
 
 
@@ -115,7 +121,7 @@ def test_every_link_is_judged_before_its_page_is_known() -> None:
 
 def test_a_better_policy_takes_over() -> None:
     crawl = crawled("uniform_random+harvest", 200)
-    assert leader_of(crawl) == "harvest"
+    assert active_policy_of(crawl) == "harvest"
     random = SimulatedCrawl(crawl_model(PolicyChoice("uniform_random")), GeneratedSite(0)).fetch(200)
     assert crawl.wanted_share() > random.wanted_share() + 0.1
 
@@ -143,16 +149,16 @@ def test_policies_share_their_own_knowledge_of_the_crawl() -> None:
     assert isinstance(first, Auto)
     assert isinstance(second, Auto)
     assert first.crawl_wide is second.crawl_wide
-    assert first.candidates[1].crawl_wide is second.candidates[1].crawl_wide is not None
+    assert first.parts[1].crawl_wide is second.parts[1].crawl_wide is not None
     with pytest.raises(TypeError, match="not its knowledge"):
-        first.crawl_wide = first.candidates[1].crawl_wide  # type: ignore[assignment]
+        first.crawl_wide = first.parts[1].crawl_wide  # type: ignore[assignment]
 
 
-def test_rewards_are_expected_as_by_the_leader_or_else_the_first_that_can_tell() -> None:
+def test_rewards_are_expected_as_by_the_active_policy_or_else_the_first_that_can_tell() -> None:
     board = Board("auto", policies="breadth_first+harvest")
     board.page("/", [("/a", PLACE)])
     policy, site = auto(board), board.shard.model
-    known = policy.candidates[1].expected_rewards([(0, 0)], site)
+    known = policy.parts[1].expected_rewards([(0, 0)], site)
     assert known is not None
     assert policy.expected_rewards([(0, 0)], site) == known
     board = Board("auto", policies="breadth_first+in_degree")
@@ -160,11 +166,11 @@ def test_rewards_are_expected_as_by_the_leader_or_else_the_first_that_can_tell()
     assert auto(board).expected_rewards([(0, 0)], board.shard.model) is None
 
 
-def test_the_reason_names_the_leader_and_the_trust_in_each() -> None:
+def test_the_reason_names_the_active_policy_and_the_trust_in_each() -> None:
     board = Board("auto", policies="breadth_first+in_degree")
     board.page("/", [("/a", PLACE)])
     [why] = board.explain("/a")
-    assert why.explanation.summary.startswith("breadth_first leads (trust 0.")
+    assert why.explanation.summary.startswith("breadth_first is active (trust 0.")
     names = [term.name for term in why.explanation.terms]
     assert names == ["trust(breadth_first)", "trust(in_degree)", "depth"]
     assert sum(term.value for term in why.explanation.terms[:2]) == pytest.approx(1.0)
@@ -191,12 +197,16 @@ def test_policies_of_browse_logs_are_asked_once_there_is_one() -> None:
     board = Board("auto", policies=names)
     policy, site = board.model.stranger("h").served, board.model.stranger("h").model
     assert isinstance(policy, Auto)
-    assert [c.is_able(site, has_feedback=True) for c in policy.candidates] == [True, False, False]
+    assert [capabilities.is_able(part, site, has_feedback=True) for part in policy.parts] == [
+        True,
+        False,
+        False,
+    ]
     board.page("/list?f=1", [("/show?t=131", "html/body/a"), ("/who?u=3", "html/body/a")])
     logged("auto", board=board)
     policy, site = board.shard.served, board.shard.model
     assert isinstance(policy, Auto)
-    assert [c.is_able(site, has_feedback=True) for c in policy.candidates][:2] == [True, True]
+    assert [capabilities.is_able(part, site, has_feedback=True) for part in policy.parts][:2] == [True, True]
     assert len(board.scores("/show?t=131", "/who?u=3")) == 2
 
 
@@ -205,22 +215,44 @@ def test_logs_are_mined_for_it_if_one_of_its_policies_reads_them() -> None:
         names: PolicyChoice("auto", {"policies": names}).checked()
         for names in ("harvest+opic", "harvest+behavior_fetch")
     }
-    assert [Auto.wants_logs(p) for p in params.values()] == [False, True]
+    assert [capabilities.wants_logs(Auto, p) for p in params.values()] == [False, True]
     assert [sorted(Auto(p).mining_settings()) for p in params.values()] == [[], ["behavior"]]
 
 
+class Ruling(Piped):
+    """A policy that knows a rule and a seed."""
+
+    name = "toy_ruling"
+
+    def rules(self, site: SiteModel) -> list[UrlRule]:
+        return [UrlRule("thread", "^https://h/show")]
+
+    def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
+        return [SeedWanted("https://h/", "entry", 1.0)][:n]
+
+
+register(Ruling)
+
+
 def test_what_one_of_its_policies_knows_of_urls_it_hands_out() -> None:
-    rule, seed = UrlRule("thread", "^https://h/show"), SeedWanted("https://h/", "entry", 1.0)
-    board = Board("auto", policies="harvest+breadth_first")
-    policy, site = board.model.stranger("h").served, board.model.stranger("h").model
-    assert isinstance(policy, Auto)
+    policy, site = Auto(AutoParams(policies="harvest+breadth_first")), site_model()
     assert (policy.rules(site), policy.suggest_seeds(3, site)) == ([], [])
-    policy.candidates[1].rules = lambda _site: [rule]  # type: ignore[method-assign]
-    policy.candidates[1].suggest_seeds = lambda _n, _site: [seed]  # type: ignore[method-assign]
-    assert (policy.rules(site), policy.suggest_seeds(3, site)) == ([rule], [seed])
+    policy = Auto(AutoParams(policies="harvest+toy_ruling"))
+    assert policy.rules(site) == Ruling({}).rules(site)
+    assert policy.suggest_seeds(3, site) == Ruling({}).suggest_seeds(3, site)
+
+
+def test_the_first_policy_is_followed_while_none_is_able() -> None:
+    """Without labels anthelion has learned nothing, and focus finds no forum."""
+    crawl = crawled("anthelion+focus", 30)
+    [shard] = crawl.model.sites.values()
+    trust = {known.policy: known.trust for known in capabilities.policy_trust(shard.served)}
+    assert trust == {"anthelion": 1.0, "focus": 0.0}
 
 
 def test_layouts_are_extracted_if_one_of_its_policies_reads_them() -> None:
     names = ("harvest+opic", "harvest+focus")
-    wanted = [Auto.wants_layout(PolicyChoice("auto", {"policies": name}).checked()) for name in names]
+    wanted = [
+        capabilities.wants_layout(Auto, PolicyChoice("auto", {"policies": name}).checked()) for name in names
+    ]
     assert wanted == [False, True]

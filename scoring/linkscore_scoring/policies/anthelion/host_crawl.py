@@ -1,31 +1,54 @@
-"""What Anthelion knows of a crawl: a link classifier over all hosts, and a bandit among them."""
+"""What Anthelion knows of a crawl: a link classifier over all hosts, and a bandit among them; and how the two
+levels of its decision, first the host, then the link inside it, become one score.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from math import log
 from typing import Any
 
 import numpy as np
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.learners.bandits.allocate import allocate
 from linkscore_scoring.learners.bandits.base import Arm
 from linkscore_scoring.learners.bandits.draws import Floats, uniform
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
-from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
-from linkscore_scoring.learners.classifiers.base import Features
+from linkscore_scoring.learners.bandits.host_values import HOST_VALUES, USES_BEST
+from linkscore_scoring.learners.classifiers.base import Features, logit, sigmoid
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
 from linkscore_scoring.learners.link_features import LinkFeatures
 from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
-from linkscore_scoring.policies.anthelion.host_scores import clipped, lexical, scores
+from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 MAX_PAGES = 50_000
+"""A bound: pages whose label or anchor text is kept for a crawl, some 10 MB."""
 _ANCHOR_CHARS = 80
+"""A bound: longer anchors say nothing more about a link."""
 _RELEVANT = 0.5
+"""Least reward that counts as relevant: in the middle of [0, 1], so that yes and no are told apart."""
 _HUB_YIELD = 2.5
+"""Relevant pages expected behind the new links of a hub: chosen, not measured."""
+_MAX_DRAWN = 500
+"""A bound: sites among which probabilities of a draw are told, 0.3 ms each."""
+_MEDIAN = 0.5
+
+# Host values closer than this are a tie, which probability decides; counts differ by far more.
+_TIE = 1e-9
+# Log odds end at +-8, probabilities of 0.0003 and 0.9997, in steps of a quarter. Chosen, not measured.
+_STEP = 0.25
+_EDGE = 8.0
+# Logarithms of the values between which products with a probability are put on [0, 1]: those of a host with
+# 10,000 other pages and a link of the lowest probability, and of a host with 10,000 relevant pages.
+_LOW, _HIGH = log(1e-4) - _EDGE, log(1e4)
+
+STEPS = int(2 * _EDGE / _STEP) + 1
+"""Steps of `steps_of`."""
 
 
 class HostCrawl:
@@ -117,7 +140,9 @@ class HostCrawl:
         arm = self.arm(site)
         u = uniform(self.hosts.seed, self.seq, [host_arm(site.name)])
         values = HOST_VALUES[self.hosts.function](arm.good, arm.bad, probs, u)
-        return scores(self.hosts.function, np.broadcast_to(values, probs.shape).astype(np.float64), probs)
+        return host_scores(
+            self.hosts.function, np.broadcast_to(values, probs.shape).astype(np.float64), probs
+        )
 
     def pulls(self, site: SiteModel, probs: Floats) -> Floats:
         """Return the value of buckets of a site: `scores`, or a drawn one if this decision explores."""
@@ -185,6 +210,102 @@ class HostCrawl:
             self._anchors = {int(key): str(anchor) for key, anchor in state["anchors"]}
 
 
+class SiteRanking:
+    """Decides between the hosts of a crawl by its bandit; see `capabilities.SiteBandit`.
+
+    Cost of `rank`: O(sites + n log sites), for Thompson sampling O(n x distinct posteriors).
+    """
+
+    def __init__(self, hosts: HostBandit) -> None:
+        self.hosts = hosts
+
+    def rank(
+        self, names: Sequence[str], best: Floats, waiting: Sequence[int], n: int, seq: int
+    ) -> SitesRanked:
+        """Return values and shares of sites; `best` are the probabilities of the best link of each."""
+        arms = list(map(host_arm, names))
+        probs = dict(zip(arms, best.tolist(), strict=True))
+        values = host_scores(self.hosts.function, self.hosts.worth(arms, best), np.full(len(arms), _MEDIAN))
+        awake = {arm: most for arm, most in zip(arms, waiting, strict=True) if most}
+        of_arm = dict(zip(arms, values.tolist(), strict=True))
+        worth = {arm: of_arm[arm] for arm in awake}
+        bandit = self.hosts.among({arm: probs[arm] for arm in awake})
+        chances = _draw_probs(bandit, worth)
+        shares = allocate(bandit, worth, awake, n, seq)
+        return SitesRanked(
+            values,
+            np.array([shares[arm] for arm in arms], dtype=np.int64),
+            None if chances is None else np.array([chances.get(arm, 0.0) for arm in arms]),
+        )
+
+
+def _draw_probs(bandit: HostBandit, worth: dict[int, float]) -> dict[int, float] | None:
+    """Return the probability with which a decision takes each awake arm, None if nothing is drawn or told."""
+    explore = bandit.explore_prob_now
+    if not worth or not (explore or bandit.draws) or (bandit.draws and len(worth) > _MAX_DRAWN):
+        return None
+    arms = list(worth)
+    if bandit.draws:
+        exploit = bandit.draw_probs(arms)
+    else:
+        exploit = np.zeros(len(arms))
+        exploit[int(np.argmax(list(worth.values())))] = 1.0
+    return dict(zip(arms, (explore / len(arms) + (1.0 - explore) * exploit).tolist(), strict=True))
+
+
 def host_arm(name: str) -> int:
     """Return the arm of a host: 63 bits of the hash of its name."""
     return hash64(name) >> 1
+
+
+def lexical(first: Floats, second: Floats) -> Floats:
+    """Return a number in [0, 1] that orders by `first`, in [0, 1], and ties by `second`, in [0, 1].
+
+    First numbers closer than 1e-9 are a tie.
+    """
+    return np.asarray((1.0 - _TIE) * first + _TIE * second, dtype=np.float64)
+
+
+def host_scores(function: str, values: Floats, probs: Floats) -> Floats:
+    """Return the score in [0, 1] of links from the value of their host and their own probability.
+
+    The highest score is the link that the two-level choice would take: the host of highest value, in it the
+    link of highest probability. Where the value has the probability as a factor, the best link of the best
+    host is the link of highest product, so a link's own product is its score.
+
+    Parameters
+    ----------
+    function
+        Name of the value function.
+    values
+        (n,) its value with each link's own probability.
+    probs
+        (n,) in (0, 1), see `clipped`.
+    """
+    if function in {"best_score", "thompson_best_score"}:
+        return values
+    if function in USES_BEST:
+        with np.errstate(divide="ignore"):
+            share = (np.log(values) - _LOW) / (_HIGH - _LOW)
+        return lexical(np.clip(share, 0.0, 1.0), probs)
+    if function == "negative_absolute_bad":
+        return lexical(1.0 / (1.0 - values), probs)
+    if function == "thompson_sampling":
+        return lexical(values, probs)
+    return lexical(values / (1.0 + values), probs)
+
+
+def clipped(probs: Floats) -> Floats:
+    """Return probabilities no nearer to 0 and 1 than the outermost steps."""
+    return np.clip(probs, sigmoid(np.array(-_EDGE)), sigmoid(np.array(_EDGE)))
+
+
+def steps_of(probs: Floats) -> list[int]:
+    """Return the step of each probability: 65 of a quarter on the log-odds scale."""
+    steps: list[int] = np.rint((logit(clipped(probs)) + _EDGE) / _STEP).astype(int).tolist()
+    return steps
+
+
+def probs_of(steps: list[int]) -> Floats:
+    """Return the probability in the middle of each step."""
+    return sigmoid(np.array(steps, dtype=np.float64) * _STEP - _EDGE)

@@ -13,9 +13,8 @@ from linkscore_scoring.learners.classifiers import CLASSIFIERS
 from linkscore_scoring.learners.latest_links import LatestLinks
 from linkscore_scoring.learners.link_features import GROUPS, feature_names
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl
-from linkscore_scoring.policies.anthelion.host_scores import STEPS, probs_of, steps_of
-from linkscore_scoring.policies.anthelion.released_crawl import ReleasedCrawl
+from linkscore_scoring.policies.anthelion.host_crawl import STEPS, HostCrawl, SiteRanking, probs_of, steps_of
+from linkscore_scoring.policies.anthelion.released import ReleasedCrawl
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import Params, one_of, outside
 from linkscore_scoring.site.model import SiteModel
@@ -85,8 +84,8 @@ class Anthelion(Policy):
     Relevant is a page with a reported reward of at least 0.5. Classifier, bandit and labels are crawl-wide: a
     host nobody fetched from profits from the others. Choose it for a rare target over many hosts, reported
     soon after the fetch. Score = the place of (host, link) in the two-level decision, see
-    `learners.host_scores`. Bucket: ``p<URL pattern>``, valued by the latest link of the pattern with what is
-    known today, or if links are classified when found ``a<step>``, 65 steps of their log odds then.
+    `host_crawl.host_scores`. Bucket: ``p<URL pattern>``, valued by the latest link of the pattern with what
+    is known today, or if links are classified when found ``a<step>``, 65 steps of their log odds then.
     Exploration (`explore_prob`) shows in the values of buckets only, where each question is one decision.
 
     Shapes: n links in, (n,) float64 out. Cost: O(features of the links), 1 to 3 ms for 1,000 links with a
@@ -160,9 +159,9 @@ class Anthelion(Policy):
         worth = probs if self.site_bandit() is not None else self.crawl_wide.scores(site, probs)
         return float(worth.max())
 
-    def site_bandit(self) -> HostBandit | None:
+    def site_bandit(self) -> SiteRanking | None:
         """Return the bandit of the crawl, except as released, where no bandit decides."""
-        return self.crawl_wide.hosts if self.params.mode == "intent" else None
+        return SiteRanking(self.crawl_wide.hosts) if self.params.mode == "intent" else None
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name probability, host counts, and the features that weigh most."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, NotFound, reading_state
 from linkscore_scoring.policies.answers import FOLLOW, NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.fallback import FallbackParams, WithFallback
+from linkscore_scoring.policies.composite import FallbackParams, WithFallback
 from linkscore_scoring.policies.focus.certainty import certainty
 from linkscore_scoring.policies.focus.forum_model import EitModel, SeenPage
 from linkscore_scoring.policies.focus.links import known_identity

@@ -8,10 +8,9 @@ from typing import TypeVar, cast
 from linkscore.v1 import common_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
-from linkscore_scoring.engine.site_ranking import SitesRanked
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.answers import PolicyTrust
+from linkscore_scoring.policies.answers import PolicyTrust, SitesRanked
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Suggestion
 from linkscore_server.grpc.convert.names import site_name, site_of
 

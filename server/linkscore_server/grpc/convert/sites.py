@@ -13,6 +13,7 @@ from linkscore_scoring.engine.advice import GroupYield, SiteAdvice, TrapSuspicio
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.graph.hits import hits
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import SeedWanted
 from linkscore_scoring.urls.identity import validate_url
@@ -47,7 +48,7 @@ def site_message(crawl: str, shard: SiteShard) -> pb.Site:
         cluster_pages={
             results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
         },
-        policy_state=shard.served.describe(site),
+        policy_state=capabilities.describe(shard.served, site),
         session_names=site.sessions.names(),
         policy_trust=[results.policy_trust(known) for known in shard.policy_trust()],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.policies.auto.joined_buckets import joined, part_of, values_by
+from linkscore_scoring.policies.auto.policy import joined, part_of, values_by
 from linkscore_scoring.policies.link_graph.in_degree import InDegree
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.config import LearningConfig, SiteBounds

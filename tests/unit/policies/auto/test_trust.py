@@ -7,8 +7,14 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.progressive_validation import ValidationWindow
-from linkscore_scoring.policies.auto.crawl_trust import CrawlTrust
-from linkscore_scoring.policies.auto.trust import Evidence, Trust, evidence_of, expected, handicaps
+from linkscore_scoring.policies.auto.trust import (
+    CrawlTrust,
+    Evidence,
+    Trust,
+    evidence_of,
+    expected,
+    handicaps,
+)
 from linkscore_scoring.types import PageObservation
 
 
@@ -26,7 +32,7 @@ def test_evidence_is_what_each_policy_earned_as_leader_and_would_have_gained_by_
     """16 links, half of them worth .5: the second policy puts those first, the leader has no order."""
     rows = [(0.5 * (i % 2), int(i >= 8), [0.3, 0.5 * (i % 2)]) for i in range(16)]
     evidence = evidence_of(links_of(rows), 0, 2)
-    assert evidence.led.tolist() == [8.0, 8.0]
+    assert evidence.own_weight.tolist() == [8.0, 8.0]
     assert evidence.earned.tolist() == [0.25, 0.25]
     assert evidence.level == 0.25
     # 64 of 120 pairs have .5 at stake, of which the leader gets half
@@ -58,7 +64,7 @@ def test_others_must_be_better_by_the_margin_unless_there_is_nothing_to_lose() -
 def test_the_first_policy_leads_while_all_look_alike() -> None:
     trust = Trust(2)
     trust.weigh(links_of([(0.5 * (i % 2), 0, [0.3, 0.3]) for i in range(40)]), [True, True], [0.0, 0.0])
-    assert trust.leader == 0
+    assert trust.active == 0
     assert trust.shares == pytest.approx([1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1))])
 
 
@@ -67,31 +73,31 @@ def test_a_better_order_takes_over_and_is_dropped_when_it_earns_nothing() -> Non
     rows = [(0.5 * (i % 2), 0, [0.3, 0.5 * (i % 2)]) for i in range(40)]
     trust = Trust(2)
     trust.weigh(links_of(rows), [True, True], [0.0, 0.0])
-    assert trust.leader == 1
+    assert trust.active == 1
     rows += [(0.0, 1, [0.3, 0.5])] * 4
     trust.weigh(links_of(rows), [True, True], [0.0, 0.0])
-    assert trust.leader == 0
+    assert trust.active == 0
 
 
 def test_a_policy_that_cannot_answer_never_leads() -> None:
     rows = [(0.5 * (i % 2), 0, [0.3, 0.5 * (i % 2)]) for i in range(40)]
     trust = Trust(2)
     trust.weigh(links_of(rows), [True, False], [0.0, 0.9])
-    assert trust.leader == 0
+    assert trust.active == 0
     assert trust.shares == [1.0, 0.0]
 
 
 def test_a_new_site_follows_what_the_others_showed() -> None:
     trust = Trust(2)
     trust.weigh(ValidationWindow(), [True, True], [0.0, 0.2])
-    assert trust.leader == 1
+    assert trust.active == 1
 
 
 def test_where_nothing_is_earned_all_are_tried_in_turn() -> None:
     trust = Trust(3)
     rows: list[tuple[float, int, list[float]]] = []
     for _ in range(75):
-        rows.append((0.0, trust.leader, [0.3, 0.3, 0.3]))
+        rows.append((0.0, trust.active, [0.3, 0.3, 0.3]))
         trust.weigh(links_of(rows), [True] * 3, [0.0] * 3)
     leaders = [leader for _, leader, _ in rows]
     assert leaders[:26] == [0] * 25 + [1]

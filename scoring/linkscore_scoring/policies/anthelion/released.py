@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
@@ -13,14 +17,23 @@ from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.learners.classifiers.base import Features
 from linkscore_scoring.learners.classifiers.moa_naive_bayes import MoaNaiveBayes
-from linkscore_scoring.policies.anthelion.host_crawl import MAX_PAGES, HostCrawl, host_arm
-from linkscore_scoring.policies.anthelion.host_scores import clipped, lexical
-from linkscore_scoring.policies.anthelion.tokens import NUMERIC, SLOTS, paper_features
+from linkscore_scoring.policies.anthelion.host_crawl import MAX_PAGES, HostCrawl, clipped, host_arm, lexical
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch
 
+SLOTS = 10_000
+"""Slots of token hashes, as in the released configuration."""
+NUMERIC = 5
+"""Numeric features behind the slots: host number, good parent, bad parent, good sibling, bad sibling. The
+release never filled the last three."""
+
+NUMBER = "[NUMBER]"
+_PIECES = re.compile(r"[a-z0-9]{3,}")
+
 _BUFFER = 5
+"""Labels that wait until the classifier is trained: more than these, as released."""
 _RANGE = 300.0
+"""Powers of ten that margins are put on; doubles end at 10^-308."""
 
 
 class ReleasedCrawl(HostCrawl):
@@ -111,3 +124,66 @@ def scaled(margins: Floats) -> Floats:
     size = np.maximum(np.abs(margins), 10.0**-_RANGE)
     share = np.where(margins == 0.0, 0.0, 1.0 + np.log10(size) / _RANGE)
     return np.asarray(0.5 + 0.5 * np.sign(margins) * np.clip(share, 0.0, 1.0), dtype=np.float64)
+
+
+def paper_tokens(url: str) -> set[str]:
+    """Return the tokens of path, query and fragment, percent-decoded, in one space.
+
+    Lower-cased pieces of [a-z0-9] of three and more characters; all digits become one token, mixed pieces are
+    dropped. A URL that cannot be split has none.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return set()
+    pieces = [
+        piece
+        for text in (parts.path, parts.query, parts.fragment)
+        for piece in _PIECES.findall(unquote(text).lower())
+    ]
+    return {
+        NUMBER if piece.isdecimal() else piece for piece in pieces if piece.isdecimal() or piece.isalpha()
+    }
+
+
+def java_hash(text: str) -> int:
+    """Return Java's `String.hashCode`: h = 31 h + UTF-16 unit, 32 bits, signed."""
+    raw = text.encode("utf-16-be", "surrogatepass")
+    h = 0
+    for at in range(0, len(raw), 2):
+        h = (31 * h + int.from_bytes(raw[at : at + 2], "big")) & 0xFFFFFFFF
+    return h - (1 << 32) if h >= 1 << 31 else h
+
+
+@lru_cache(maxsize=32_768)
+def paper_slots(url: str) -> tuple[int, ...]:
+    """Return the distinct slots of a URL's tokens, |hash| mod 10,000, in rising order."""
+    return tuple(sorted({abs(java_hash(token)) % SLOTS for token in paper_tokens(url)}))
+
+
+def paper_features(urls: Sequence[str], hosts: Sequence[int], good_parent: Sequence[bool]) -> Features:
+    """Return rows of `SLOTS` 0/1 features and `NUMERIC` numbers.
+
+    Parameters
+    ----------
+    hosts
+        Number of each link's host in order of first appearance.
+    good_parent
+        Whether the first page that linked to it was relevant.
+    """
+    slots = [paper_slots(url) for url in urls]
+    lengths = [len(found) for found in slots]
+    n = np.arange(len(urls), dtype=np.int64)
+    numbers: Floats = np.concatenate([np.array(hosts, dtype=float), np.array(good_parent, dtype=float)])
+    return Features(
+        len(urls),
+        np.concatenate([np.repeat(n, lengths), n, n]),
+        np.concatenate(
+            [
+                np.array([slot for found in slots for slot in found], dtype=np.int64),
+                np.full(len(urls), SLOTS, dtype=np.int64),
+                np.full(len(urls), SLOTS + 1, dtype=np.int64),
+            ]
+        ),
+        np.concatenate([np.ones(sum(lengths)), numbers]),
+    )
