@@ -1,0 +1,184 @@
+"""Online commands against a server with TLS and a token, from where lxml, numpy and the server are not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from bare_command import run_bare
+from command_line import run
+from linkscore import Client, page
+from server_process import serving
+from small_site import HOST, body_of, url_of
+
+LOG = "".join(
+    f"2024-10-{day:02d}T00:{n:02d}:00Z\tclient-{n % 7}\thttp://a.org/{n % 5}\t-\n"
+    for day in range(1, 11)
+    for n in range(30)
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a key and its certificate, which is its own authority, and a token."""
+    made = tmp_path_factory.mktemp("tls")
+    names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+    new = (
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    )
+    named = ("-subj", "/CN=localhost", "-addext", names, "-keyout", "key.pem", "-out", "cert.pem")
+    subprocess.run(["openssl", *new, *named], cwd=made, check=True, capture_output=True)
+    (made / "token").write_text("s3cret\n")
+    return made
+
+
+@pytest.fixture(scope="module")
+def there(folder: Path) -> Iterator[dict[str, str]]:
+    """Variables that reach a server which asks for TLS and a token, and holds pages of a site."""
+    ca, token = folder / "cert.pem", folder / "token"
+    flags = ["--tls-cert", str(ca), "--tls-key", str(folder / "key.pem"), "--token-file", str(token)]
+    with serving(folder / "server", *flags) as server:
+        with Client(server.target, tls=ca, token="s3cret") as client:
+            client.create_crawl(crawl="life")
+            pages = [page(url=url_of(n), body=body_of(n), content_type="text/html") for n in range(30)]
+            client.ingest_pages(crawl="life", pages=pages)
+            client.learn_site(crawl="life", site=HOST)
+        yield {
+            "LINKSCORE_TARGET": server.target,
+            "LINKSCORE_TLS_CA": str(ca),
+            "LINKSCORE_TOKEN_FILE": str(token),
+        }
+
+
+def test_every_online_command_passes_tls_and_token_on_the_client_alone(
+    there: dict[str, str], tmp_path: Path
+) -> None:
+    asked = {
+        ("explain", url_of(3), "--crawl", "life"): "score",
+        ("advise", "life", HOST): "30 pages",
+        ("advise", "--crawl", "life", "--site", HOST): "30 pages",
+        ("seeds", "life", HOST, "--policy", "harvest"): "harvest suggests no page",
+        ("export-rules", "life", HOST, "--out", str(tmp_path), "--format", "json"): "wrote ",
+        ("crawls", "create", "two", "--policy", "news_prefix:m=4"): "news_prefix:m=4",
+        ("crawls", "list"): "life",
+        ("crawls", "show", "life", "--sites"): HOST,
+        ("crawls", "update", "two", "--policy", "opic"): "opic",
+        ("crawls", "delete", "two", "--yes"): "deleted: two",
+        ("logs", "stats", "--crawl", "life"): "0 days",
+        ("logs", "mine", "--crawl", "life", "--site", HOST): "there is nothing to mine",
+    }
+    for arguments, got in zip(asked, run_bare([list(line) for line in asked], **there), strict=True):
+        assert got.code == 0, (arguments, got.output)
+        assert asked[arguments] in got.output, (arguments, got.output)
+
+
+def test_without_the_token_the_server_says_so(there: dict[str, str]) -> None:
+    without = {name: value for name, value in there.items() if name != "LINKSCORE_TOKEN_FILE"}
+    got = run("crawls", "list", **without)
+    assert got.exit_code == 1
+    assert "Error: UNAUTHENTICATED: " in got.output
+    assert run("crawls", "list", "--token", "s3cret", **without).exit_code == 0
+
+
+def test_an_import_reaches_a_server_with_tls_and_token_and_makes_its_crawl(
+    there: dict[str, str], tmp_path: Path
+) -> None:
+    log = tmp_path / "visits.log.tsv"
+    log.write_text(LOG)
+    lacking = run("logs", "import", log, "--crawl", "fresh", **there)
+    assert lacking.exit_code == 1
+    assert "NOT_FOUND" in lacking.output
+    made = run(
+        "logs", "import", log, "--crawl", "fresh", "--create", "--policy", "news_prefix:min_pages=2", **there
+    )
+    assert (made.exit_code, "created: fresh" in made.output) == (0, True), made.output
+    again = run("logs", "import", log, "--crawl", "fresh", "--create", **there)
+    assert (again.exit_code, "created" in again.output) == (0, False)
+    assert "1 batches were there already" in again.output
+    shown = json.loads(run("crawls", "show", "fresh", "--json", **there).output)
+    assert shown["policy"] == {"news_prefix": {"min_pages": 2}}
+    late = run("logs", "import", log, "--crawl", "fresh", "--policy", "news_prefix", **there)
+    assert "--policy needs --create" in late.output
+
+
+def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path) -> None:
+    example = tmp_path / "example.html"
+    example.write_text("<html><body><p>What is wanted.</p></body></html>")
+    create = ["crawls", "create", "mine", "--policy", "harvest:curiosity=0.1", "--extra-policy", "opic"]
+    create += ["--scope", "domain", "--example", "http://a.org/1", "--example", example, "--seed", 7]
+    create += ["--clusterer", "dbscan", "--sample-pages", 50, "--paper"]
+    assert run(*create, **there).exit_code == 0
+    assert run(*create, **there).exit_code == 0
+    other = run("crawls", "create", "mine", "--policy", "opic", **there)
+    assert (other.exit_code, "Error: ALREADY_EXISTS: " in other.output) == (1, True)
+    shown = json.loads(run("crawls", "show", "--crawl", "mine", "--json", "--sites", **there).output)
+    assert shown["name"] == "crawls/mine"
+    assert shown["policy"] == {"harvest": {"curiosity": 0.1}}
+    assert shown["extra_policies"] == [{"opic": {}}]
+    assert (shown["scope"], shown["seed"]) == ("CRAWL_SCOPE_DOMAIN", "7")
+    given = {"clusterer": "CLUSTERER_DBSCAN", "sample_pages": 50, "paper": True}
+    assert shown["learning"] == given | {"max_sample_pages": 2_000}
+    assert [page.get("url") for page in shown["examples"]] == ["http://a.org/1", None]
+    assert shown["sites"] == []
+    text = run("crawls", "show", "mine", **there).output
+    for said in ("harvest:curiosity=0.1", "opic", "domain", "dbscan", "http://a.org/1", "a page without URL"):
+        assert said in text
+    changed = run("crawls", "update", "mine", "--no-extra-policies", "--observe-only", "--json", **there)
+    assert "extra_policies" not in json.loads(changed.output)
+    assert json.loads(changed.output)["observe_only"] is True
+    assert "mine" in {
+        crawl["name"][7:] for crawl in json.loads(run("crawls", "list", "--json", **there).output)
+    }
+    assert "Aborted" in run("crawls", "delete", "mine", **there).output
+    assert run("crawls", "delete", "mine", "--yes", **there).exit_code == 0
+    assert "NOT_FOUND" in run("crawls", "show", "mine", **there).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["crawls", "create", "C!"], "INVALID_ARGUMENT: [NAME]: "),
+        (
+            ["crawls", "create", "x", "--policy", "harvest:curiosity=99"],
+            "--policy harvest.curiosity: must be",
+        ),
+        (["crawls", "create", "x", "--policy", "no_such"], "INVALID_ARGUMENT: --policy: "),
+        (["crawls", "create", "x", "--example", "nothing.html"], "Invalid value for --example"),
+        (["crawls", "create", "x", "--sample-pages", "3"], "'--sample-pages': 3 is not in the range"),
+        (["crawls", "update", "life"], "Nothing to change"),
+        (
+            ["crawls", "update", "life", "--policy", "harvest:curiosity=99"],
+            "--policy harvest.curiosity: must",
+        ),
+        (["explain", "/relative", "--crawl", "life"], "URL: must be an absolute"),
+        (["advise", "life", HOST, "--horizon", "0"], "'--horizon': 0 is not in the range"),
+    ],
+)
+def test_a_mistake_is_named_by_its_option(there: dict[str, str], arguments: list[str], said: str) -> None:
+    got = run(*arguments, **there)
+    assert got.exit_code != 0
+    assert said in got.output
+
+
+def test_the_client_takes_the_file_of_an_authority(there: dict[str, str], folder: Path) -> None:
+    target = there["LINKSCORE_TARGET"]
+    with Client(target, tls=str(folder / "cert.pem"), token="s3cret") as client:
+        assert client.get_crawl(crawl="life").name == "crawls/life"
+    credentials = grpc.ssl_channel_credentials((folder / "cert.pem").read_bytes())
+    with Client(target, tls=credentials, token="s3cret") as client:
+        assert client.get_crawl(crawl="life").name == "crawls/life"
+    with pytest.raises(FileNotFoundError):
+        Client(target, tls=folder / "no-such.pem")

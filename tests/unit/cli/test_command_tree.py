@@ -1,0 +1,286 @@
+"""The tree of commands: sections, entry points, shared options, words of errors, policies."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import click
+import pytest
+
+from command_line import run
+from linkscore.v1 import policy_pb2
+from linkscore_cli import plugins
+from linkscore_cli.connection import Connection, online
+from linkscore_cli.errors import in_options
+from linkscore_cli.main import SECTIONS, main
+from linkscore_cli.policies import policy_text, read_policy
+
+
+def leaves(command: click.Command, *path: str) -> dict[tuple[str, ...], click.Command]:
+    """All commands of the tree that are no groups, by their path."""
+    if not isinstance(command, click.Group):
+        return {path: command}
+    context = click.Context(command)
+    found = {}
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        found |= leaves(inner, *path, name)
+    return found
+
+
+TREE = leaves(main)
+ONLINE = {
+    path for path in TREE if path[0] in ("crawls", "explain", "advise", "seeds", "export-rules", "logs")
+}
+
+
+def test_the_help_has_every_command_below_its_heading() -> None:
+    lines = run("--help").output.splitlines()
+    headings = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Options", *SECTIONS]
+    assert {path[0] for path in TREE} == {name for names in SECTIONS.values() for name in names}
+
+
+@pytest.mark.parametrize("path", sorted(ONLINE - {("logs", "report")}), ids=" ".join)
+def test_every_online_command_takes_the_options_of_a_server(path: tuple[str, ...]) -> None:
+    flags = {flag for param in TREE[path].params for flag in param.opts}
+    assert {"--target", "--token", "--token-file", "--tls-ca", "--crawl"} <= flags
+
+
+@pytest.mark.parametrize("path", sorted(TREE), ids=" ".join)
+def test_every_command_and_every_option_has_a_line_of_help(path: tuple[str, ...]) -> None:
+    command = TREE[path]
+    assert command.get_short_help_str().endswith((".", "..."))
+    bare = {"--out", "--policy", "--policy-b"} if path[0] in ("demo", "suite") else set()
+    for param in command.params:
+        assert not isinstance(param, click.Option) or param.help or bare & set(param.opts), param.opts
+
+
+@pytest.mark.parametrize("module", ["linkscore_cli", "linkscore_server"])
+def test_both_modules_are_the_command(module: str) -> None:
+    got = subprocess.run([sys.executable, "-m", module, "--help"], capture_output=True, text=True, check=True)
+    assert got.stdout.startswith("Usage: linkscore ")
+    assert all(f"{heading}:" in got.stdout for heading in SECTIONS)
+
+
+# Commands of others
+
+
+def entry(name: str, value: str) -> dict[str, EntryPoint]:
+    return {name: EntryPoint(name, value, "linkscore.commands")}
+
+
+@click.command()
+def greet() -> None:
+    """Say hello."""
+    click.echo("hello")
+
+
+def test_a_command_of_another_distribution_is_found_and_listed_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "commands_of", lambda group: entry("greet", f"{__name__}:greet"))
+    assert run("greet").output == "hello\n"
+    assert run("--help").output.rstrip().endswith("Others:\n  greet  Say hello.")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("no_such_module_anywhere:x", "cannot be loaded from no_such_module_anywhere:x"),
+        (f"{__name__}:entry", "is no click command"),
+    ],
+)
+def test_a_command_that_cannot_be_loaded_says_why_and_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, value: str, said: str
+) -> None:
+    monkeypatch.setattr(plugins, "commands_of", lambda group: entry("greet", value))
+    got = run("greet", "--loud", "you")
+    assert got.exit_code == 1
+    assert said in got.output
+    assert "(cannot be loaded)" in run("--help").output
+
+
+def test_a_command_without_its_entry_point_says_that_the_installation_is_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plugins, "commands_of", lambda group: {})
+    got = run("replay", "x")
+    assert got.exit_code == 2
+    assert "what is installed is older than its source" in got.output
+    assert "No such command 'nothing'" in run("nothing").output
+
+
+# The server and its token
+
+
+@click.command()
+@online
+def ask(connection: Connection) -> None:
+    click.echo(f"{connection.target} {connection.token} {connection.tls_ca} {connection.crawl_option}")
+
+
+def asked(*arguments: str, **environment: str) -> str:
+    from click.testing import CliRunner
+
+    return CliRunner(env=environment).invoke(ask, arguments).output.rstrip("\n")
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> str:
+    path = tmp_path / "token"
+    path.write_text(" in-the-file \nsecond line\n")
+    return str(path)
+
+
+def test_options_win_over_variables(token_file: str) -> None:
+    there = {
+        "LINKSCORE_TARGET": "a:1",
+        "LINKSCORE_TOKEN": "t",
+        "LINKSCORE_TLS_CA": token_file,
+        "LINKSCORE_CRAWL": "news",
+    }
+    assert asked(**there) == f"a:1 t {token_file} news"
+    assert asked("--target", "b:2", "--token", "u", "--crawl", "c", **there) == f"b:2 u {token_file} c"
+    assert asked() == "127.0.0.1:7411 None None "
+
+
+def test_the_token_is_the_first_line_of_its_file(token_file: str) -> None:
+    assert asked("--token-file", token_file).split()[1] == "in-the-file"
+    assert asked(LINKSCORE_TOKEN_FILE=token_file).split()[1] == "in-the-file"
+
+
+def test_of_two_tokens_the_one_on_the_command_line_counts(token_file: str) -> None:
+    assert asked("--token-file", token_file, LINKSCORE_TOKEN="t").split()[1] == "in-the-file"
+    assert asked("--token", "t", LINKSCORE_TOKEN_FILE=token_file).split()[1] == "t"
+    assert "cannot both be given" in asked("--token", "t", "--token-file", token_file)
+
+
+def test_a_token_file_without_a_token_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    assert "--token-file: has no token in its first line" in asked("--token-file", str(tmp_path / "empty"))
+
+
+def test_a_command_that_needs_a_crawl_says_how_to_name_it() -> None:
+    got = run("explain", "http://a.org/")
+    assert got.exit_code == 2
+    assert "Missing option '--crawl' (or LINKSCORE_CRAWL)" in got.output
+
+
+@pytest.mark.parametrize("names", [[], ["a", "b", "c"], ["a", "b", "--site", "c"]])
+def test_a_site_is_named_once(names: list[str]) -> None:
+    got = run("seeds", *names, "--crawl", "c")
+    assert got.exit_code == 2
+    assert "Name one site, by --site HOST or as [CRAWL] SITE." in got.output
+
+
+def test_a_server_refuses_the_variables_that_look_like_protection() -> None:
+    got = run("check-config", LINKSCORE_TOKEN="t", LINKSCORE_TLS_CA="/dev/null")
+    assert got.exit_code == 1
+    assert "token: is for commands that call a server; a server reads its token from token_file" in got.output
+    assert "tls_ca: is for commands that call a server" in got.output
+    assert run("check-config", LINKSCORE_TARGET="a:1", LINKSCORE_CRAWL="news").exit_code == 0
+
+
+# Words of errors
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("policy.harvest.curiosity", "--policy harvest.curiosity: must be so"),
+        ("crawl.policy.external.name", "--policy: must be so"),
+        ("extra_policies[1].pagerank.damping", "--extra-policy pagerank.damping: must be so"),
+        ("examples[0].url", "--example url: must be so"),
+        ("crawl.name", "[NAME]: must be so"),
+        ("something.else", "something.else: must be so"),
+        ("", "must be so"),
+    ],
+)
+def test_a_field_of_a_request_is_said_as_its_option(field: str, said: str) -> None:
+    with click.Context(TREE["crawls", "create"]):
+        assert in_options([(field, "must be so")]) == said
+
+
+def test_errors_of_the_lab_name_options_too(tmp_path: Path) -> None:
+    (tmp_path / "site.warc.gz").write_bytes(b"")
+    got = run("replay", tmp_path / "site.warc.gz", "--relevant", "x", "--relevant-url", "y")
+    assert got.exit_code == 1
+    assert "Error: --relevant: must be given in exactly one way" in got.output
+
+
+# Policies
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("harvest", policy_pb2.PolicySpec(harvest=policy_pb2.HarvestParams())),
+        ("harvest:curiosity=1", policy_pb2.PolicySpec(harvest=policy_pb2.HarvestParams(curiosity=1))),
+        ("pagerank:every=7", policy_pb2.PolicySpec(pagerank=policy_pb2.PagerankParams(every=7))),
+        (
+            "auto:policies=harvest+opic, margin=0.1",
+            policy_pb2.PolicySpec(auto=policy_pb2.AutoParams(policies="harvest+opic", margin=0.1)),
+        ),
+        ("tpm:jump=false", policy_pb2.PolicySpec(tpm=policy_pb2.TpmParams(jump=False))),
+    ],
+)
+def test_a_policy_is_read_as_its_message_and_written_as_it_was_read(
+    text: str, spec: policy_pb2.PolicySpec
+) -> None:
+    assert read_policy(text) == spec
+    assert read_policy(policy_text(spec)) == spec
+
+
+def test_a_policy_from_outside_takes_any_parameters() -> None:
+    spec = read_policy("mine:depth=3,name=x,fast=true")
+    assert (spec.external.name, dict(spec.external.params)) == (
+        "mine",
+        {"depth": 3, "name": "x", "fast": True},
+    )
+    assert read_policy(policy_text(spec)) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("", "must have the form NAME"),
+        (":a=1", "must have the form NAME"),
+        ("harvest:curiosity", "harvest: parameters must have the form param=value, got 'curiosity'"),
+        ("harvest:speed=3", "harvest: must have parameters among exploration, hub_weight, curiosity"),
+        ("opic:speed=3", "opic: must have no parameters, got 'speed'"),
+        ("harvest:curiosity=much", "harvest: curiosity must be a number, got 'much'"),
+        ("harvest:curiosity=true", "harvest: curiosity must be a number, got 'true'"),
+        ("pagerank:every=1.5", "pagerank: every must be a whole number, got '1.5'"),
+        ("pagerank:every=-1", "pagerank: "),
+        ("tpm:jump=1", "tpm: jump must be true or false, got '1'"),
+    ],
+)
+def test_a_policy_that_cannot_be_read_says_why(text: str, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        read_policy(text)
+    got = run("crawls", "create", "c", "--policy", text)
+    assert (got.exit_code, "Invalid value for '--policy'" in got.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("linkscore crawls create --policy source", ["source_ucc", "source_target"]),
+        ("linkscore export", ["export-rules"]),
+        ("linkscore crawls create --scope d", ["domain"]),
+    ],
+)
+def test_a_shell_completes_commands_policies_and_choices(words: str, completed: list[str]) -> None:
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    got = subprocess.run(
+        [sys.executable, "-c", "from linkscore_cli.__main__ import main; main()"],
+        env=os.environ | asked | {"_LINKSCORE_COMPLETE": "bash_complete"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert got.stdout.splitlines() == [f"plain,{word}" for word in completed]
