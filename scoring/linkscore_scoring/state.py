@@ -37,13 +37,13 @@ dataclass                           dict by field; ``Flat[...]`` makes it a list
 NamedTuple                          list
 enum                                its value
 array                               shape, dtype and bytes (`pack_array`); ``Sparse[...]`` as `pack_sparse`
-a class with ``to_state``           what that returns; read by ``from_state``, else in place by ``load_state``
+a class with ``to_state``           what that returns; read in place by ``load_state``, else by ``from_state``
 =================================== ======================================================================
 
-A dict of parts that can only be loaded in place is loaded part by part. A name on the disk is that of the
-attribute without leading underscore, unless ``Annotated[..., key("name")]`` says another. Attributes that
-share a name are written as one list; a dict with two names as two lists, its keys and its values. Names on
-the disk are a file format: a renamed attribute gets a `key` with its old name.
+A dict of parts that can only be loaded in place is loaded part by part. A name on the disk is the attribute's
+without leading underscore, unless ``Annotated[..., stored_as("name")]`` says another. Attributes that share a
+name are written as one list; a dict with two names as two lists, its keys and its values. Names on the disk
+are a file format: a renamed attribute is `stored_as` its old name.
 
 What changes the format otherwise gets a ``state_version`` of its class, one above the last, and a ``migrate``
 that turns what older versions wrote into what is written now. States without a number are of version 1.
@@ -76,7 +76,7 @@ _MALFORMED = (LookupError, TypeError, ValueError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
-class key:
+class stored_as:
     """Mark of an attribute that is kept: under one name, under two as keys and values, or under its own."""
 
     names: tuple[str, ...]
@@ -85,8 +85,9 @@ class key:
         object.__setattr__(self, "names", names)
 
 
+key = stored_as
 _FLAT, _SPARSE, _TRANSIENT = object(), object(), object()
-Stored = Annotated[T, key()]
+Stored = Annotated[T, stored_as()]
 """An attribute that is kept; fields of dataclasses are without saying so."""
 Flat = Annotated[T, _FLAT]
 """A dict as rows of key and value, a dataclass as the list of its fields."""
@@ -401,7 +402,7 @@ class _Map(_Codec):
         return self.filled(zip(self.name.unpack_all(names), self.item.unpack_all(values), strict=True))
 
     def load(self, value: Any, plain: Any) -> Any:
-        if not isinstance(self.item, _Part) or self.item.builds:
+        if not isinstance(self.item, _Part) or not self.item.in_place or not isinstance(value, dict):
             return self.unpack(plain)
         for at, part in value.items():
             part.load_state(plain[at])
@@ -464,16 +465,18 @@ class _Part(_Codec):
     is_plain = is_leaf = False
 
     def __init__(self, kind: Any) -> None:
-        self.kind, self.builds = kind, hasattr(kind, "from_state")
+        self.kind, self.in_place = kind, hasattr(kind, "load_state")
 
     def pack(self, value: Any) -> Any:
         return value.to_state()
 
     def unpack(self, plain: Any) -> Any:
-        return self.kind.from_state(plain) if self.builds else _record_of(self.kind).unpack(plain)
+        return (
+            self.kind.from_state(plain) if hasattr(self.kind, "from_state") else from_state(self.kind, plain)
+        )
 
     def load(self, value: Any, plain: Any) -> Any:
-        if self.builds or value is None:
+        if not self.in_place or value is None:
             return self.unpack(plain)
         value.load_state(plain)
         return value
@@ -602,7 +605,7 @@ def _kept(cls: type[Any]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     own = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
     for attribute, hint in hints.items():
         marks = getattr(hint, "__metadata__", ())
-        named = [mark for mark in marks if isinstance(mark, key)]
+        named = [mark for mark in marks if isinstance(mark, stored_as)]
         if (attribute in own or named) and _TRANSIENT not in marks:
             names = next((mark.names for mark in named if mark.names), (attribute.lstrip("_"),))
             yield attribute, hint, names

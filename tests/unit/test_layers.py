@@ -11,10 +11,10 @@ import linkscore_scoring
 
 ROOT = Path(linkscore_scoring.__file__).parent
 # Rooms in the order data flows: a room reads those named and itself. `testing` may read them all.
-BASE = {"errors", "hashing", "types", "state"}
+BASE = {"bounded", "errors", "hashing", "types", "state"}
 MAY_READ = {
     "features": {"errors", "hashing", "urls"},
-    "urls": {"errors", "hashing", "state"},
+    "urls": {"bounded", "errors", "hashing", "state"},
     "pagination": BASE | {"features", "urls"},
     "clustering": BASE | {"features", "urls"},
     "graph": BASE | {"features", "urls"},

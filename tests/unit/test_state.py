@@ -21,8 +21,8 @@ from linkscore_scoring.state import (
     Stored,
     Transient,
     from_state,
-    key,
     load_state,
+    stored_as,
     to_state,
 )
 
@@ -58,12 +58,12 @@ class Site:
 class Arms(Stateful):
     """Everything a mutable class may keep, under the names older files have."""
 
-    total: Annotated[int, key("counts")]
-    found: Annotated[int, key("counts")]
-    _rows: Annotated[Flat[dict[tuple[int, int], list[float]]], key("rows")]
+    total: Annotated[int, stored_as("counts")]
+    found: Annotated[int, stored_as("counts")]
+    _rows: Annotated[Flat[dict[tuple[int, int], list[float]]], stored_as("rows")]
     _pages: Stored[Flat[dict[int, Page]]]
     _order: Stored[OrderedDict[str, None]]
-    _known: Annotated[dict[int, str], key("keys", "values")]
+    _known: Annotated[dict[int, str], stored_as("keys", "values")]
     _recent: Stored[deque[float]]
     _off: Stored[set[int]]
     _words: Stored[Counter[str]]
@@ -223,8 +223,8 @@ def test_older_versions_are_migrated_and_later_ones_refused() -> None:
 
 def test_a_type_without_a_layout_is_a_programming_error() -> None:
     class Odd(Stateful):
-        value: Annotated[complex, key()]
+        value: Annotated[complex, stored_as()]
 
-    Odd.__annotations__["value"] = Annotated[complex, key()]
+    Odd.__annotations__["value"] = Annotated[complex, stored_as()]
     with pytest.raises(TypeError, match="no codec"):
         Odd().to_state()

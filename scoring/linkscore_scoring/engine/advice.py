@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.trap_report import TrapReport, trap_reports
 from linkscore_scoring.policies import capabilities
+from linkscore_scoring.site.crawl_history import Group, shrunk
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.traps import Suspicion, suspicions
-from linkscore_scoring.site.yields import Group, shrunk
 
 DEFAULT_HORIZON = 100
 MAX_YIELDS = 20
@@ -18,7 +18,7 @@ MAX_TRAPS = 20
 
 
 @dataclass(slots=True)
-class GroupYield:
+class GroupHistory:
     """What the links of one URL shape and tag path brought.
 
     Attributes
@@ -41,12 +41,12 @@ class GroupYield:
 
 
 @dataclass(slots=True)
-class TrapSuspicion:
+class NamedTrap:
     """A suspicious part of the site, named by its URL pattern or its tag path."""
 
     url_pattern: str
     tag_path: str
-    found: Suspicion
+    found: TrapReport
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class SiteAdvice:
         The policy's own estimate; else that of the histories.
     recent_fetches, recent_reward
         Fetches among the last `horizon` that were judged, and their mean reward.
-    yields
+    groups
         Groups with the most fetches.
     traps
         Suspicious parts, most fetches first.
@@ -82,25 +82,25 @@ class SiteAdvice:
     by_policy: bool = False
     recent_fetches: int = 0
     recent_reward: float = 0.0
-    yields: list[GroupYield] = field(default_factory=list)
-    traps: list[TrapSuspicion] = field(default_factory=list)
+    groups: list[GroupHistory] = field(default_factory=list)
+    traps: list[NamedTrap] = field(default_factory=list)
 
 
 def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
     """Return advice about a site; changes nothing. Cost O(links remembered + histories)."""
     site = shard.model
     found = waiting_links(site)
-    advice = SiteAdvice(site.yields.by_reward, horizon, waiting=sum(found.values()))
-    advice.recent_reward, advice.recent_fetches = site.yields.recent(horizon)
+    advice = SiteAdvice(site.history.by_reward, horizon, waiting=sum(found.values()))
+    advice.recent_reward, advice.recent_fetches = site.history.recent(horizon)
     _look_ahead(advice, shard, found)
     waiting: Counter[Group] = Counter()
-    for (pattern, way), n in found.items():
-        waiting[site.patterns.resolve(pattern), way] += n
+    for (pattern, apath), n in found.items():
+        waiting[site.patterns.resolve(pattern), apath] += n
     names = site.apaths.folded_names()
-    advice.yields = list(_yields(site, waiting, names))
+    advice.groups = list(_largest_groups(site, waiting, names))
     advice.traps = [
-        TrapSuspicion(site.patterns.text(trap.shape), names.get(trap.way, ""), trap)
-        for trap in suspicions(site.yields, site.patterns, waiting)[:MAX_TRAPS]
+        NamedTrap(site.patterns.text(trap.shape), names.get(trap.apath, ""), trap)
+        for trap in trap_reports(site.history, site.patterns, waiting)[:MAX_TRAPS]
     ]
     return advice
 
@@ -111,7 +111,9 @@ def waiting_links(site: SiteModel) -> Counter[Group]:
     By folded Apath and by the URL pattern each link had when it was first seen, as policies know it.
     """
     raw = site.memory.waiting()
-    raw.subtract(way for key in site.yields.reported_only() if (way := site.memory.way(key)) is not None)
+    raw.subtract(
+        group for key in site.history.reported_only() if (group := site.memory.waiting_group(key)) is not None
+    )
     waiting: Counter[Group] = Counter()
     for (pattern, apath), n in raw.items():
         if n > 0:
@@ -122,7 +124,7 @@ def waiting_links(site: SiteModel) -> Counter[Group]:
 def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -> None:
     groups = list(waiting)
     known = capabilities.expected_rewards(shard.served, groups, shard.model)
-    prior = shard.model.yields.prior(by_reward=advice.by_reward)
+    prior = shard.model.history.prior(by_reward=advice.by_reward)
     advice.by_policy = known is not None
     rewards = (
         known.tolist() if known is not None else [_expected(group, shard.model, prior) for group in groups]
@@ -139,18 +141,20 @@ def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -
 
 def _expected(group: Group, site: SiteModel, prior: float) -> float:
     """Return the reward to expect of a link by what its group brought lately, else its URL shape."""
-    yields = site.yields
-    promise = yields.promise(site.patterns.lineage(group[0]), prior, by_reward=yields.by_reward)
-    history = yields.groups.get((site.patterns.resolve(group[0]), group[1]))
-    return shrunk(history, promise, by_reward=yields.by_reward) if history is not None else promise
+    by_reward = site.history.by_reward
+    promise = site.history.promise(site.patterns.lineage(group[0]), prior, by_reward=by_reward)
+    history = site.history.groups.get((site.patterns.resolve(group[0]), group[1]))
+    return shrunk(history, promise, by_reward=by_reward) if history is not None else promise
 
 
-def _yields(site: SiteModel, waiting: Counter[Group], names: Mapping[int, str]) -> Iterator[GroupYield]:
-    groups, by_reward = site.yields.groups_now(site.patterns), site.yields.by_reward
+def _largest_groups(
+    site: SiteModel, waiting: Counter[Group], names: Mapping[int, str]
+) -> Iterator[GroupHistory]:
+    groups, by_reward = site.history.groups_now(site.patterns), site.history.by_reward
     for group in sorted(groups, key=lambda group: -groups[group].fetched)[:MAX_YIELDS]:
         early, late = (half.worth(by_reward=by_reward) for half in groups[group].halves())
         total = groups[group].total()
-        yield GroupYield(
+        yield GroupHistory(
             site.patterns.text(group[0]),
             names.get(group[1], ""),
             round(total.fetched),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-HALF_CHARS = 400.0
-"""Characters of own text that are worth a reward of 0.5, > 0 (ADR 6); chosen, not measured."""
+from linkscore_scoring.site.texts import HALF_CHARS as HALF_CHARS
 
 
 def text_reward(own_chars: float, *, half_chars: float = HALF_CHARS) -> float:

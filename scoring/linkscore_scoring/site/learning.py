@@ -1,4 +1,7 @@
-"""Learning a site: from sample pages to templates and a navigation table. Runs beside the request path."""
+"""Learning a site: when it is due, and how sample pages become templates and a navigation table.
+
+Learning runs beside the request path: a job holds all it needs, its result becomes active by an event.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,14 @@ from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
-from linkscore_scoring.state import digest
+from linkscore_scoring.state import State, digest, to_state
+
+_DOUBLINGS = 3
+"""Learnings at n, 2n, 4n and 8n pages; chosen, not measured."""
+_DRIFT_WINDOW = 200
+"""Classified pages that decide whether the templates still hold; chosen, not measured."""
+_DRIFT_SHARE = 0.3
+"""Share of outliers among them from which they do not; chosen, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +49,6 @@ class SampledPage:
     hash: int
     paths: PathTrie
     links: list[tuple[int, int, int]]
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the page as plain values."""
-        return {
-            "seq": self.seq,
-            "key": self.key,
-            "hash": self.hash,
-            "paths": {name: getattr(self.paths, name) for name in PathTrie.__slots__},
-            "links": self.links,
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> SampledPage:
-        """Rebuild a page."""
-        links = [(a, b, c) for a, b, c in state["links"]]
-        return cls(state["seq"], state["key"], state["hash"], PathTrie(**state["paths"]), links)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +76,17 @@ class LearnedSite:
     navigation: NavigationTable
     identities: ClusterIdentities
 
-    def to_state(self) -> dict[str, Any]:
+    def to_state(self) -> State:
         """Return the result as plain values."""
-        return {
-            "built_from_seq": self.built_from_seq,
-            "templates": self.templates.to_state(),
-            "navigation": self.navigation.to_state(),
-            "identities": asdict(self.identities),
-        }
+        state: State = to_state(self)
+        return state
 
     def digest(self) -> str:
         """Return the sha256 of the state."""
         return digest(self.to_state())
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], config: LearningConfig) -> LearnedSite:
+    def from_state(cls, state: State, config: LearningConfig) -> LearnedSite:
         """Rebuild a result.
 
         Raises
@@ -105,12 +95,56 @@ class LearnedSite:
             If a field is missing or malformed.
         """
         with reading_state("learned site"):
+            table = NavigationTable(navigation_params(config))
+            table.load_state(state["navigation"])
             return cls(
                 int(state["built_from_seq"]),
                 TemplateModel.from_state(state["templates"]),
-                NavigationTable.from_state(state["navigation"], navigation_params(config)),
-                ClusterIdentities(**state["identities"]),
+                table,
+                ClusterIdentities.from_state(state["identities"]),
             )
+
+
+@dataclass(slots=True)
+class LearningSchedule:
+    """Decides when a learning is due.
+
+    Attributes
+    ----------
+    next_at
+        Sample size of the next scheduled learning, 0 when the schedule is through.
+    last_at
+        Sample size of the last scheduled one.
+    outliers, classified
+        Decayed counts (window 200 pages) of pages that fitted no template, and of all classified pages.
+    """
+
+    next_at: int
+    last_at: int
+    outliers: float = 0.0
+    classified: float = 0.0
+
+    @classmethod
+    def starting_at(cls, sample_pages: int, max_sample_pages: int) -> LearningSchedule:
+        """Return the schedule n, 2n, 4n, 8n pages, as far as the sample may grow."""
+        return cls(sample_pages, min(sample_pages << _DOUBLINGS, max_sample_pages))
+
+    def started(self) -> None:
+        """Note that a learning was started."""
+        self.next_at = self.next_at * 2 if 0 < self.next_at * 2 <= self.last_at else 0
+        self.outliers = self.classified = 0.0
+
+    def classify(self, *, outlier: bool) -> None:
+        """Note a classified page."""
+        keep = 1.0 - 1.0 / _DRIFT_WINDOW
+        self.outliers = self.outliers * keep + outlier
+        self.classified = self.classified * keep + 1.0
+
+    def is_due(self, sample_size: int) -> bool:
+        """Say whether the sample is large enough, or more than 30 % of about 200 pages were outliers."""
+        if self.next_at:
+            return sample_size >= self.next_at
+        return self.classified > _DRIFT_WINDOW / 2 and self.outliers > _DRIFT_SHARE * self.classified
 
 
 def run(job: LearningJob) -> LearnedSite:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
+from typing import Annotated
 
-from linkscore_scoring.errors import reading_state
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.state import Stateful, Stored, stored_as
 
 NOT_FETCHED = -3
 """Cluster of a URL that was seen in links and not fetched."""
 
 _DEPTH, _CLUSTER, _PATTERN, _CONTEXTS = 0, 1, 2, 3
+"""Cells of a record; from the last on there are pairs of source page and Apath."""
 
 
 @dataclass(slots=True)
@@ -29,8 +30,8 @@ class Sighting:
     first_here
         The row is the first by which this page is a remembered source of an unfetched target.
 
-    And for the page: `displaced`, the (source, Apath) ways of unfetched targets that were given up for its
-    own.
+    And for the page: `displaced`, the (source, Apath) in-links of unfetched targets that were given up for
+    its own.
     """
 
     patterns: list[int] = field(default_factory=list)
@@ -39,15 +40,15 @@ class Sighting:
     displaced: list[tuple[int, int]] = field(default_factory=list)
 
 
-class LinkMemory:
-    """URLs of one site by identity hash, each with the ways it was seen: (source page, latest of each Apath).
+class LinkMemory(Stateful):
+    """URLs of one site by identity hash, each with its in-links: (source page, Apath), latest of each Apath.
 
     Parameters
     ----------
     max_links
         URLs remembered; beyond it the ones seen first are forgotten, which costs a context, never a link.
     max_contexts
-        Ways kept per URL; the latest stay.
+        In-links kept per URL; the latest stay.
 
     Notes
     -----
@@ -55,11 +56,14 @@ class LinkMemory:
     URL.
     """
 
+    evicted: Stored[int]
+    _links: Annotated[dict[int, list[int]], stored_as("keys", "records")]
+
     def __init__(self, *, max_links: int = 200_000, max_contexts: int = 6) -> None:
         self.max_links = max_links
         self.max_contexts = max_contexts
         self.evicted = 0
-        self._links: dict[int, list[int]] = {}
+        self._links = {}
 
     def __len__(self) -> int:
         return len(self._links)
@@ -103,7 +107,7 @@ class LinkMemory:
         return seen
 
     def _renew(self, known: list[int], source: int, apath: int, seen: Sighting) -> bool:
-        """Make (source, Apath) the latest way of a URL; say whether it is the first from this source."""
+        """Make (source, Apath) the latest in-link of a URL; say whether it is the first from this source."""
         sources, apaths = known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2]
         first = source not in sources
         old = apaths.index(apath) if apath in apaths else 0 if len(apaths) >= self.max_contexts else None
@@ -159,7 +163,7 @@ class LinkMemory:
         return None if known is None else known[_DEPTH]
 
     def contexts(self, key: int) -> list[tuple[int, int]]:
-        """Return the ways a URL was seen, [(source page, Apath id)]; empty if it is not known."""
+        """Return the in-links of a URL, [(source page, Apath id)]; empty if it is not known."""
         known = self._links.get(key)
         return [] if known is None else list(zip(known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2], strict=True))
 
@@ -171,7 +175,7 @@ class LinkMemory:
             if known[_CLUSTER] == NOT_FETCHED
         )
 
-    def way(self, key: int) -> tuple[int, int] | None:
+    def waiting_group(self, key: int) -> tuple[int, int] | None:
         """Return pattern and earliest Apath of a URL that waits, as `waiting` counts it; else None."""
         known = self._links.get(key)
         if known is None or known[_CLUSTER] != NOT_FETCHED:
@@ -179,24 +183,4 @@ class LinkMemory:
         return known[_PATTERN], known[_CONTEXTS + 1]
 
     def _evict(self) -> None:
-        surplus = len(self._links) - self.max_links
-        if surplus > 0:
-            for key in list(islice(self._links, surplus)):
-                del self._links[key]
-            self.evicted += surplus
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the memory as plain values, oldest first."""
-        return {"evicted": self.evicted, "keys": list(self._links), "records": list(self._links.values())}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the memory of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("link memory state"):
-            self.evicted = int(state["evicted"])
-            self._links = dict(zip(state["keys"], map(list, state["records"]), strict=True))
+        self.evicted += len(drop_oldest(self._links, self.max_links))

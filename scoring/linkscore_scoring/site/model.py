@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
@@ -18,21 +18,21 @@ from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
 from linkscore_scoring.pagination.confirmation import PageLinkConfirmation
 from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.crawl_history import CrawlHistory
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import (
     LearnedSite,
     LearningJob,
+    LearningSchedule,
     SampledPage,
     navigation_params,
     observe_page_links,
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
-from linkscore_scoring.site.model_state import load_state, state_of
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
-from linkscore_scoring.site.schedule import LearningSchedule
 from linkscore_scoring.site.texts import TextOwners
-from linkscore_scoring.site.yields import Yields
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.types import (
     UNKNOWN_APATH,
     UNKNOWN_CLUSTER,
@@ -44,11 +44,14 @@ from linkscore_scoring.types import (
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 from linkscore_scoring.urls.session_ids import SessionIds
 
-# Few literal values per slot: arms pool early (measured: docs/policies.md).
 _PATTERNS = UrlPatternParams(max_values=4)
-_PLAN_URLS = 60_000
+"""Few literal values per slot: arms pool early (measured: docs/policies.md)."""
+_PLANNED, _PLAN_SEEN, _PLAN_URLS = 20_000, 50_000, 60_000
+"""Bounds of the sampling plan: URLs planned, URLs seen, URLs kept as text."""
 _FETCHES, _GROUPS = 20_000, 5_000
+"""Bounds of the history: fetches remembered one by one, histories of each kind."""
 _COMPARED_PAGES = 200
+"""A bound: latest pages whose content page links are confirmed by."""
 
 
 class Stage(IntEnum):
@@ -59,7 +62,7 @@ class Stage(IntEnum):
     READY = 3
 
 
-class SiteModel:
+class SiteModel(Stateful):
     """Templates, navigation, novelty and memory of one site.
 
     Attributes
@@ -70,7 +73,7 @@ class SiteModel:
         How far it is learned, and how many models were activated.
     apaths, memory, texts, patterns
         Apaths by id; URLs seen and fetched; text and whose it is; shapes of URLs.
-    yields
+    history
         What fetches brought over time, by URL shape and tag path.
     sessions
         What is known of session ids in URLs; whoever hands a fetch over shows it the links, and takes them
@@ -87,6 +90,29 @@ class SiteModel:
         What the browse logs of the site gave; None without logs.
     """
 
+    revision: Stored[int]
+    pages: Annotated[int, stored_as("counts")]
+    failed: Annotated[int, stored_as("counts")]
+    duplicates: Annotated[int, stored_as("counts")]
+    apaths: Stored[ApathTable]
+    memory: Stored[LinkMemory]
+    texts: Stored[TextOwners]
+    patterns: Stored[UrlPatterns]
+    history: Annotated[CrawlHistory, stored_as("yields")]
+    pagination: Annotated[PageLinkConfirmation, stored_as("flips")]
+    sessions: Stored[SessionIds]
+    navigation: Stored[NavigationTable]
+    templates: Stored[TemplateModel | None]
+    identities: Stored[ClusterIdentities]
+    crawled: Stored[Counter[int]]
+    sample: Stored[deque[SampledPage]]
+    aliases: Stored[dict[int, int]]
+    schedule: Stored[Flat[LearningSchedule]]
+    plan: Stored[SamplingPlan]
+    plan_urls: Stored[dict[int, str]]
+    learning_since: Stored[int]
+    browse: Stored[MinedSite | None]
+
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
         self.name = name
         self.learning = learning
@@ -97,20 +123,21 @@ class SiteModel:
         self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
-        self.yields = Yields(max_fetches=min(_FETCHES, bounds.links), max_groups=min(_GROUPS, bounds.arms))
-        self.sessions = SessionIds()
+        most = min(_FETCHES, bounds.links), min(_GROUPS, bounds.arms)
+        self.history = CrawlHistory(max_fetches=most[0], max_groups=most[1])
         self.pagination = PageLinkConfirmation(max_pages=_COMPARED_PAGES)
+        self.sessions = SessionIds()
         self.navigation = NavigationTable(navigation_params(learning))
-        self.templates: TemplateModel | None = None
+        self.templates = None
         self.identities = ClusterIdentities()
-        self.crawled: Counter[int] = Counter()
-        self.sample: deque[SampledPage] = deque(maxlen=learning.max_sample_pages)
-        self.aliases: dict[int, int] = {}
+        self.crawled = Counter()
+        self.sample = deque(maxlen=learning.max_sample_pages)
+        self.aliases = {}
         self.schedule = LearningSchedule.starting_at(learning.sample_pages, learning.max_sample_pages)
-        self.plan = SamplingPlan(max_urls=20_000, max_seen=50_000)
-        self.plan_urls: dict[int, str] = {}
+        self.plan = SamplingPlan(max_urls=_PLANNED, max_seen=_PLAN_SEEN)
+        self.plan_urls = {}
         self.learning_since = 0
-        self.browse: MinedSite | None = None
+        self.browse = None
 
     @property
     def stage(self) -> Stage:
@@ -127,7 +154,7 @@ class SiteModel:
             self.failed += 1
         else:
             self._read(fetch, fetch.features, page)
-        page.reported = self.yields.observe(page, self._way(fetch, page), self.patterns, self._fold)
+        page.reported = self.history.observe(page, self._way(fetch, page), self.patterns, self._fold)
         if fetch.features is None:
             return page
         if not page.refetch and fetch.features.paths.parents:
@@ -137,7 +164,7 @@ class SiteModel:
     def feedback(self, event: FeedbackObservation) -> None:
         """Take in what extraction found on a page."""
         was_fetched = self.memory.is_fetched(event.key)
-        self.yields.feedback(event, self.patterns, self._fold, was_fetched=was_fetched)
+        self.history.feedback(event, self.patterns, self._fold, was_fetched=was_fetched)
 
     def pattern_of(self, hash_: int, key: str) -> int:
         """Return the URL pattern of a URL: the one it had when it was first seen, else the one it has now."""
@@ -320,17 +347,3 @@ class SiteModel:
         self.plan.add_page(fetch.key, links, np.random.default_rng([fetch.seed, fetch.seq]))
         if len(self.plan_urls) > _PLAN_URLS:
             self.plan_urls = {key: self.plan_urls[key] for key in self.plan.held()}
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the model as plain values."""
-        return state_of(self)
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the model of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        load_state(self, state)

@@ -10,8 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from linkscore_scoring.errors import reading_state
-from linkscore_scoring.state import State
+from linkscore_scoring.state import Stateful, Stored
 
 Reason = Literal["one_per_apath", "unused_link"]
 
@@ -36,7 +35,7 @@ class Planned:
     reason: Reason
 
 
-class SamplingPlan:
+class SamplingPlan(Stateful):
     """Incremental sampling plan: report every fetched page with its in-site links, ask which URLs are next.
 
     Of the URLs a page shows under one Apath, one that was never seen is drawn at random and queued (FIFO);
@@ -58,14 +57,21 @@ class SamplingPlan:
     site.
     """
 
+    _queue: Stored[deque[tuple[int, int]]]
+    _waiting: Stored[list[tuple[int, list[int]]]]
+    _seen: Stored[dict[int, None]]
+    _fetched: Stored[dict[int, None]]
+    _drawn: Stored[set[int]]
+    _held: Stored[int]
+
     def __init__(self, *, max_urls: int = 50_000, max_seen: int = 200_000) -> None:
         self.max_urls = max_urls
         self.max_seen = max_seen
-        self._queue: deque[tuple[int, int]] = deque()
-        self._waiting: list[tuple[int, list[int]]] = []
-        self._seen: dict[int, None] = {}
-        self._fetched: dict[int, None] = {}
-        self._drawn: set[int] = set()
+        self._queue = deque()
+        self._waiting = []
+        self._seen = {}
+        self._fetched = {}
+        self._drawn = set()
         self._held = 0
 
     def is_drawn(self, url: int) -> bool:
@@ -148,32 +154,3 @@ class SamplingPlan:
                     alive.append((apath, urls))
                     yield url, apath
             cursors = alive
-
-    def to_state(self) -> State:
-        """Return the plan as plain values."""
-        return {
-            "queue": [list(entry) for entry in self._queue],
-            "waiting": [[apath, list(urls)] for apath, urls in self._waiting],
-            "seen": list(self._seen),
-            "fetched": list(self._fetched),
-            "drawn": sorted(self._drawn),
-            "held": self._held,
-        }
-
-    @classmethod
-    def from_state(cls, state: State, *, max_urls: int = 50_000, max_seen: int = 200_000) -> SamplingPlan:
-        """Rebuild a plan under these bounds.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        plan = cls(max_urls=max_urls, max_seen=max_seen)
-        with reading_state("sampling state"):
-            plan._queue = deque((url, int(apath)) for url, apath in state["queue"])
-            plan._waiting = [(int(apath), list(urls)) for apath, urls in state["waiting"]]
-            plan._seen, plan._fetched = dict.fromkeys(state["seen"]), dict.fromkeys(state["fetched"])
-            plan._drawn = set(state["drawn"])
-            plan._held = int(state["held"])
-        return plan

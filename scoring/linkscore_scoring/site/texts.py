@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
+from typing import Annotated
 
-from linkscore_scoring.errors import reading_state
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.state import Stateful, Stored, stored_as
 
-_SEEN, _OWNER, _IDENTITY, _CHARS = range(4)
+HALF_CHARS = 400.0
+"""Characters of own text that are worth a reward of 0.5, > 0 (ADR 6); chosen, not measured."""
 NOBODY = 0
+"""Owner of boilerplate; no page hashes to 0."""
+_SEEN, _OWNER, _IDENTITY, _CHARS = range(4)
+"""Cells of a block's record: pages that showed it, hash of its owner and of the owner's identity, length."""
+_LONGER = 1.1
+"""Times its length by which a known block counts as a longer version of itself; chosen, not measured."""
 
 
 @dataclass(slots=True)
@@ -36,7 +42,7 @@ class TextChange:
     lost: dict[int, int] = field(default_factory=dict)
 
 
-class TextOwners:
+class TextOwners(Stateful):
     """Long text blocks by hash, each with its owner.
 
     A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original.
@@ -54,12 +60,15 @@ class TextOwners:
         Pages that show a block before it is boilerplate.
     """
 
+    distinct_chars: Stored[int]
+    _blocks: Annotated[dict[int, list[int]], stored_as("blocks", "records")]
+
     def __init__(self, *, max_blocks: int = 500_000, full_share: float = 0.3, common: int = 3) -> None:
         self.max_blocks = max_blocks
         self.full_share = full_share
         self.common = common
         self.distinct_chars = 0
-        self._blocks: dict[int, list[int]] = {}
+        self._blocks = {}
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -90,8 +99,7 @@ class TextOwners:
         full = change.new_chars >= self.full_share * sum(longest.values())
         for block, size in known:
             self._meet(self._blocks[block], size, page, identity, full=full, change=change)
-        for block in list(islice(self._blocks, max(0, len(self._blocks) - self.max_blocks))):
-            del self._blocks[block]
+        drop_oldest(self._blocks, self.max_blocks)
         return change
 
     def _is_new(self, block: int, size: int, page: int, identity: int, change: TextChange) -> bool:
@@ -101,7 +109,7 @@ class TextOwners:
             change.new_chars += size
             return True
         record[_SEEN] += 1
-        if record[_OWNER] != NOBODY and size > 1.1 * record[_CHARS]:
+        if record[_OWNER] != NOBODY and size > _LONGER * record[_CHARS]:
             change.new_chars += size - record[_CHARS]  # the longer version's extra text
         return False
 
@@ -123,23 +131,3 @@ class TextOwners:
             change.lost[owner] = change.lost.get(owner, 0) + chars
             change.own_chars += min(size, chars)
             record[_OWNER], record[_IDENTITY], record[_CHARS] = page, identity, size
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the blocks as plain values, oldest first."""
-        return {
-            "distinct_chars": self.distinct_chars,
-            "blocks": list(self._blocks),
-            "records": list(self._blocks.values()),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the blocks of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("text owners"):
-            self.distinct_chars = int(state["distinct_chars"])
-            self._blocks = dict(zip(state["blocks"], map(list, state["records"]), strict=True))

@@ -326,8 +326,12 @@ class UrlPatterns:
             If a field is missing or malformed.
         """
         tree = cls(params)
-        tree._nodes = NodeStore.from_state(state, tree.params.max_nodes)
+        tree.load_state(state)
         return tree
+
+    def load_state(self, state: State) -> None:
+        """Take over the nodes of another tree."""
+        self._nodes = NodeStore.from_state(state, self.params.max_nodes)
 
 
 def _may_differ(node: Node | None, a: str, b: str) -> bool:

@@ -12,13 +12,13 @@ from trap_sites import CalendarSite, FacetSite, SessionSite, TrapSite
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.trap_report import TrapKind
 from linkscore_scoring.features.bags import apath_id, normalise_apath
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.harvest.excerpts import RewardSource
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.traps import TrapKind
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
@@ -85,8 +85,8 @@ def test_rewards_to_expect_by_hand() -> None:
 
 
 def test_yields_by_group_with_the_links_that_wait() -> None:
-    yields = two_kinds().advice("h").yields
-    found = {y.url_pattern: (y.tag_path, y.fetched, y.waiting, y.early, y.late) for y in yields}
+    groups = two_kinds().advice("h").groups
+    found = {y.url_pattern: (y.tag_path, y.fetched, y.waiting, y.early, y.late) for y in groups}
     assert found["h/good/#"] == (GOOD, 4, 4, 0.75, 0.75)
     assert found["h/bad/#"] == (BAD, 4, 4, pytest.approx(80 / 480 / 2), 0.0)
     assert found[""] == ("", 1, 0, 0.0, 0.0)  # the seed: no link led there

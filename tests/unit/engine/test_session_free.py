@@ -73,7 +73,7 @@ def test_feedback_finds_the_page_under_any_session():
     crawl = crawled(PATHS)
     key = identity(with_session("/thread?t=5", 99))
     assert crawl.apply(99, FeedbackGiven("", "h", key, b"", 1.0, 0.0))
-    assert not list(crawl.sites["h"].model.yields.reported_only())  # the page was fetched
+    assert not list(crawl.sites["h"].model.history.reported_only())  # the page was fetched
 
 
 def test_the_names_outlast_a_restart():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.site.histories import MAX_BINS, History, Tally, merged
+from linkscore_scoring.site.crawl_history import MAX_BINS, History, Tally, merged
 
 
 def history_of(*texts: float, start: int = 1, step: int = 1) -> History:

@@ -115,4 +115,4 @@ def test_state_of_another_shape_is_refused() -> None:
     state = _table(PAPER).to_state()
     state["rows"]["keys"].append([0, 0, 0])
     with pytest.raises(CorruptState):
-        NavigationTable.from_state(state)
+        NavigationTable().load_state(state)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.site.schedule import LearningSchedule
+from linkscore_scoring.site.learning import LearningSchedule
+from linkscore_scoring.state import from_state, to_state
 
 
 def due_at(schedule: LearningSchedule, pages: int) -> list[int]:
@@ -56,4 +57,4 @@ def test_a_schedule_restored_is_the_same() -> None:
     schedule = LearningSchedule.starting_at(200, 2_000)
     schedule.started()
     schedule.classify(outlier=True)
-    assert LearningSchedule.from_state(schedule.to_state()) == schedule
+    assert from_state(LearningSchedule, to_state(schedule)) == schedule

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore_scoring.engine.advice import GroupYield, SiteAdvice, TrapSuspicion
+from linkscore_scoring.engine.advice import GroupHistory, NamedTrap, SiteAdvice
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.graph.hits import hits
@@ -146,12 +146,12 @@ def advice_message(advice: SiteAdvice) -> pb.SiteAdvice:
         policy_estimate=advice.by_policy,
         recent_fetches=advice.recent_fetches,
         recent_reward=advice.recent_reward,
-        yields=map(_group, advice.yields),
+        yields=map(_group, advice.groups),
         traps=map(_trap, advice.traps),
     )
 
 
-def _group(group: GroupYield) -> pb.GroupYield:
+def _group(group: GroupHistory) -> pb.GroupYield:
     return pb.GroupYield(
         url_pattern=group.url_pattern,
         tag_path=group.tag_path,
@@ -163,7 +163,7 @@ def _group(group: GroupYield) -> pb.GroupYield:
     )
 
 
-def _trap(trap: TrapSuspicion) -> pb.TrapSuspicion:
+def _trap(trap: NamedTrap) -> pb.TrapSuspicion:
     found = trap.found
     return pb.TrapSuspicion(
         kind=cast("pb.TrapKind", found.kind),

@@ -7,20 +7,19 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.site.histories import History, Tally
-from linkscore_scoring.site.yields import Yields, shrunk
+from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally, shrunk
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
-WAY = 7
+APATH = 7
 
 
 class Site:
-    """A tree of patterns and the yields of a few fetches."""
+    """A tree of patterns and the history of a few fetches."""
 
     def __init__(self, **bounds: int) -> None:
         self.patterns = UrlPatterns()
-        self.yields = Yields(**bounds)
+        self.history = CrawlHistory(**bounds)
 
     def pattern(self, url: str) -> int:
         return self.patterns.insert(url)
@@ -37,30 +36,30 @@ class Site:
     ) -> float | None:
         found = [self.pattern(link) for link in links]
         n = len(links)
-        batch = LinkBatch(links, [hash64(u) for u in links], [WAY] * n, [0] * n, [1] * n, found, [""] * n)
+        batch = LinkBatch(links, [hash64(u) for u in links], [APATH] * n, [0] * n, [1] * n, found, [""] * n)
         asked = requested or url
         page = PageObservation(
             1, hash64(url), url, hash64(asked), 0, self.pattern(asked), [], failed=False, refetch=refetch,
             long_chars=novel + known, novel_chars=novel, links=batch, fresh=[True] * n,
         )  # fmt: skip
-        return self.yields.observe(page, WAY, self.patterns, lambda apath: apath)
+        return self.history.observe(page, APATH, self.patterns, lambda apath: apath)
 
     def report(self, url: str, reward: float, *, was_fetched: bool = False, key: int | None = None) -> None:
         event = FeedbackObservation(
-            2, hash64(url) if key is None else key, url, self.pattern(url), [(1, WAY)], reward
+            2, hash64(url) if key is None else key, url, self.pattern(url), [(1, APATH)], reward
         )
-        self.yields.feedback(event, self.patterns, lambda apath: apath, was_fetched=was_fetched)
+        self.history.feedback(event, self.patterns, lambda apath: apath, was_fetched=was_fetched)
 
     def total(self) -> Tally:
-        return self.yields.site().total()
+        return self.history.site().total()
 
 
 def test_a_fetch_counts_in_every_shape_of_its_url() -> None:
     site = Site()
     site.fetch("http://a.org/x/1", novel=400)
-    texts = {site.patterns.text(node): h.total().text for node, h in site.yields.shapes.items()}
+    texts = {site.patterns.text(node): h.total().text for node, h in site.history.shapes.items()}
     assert texts == {"": 0.5, "a.org": 0.5, "a.org/x": 0.5, "a.org/x/#": 0.5}
-    assert site.yields.ways[WAY].total().text == 0.5
+    assert site.history.tag_paths[APATH].total().text == 0.5
 
 
 def test_known_text_is_a_copy_and_no_text_is_silent() -> None:
@@ -108,7 +107,7 @@ def test_a_page_that_is_never_ingested_counts_as_a_fetch() -> None:
     site = Site()
     site.report("http://a.org/file.pdf", 1.0)
     assert site.total() == Tally(fetched=1, silent=1, reported=1, reward=1.0)
-    assert site.yields.reported_only() == [hash64("http://a.org/file.pdf")]
+    assert site.history.reported_only() == [hash64("http://a.org/file.pdf")]
 
 
 def test_feedback_on_a_forgotten_fetch_or_by_ticket_alone_is_left_out() -> None:
@@ -122,21 +121,21 @@ def test_rewards_count_once_twenty_fetches_have_feedback() -> None:
     site = Site()
     for n in range(19):
         site.report(f"http://a.org/{n}", 1.0)
-    assert not site.yields.by_reward
+    assert not site.history.by_reward
     site.report("http://a.org/19", 0.0)
-    assert site.yields.by_reward
-    assert site.yields.recent(2) == (0.5, 2)
+    assert site.history.by_reward
+    assert site.history.recent(2) == (0.5, 2)
     site.fetch("http://a.org/new")
-    assert site.yields.recent(2) == (0.0, 1)  # the newest is not reported yet
-    assert site.yields.recent(100) == (0.95, 20)
+    assert site.history.recent(2) == (0.0, 1)  # the newest is not reported yet
+    assert site.history.recent(100) == (0.95, 20)
 
 
 def test_without_feedback_the_last_fetches_are_judged_by_new_text() -> None:
     site = Site()
     for chars in (400, 400, 0, 1200):
-        site.fetch(f"http://a.org/{chars}/{site.yields.fetches}", novel=chars)
-    assert site.yields.recent(2) == (pytest.approx(0.375), 2)
-    assert Site().yields.recent(10) == (0.0, 0)
+        site.fetch(f"http://a.org/{chars}/{site.history.fetches}", novel=chars)
+    assert site.history.recent(2) == (pytest.approx(0.375), 2)
+    assert Site().history.recent(10) == (0.0, 0)
 
 
 def test_links_of_the_same_shape_are_growth_and_of_others_a_promise() -> None:
@@ -145,10 +144,10 @@ def test_links_of_the_same_shape_are_growth_and_of_others_a_promise() -> None:
         site.fetch(f"http://a.org/good/{n}", novel=1200)  # 0.75 each
     links = ("http://a.org/cal/2", "http://a.org/good/9")
     site.fetch("http://a.org/cal/1", known=50, links=links)
-    shape = site.yields.shapes[site.patterns.levels("http://a.org/cal/1")[-1]].total()
+    shape = site.history.shapes[site.patterns.levels("http://a.org/cal/1")[-1]].total()
     # the later half of good/# is two fetches: (1.5 + 2 x 0.75) / (2 + 2); the site's mean is 0.75 by then
     assert (shape.grown, shape.hub) == (1, pytest.approx(0.75))
-    assert site.yields.shapes[0].total().grown == 2
+    assert site.history.shapes[0].total().grown == 2
 
 
 def test_promises_of_many_links_are_worth_one_page() -> None:
@@ -169,19 +168,19 @@ def test_a_shape_that_was_folded_has_one_history() -> None:
     site = Site()
     for n in range(12):
         site.fetch(f"http://a.org/tag/{'abcdefghijkl'[n]}", novel=400)
-    now = site.yields.shapes_now(site.patterns)
+    now = site.history.shapes_now(site.patterns)
     node = site.patterns.levels("http://a.org/tag/zz")[-1]
     assert (site.patterns.text(node), now[node].total().fetched) == ("a.org/tag/*", 12)
-    assert site.yields.groups_now(site.patterns)[node, WAY].total().text == 6.0
+    assert site.history.groups_now(site.patterns)[node, APATH].total().text == 6.0
 
 
 def test_memory_is_bounded() -> None:
     site = Site(max_fetches=50, max_groups=20)
     for n in range(300):
         site.fetch(f"http://a.org/{chr(97 + n % 26)}{chr(97 + n // 26)}/p", novel=100)
-    yields = site.yields
-    assert max(len(yields.shapes), len(yields.groups)) <= 21
-    assert len(yields.to_state()["known"]) == 50
+    history = site.history
+    assert max(len(history.shapes), len(history.groups)) <= 21
+    assert len(history.to_state()["known"]) == 50
     assert site.total().fetched == 300
 
 
@@ -191,10 +190,10 @@ def test_a_state_through_bytes_has_the_same_future_and_a_broken_one_is_refused()
         one.fetch(f"http://a.org/{n % 3}/{n}", novel=10 * n, links=(f"http://a.org/{n % 3}/{n + 1}",))
         one.report(f"http://a.org/{n % 3}/{n}", n / 40, was_fetched=True)
     other.patterns = UrlPatterns.from_state(one.patterns.to_state())
-    other.yields.load_state(msgpack.unpackb(msgpack.packb(one.yields.to_state())))
+    other.history.load_state(msgpack.unpackb(msgpack.packb(one.history.to_state())))
     for site in (one, other):
         site.fetch("http://a.org/0/99", novel=5)
         site.report("http://a.org/1/1", 0.9, was_fetched=True)
-    assert other.yields.to_state() == one.yields.to_state()
-    with pytest.raises(CorruptState, match="yields"):
-        Yields().load_state({"counts": [1, 0]})
+    assert other.history.to_state() == one.history.to_state()
+    with pytest.raises(CorruptState, match="crawl history"):
+        CrawlHistory().load_state({"counts": [1, 0]})

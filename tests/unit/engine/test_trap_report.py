@@ -6,44 +6,43 @@ from typing import Any
 
 import pytest
 
-from linkscore_scoring.site.histories import History, Tally
-from linkscore_scoring.site.traps import Suspicion, TrapKind, suspicions
-from linkscore_scoring.site.yields import Yields
+from linkscore_scoring.engine.trap_report import TrapKind, TrapReport, trap_reports
+from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
-WAY = 5
+APATH = 5
 
 
 class Fetched:
-    """Yields written down directly: so many fetches of a URL, each with the same tally."""
+    """A history written down directly: so many fetches of a URL, each with the same tally."""
 
     def __init__(self) -> None:
         self.patterns = UrlPatterns()
-        self.yields = Yields()
+        self.history = CrawlHistory()
         self.waiting: dict[tuple[int, int], int] = {}
         self.at = 0
 
-    def add(self, url: str, n: int, *, way: int = WAY, waiting: int = 0, **tally: float) -> int:
+    def add(self, url: str, n: int, *, apath: int = APATH, waiting: int = 0, **tally: float) -> int:
         pattern = self.patterns.insert(url)
         values = Tally(fetched=1, **tally).values()
-        self.yields.reported += n * ("reported" in tally)
+        self.history.reported += n * ("reported" in tally)
         for _ in range(n):
             self.at += 1
             for node in self.patterns.lineage(pattern):
-                self._count(self.yields.shapes, node, values)
-            self._count(self.yields.ways, way, values)
-            self._count(self.yields.groups, (self.patterns.resolve(pattern), way), values)
-        self.waiting[pattern, way] = self.waiting.get((pattern, way), 0) + waiting
+                self._count(self.history.shapes, node, values)
+            self._count(self.history.tag_paths, apath, values)
+            self._count(self.history.groups, (self.patterns.resolve(pattern), apath), values)
+        self.waiting[pattern, apath] = self.waiting.get((pattern, apath), 0) + waiting
         return pattern
 
     def _count(self, table: dict[Any, History], key: object, values: list[float]) -> None:
         table.setdefault(key, History()).add(self.at, values)
 
-    def found(self) -> list[Suspicion]:
-        return suspicions(self.yields, self.patterns, self.waiting)
+    def found(self) -> list[TrapReport]:
+        return trap_reports(self.history, self.patterns, self.waiting)
 
     def named(self) -> list[tuple[TrapKind, str]]:
-        return [(s.kind, self.patterns.text(s.shape) or f"way {s.way}") for s in self.found()]
+        return [(s.kind, self.patterns.text(s.shape) or f"apath {s.apath}") for s in self.found()]
 
 
 @pytest.mark.parametrize(
@@ -120,9 +119,9 @@ def test_a_trap_in_pieces_is_named_despite_a_few_good_pages() -> None:
 def test_a_tag_path_is_named_where_urls_say_nothing() -> None:
     site = Fetched()
     for n in range(4):
-        site.add(f"http://a.org/{'abcd'[n]}", 5, way=1, copies=1.0, waiting=5)
-        site.add(f"http://a.org/{'efgh'[n]}", 5, way=2, text=0.9, waiting=5)
-    assert site.named() == [(TrapKind.COPIES, "way 1")]
+        site.add(f"http://a.org/{'abcd'[n]}", 5, apath=1, copies=1.0, waiting=5)
+        site.add(f"http://a.org/{'efgh'[n]}", 5, apath=2, text=0.9, waiting=5)
+    assert site.named() == [(TrapKind.COPIES, "apath 1")]
 
 
 def test_a_tag_path_to_a_suspicious_shape_is_not_named_as_well() -> None:

@@ -1,4 +1,7 @@
-"""Which parts of a site look like traps: many fetches, little new, and always more of the same to fetch."""
+"""Which parts of a site look like traps: many fetches, little new, and always more of the same to fetch.
+
+Its figures were chosen, not measured; docs/operations.md explains them to users.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from linkscore_scoring.site.histories import History, Tally
-from linkscore_scoring.site.yields import Group, Yields
+from linkscore_scoring.site.crawl_history import CrawlHistory, Group, History, Tally
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
 MIN_FETCHES = 20
@@ -18,14 +20,21 @@ LOW_USE = 0.15
 LOW_SHARE = 0.5
 """With feedback, low is less than this share of the site's mean reward, at most `LOW_USE`."""
 COPY_SHARE = 0.7
+"""Share of known text among the fetches of a later half that makes them copies."""
 GROWTH = 0.9
 """New links of the same kind by which a fetch about replaces itself; with fewer the kind runs out."""
 FADED = 1 / 3
+"""A later half that is worth at most this share of the first has faded."""
 _MIN_FADING = 40
+"""Fetches before fading is told from chance."""
 _MIN_WAITING, _WAITING_SHARE = 5, 0.1
+"""Links that wait, and their share of the fetches, from which a part goes on."""
 _MIN_GOOD = 5
+"""Fetches of a later half before it can be good."""
 _GOOD_SHARE = 0.25
+"""Share of the fetches of a part in good parts below it from which it is not reported itself."""
 _HOST_AND_ROOT = 2
+"""Nodes above the first shape below the host."""
 
 
 class TrapKind(IntEnum):
@@ -37,7 +46,7 @@ class TrapKind(IntEnum):
 
 
 @dataclass(slots=True)
-class Suspicion:
+class TrapReport:
     """A part of a site that looks like a trap.
 
     Attributes
@@ -46,7 +55,7 @@ class Suspicion:
         The strongest sign.
     shape
         URL pattern id, `ROOT` if it is a tag path.
-    way
+    apath
         Folded Apath id, 0 if it is a URL shape.
     early, late
         Tallies of the first and of the last half of its fetches.
@@ -60,7 +69,7 @@ class Suspicion:
 
     kind: TrapKind
     shape: int
-    way: int
+    apath: int
     early: Tally
     late: Tally
     early_use: float
@@ -106,7 +115,9 @@ class _Part:
     children: list[int] = field(default_factory=list)
 
 
-def suspicions(yields: Yields, patterns: UrlPatterns, waiting: Mapping[Group, int]) -> list[Suspicion]:
+def trap_reports(
+    crawl_history: CrawlHistory, patterns: UrlPatterns, waiting: Mapping[Group, int]
+) -> list[TrapReport]:
     """Return the suspicious parts of a site, most fetches first.
 
     A part is a URL shape below the host, or a tag path whose shapes are not suspicious themselves. It is
@@ -123,7 +134,7 @@ def suspicions(yields: Yields, patterns: UrlPatterns, waiting: Mapping[Group, in
 
     Parameters
     ----------
-    yields, patterns
+    crawl_history, patterns
         Histories and URL patterns of the site.
     waiting
         Links found and not fetched by (URL pattern, folded Apath).
@@ -133,21 +144,21 @@ def suspicions(yields: Yields, patterns: UrlPatterns, waiting: Mapping[Group, in
     Deterministic; cost O(histories). Pages without any long text are judged by growth and by feedback alone:
     without both, a gallery and a calendar look the same. Not from a paper.
     """
-    judge = _Judge(yields)
-    parts = _parts(yields, patterns, waiting)
+    limits = _Limits(crawl_history)
+    parts = _parts(crawl_history, patterns, waiting)
     roots = [node for node in parts if len(patterns.lineage(node)) == _HOST_AND_ROOT + 1]
-    found = [suspicion for node in roots for suspicion in _search(node, parts, judge)]
-    inside = {node for suspicion in found for node in _below(suspicion.shape, parts)}
-    found += _tag_paths(yields, patterns, waiting, judge, inside)
-    return sorted(found, key=lambda suspicion: -suspicion.fetched)
+    found = [report for node in roots for report in _search(node, parts, limits)]
+    inside = {node for report in found for node in _below(report.shape, parts)}
+    found += _tag_paths(crawl_history, patterns, waiting, limits, inside)
+    return sorted(found, key=lambda report: -report.fetched)
 
 
-class _Judge:
+class _Limits:
     """Compares halves with what is low on this site."""
 
-    def __init__(self, yields: Yields) -> None:
-        self.by_reward = yields.by_reward
-        mean = yields.site().total().worth(by_reward=True)
+    def __init__(self, crawl_history: CrawlHistory) -> None:
+        self.by_reward = crawl_history.by_reward
+        mean = crawl_history.site().total().worth(by_reward=True)
         self.low = min(LOW_USE, LOW_SHARE * mean) if self.by_reward else LOW_USE
 
     def use(self, tally: Tally) -> float:
@@ -159,8 +170,10 @@ class _Judge:
         late = history.latest(0.5)
         return late.fetched >= _MIN_GOOD and self.use(late) > self.low
 
-    def suspect(self, history: History, waiting: int, *, shape: int = ROOT, way: int = 0) -> Suspicion | None:
-        """Return the suspicion against some fetches, None if there is no reason for one."""
+    def report(
+        self, history: History, waiting: int, *, shape: int = ROOT, apath: int = 0
+    ) -> TrapReport | None:
+        """Return the report on some fetches, None if there is nothing to report."""
         if history.fetched < MIN_FETCHES:
             return None
         early, late = history.halves()
@@ -168,7 +181,7 @@ class _Judge:
         kind = self._kind(early, late, before, after, waiting)
         if kind is None:
             return None
-        return Suspicion(kind, shape, way, early, late, before, after, waiting, list(history.examples))
+        return TrapReport(kind, shape, apath, early, late, before, after, waiting, list(history.examples))
 
     def _kind(self, early: Tally, late: Tally, before: float, after: float, waiting: int) -> TrapKind | None:
         if after > self.low or not waiting:
@@ -183,9 +196,11 @@ class _Judge:
         return TrapKind.FADING if faded and goes_on and fetched >= _MIN_FADING else None
 
 
-def _parts(yields: Yields, patterns: UrlPatterns, waiting: Mapping[Group, int]) -> dict[int, _Part]:
+def _parts(
+    crawl_history: CrawlHistory, patterns: UrlPatterns, waiting: Mapping[Group, int]
+) -> dict[int, _Part]:
     """Return the shapes that were fetched, with links that wait and the shapes below each."""
-    parts = {node: _Part(history) for node, history in yields.shapes_now(patterns).items()}
+    parts = {node: _Part(history) for node, history in crawl_history.shapes_now(patterns).items()}
     for node in parts:
         for parent in patterns.lineage(node)[1:2]:
             if parent in parts:
@@ -197,26 +212,26 @@ def _parts(yields: Yields, patterns: UrlPatterns, waiting: Mapping[Group, int]) 
     return parts
 
 
-def _search(node: int, parts: Mapping[int, _Part], judge: _Judge) -> list[Suspicion]:
+def _search(node: int, parts: Mapping[int, _Part], limits: _Limits) -> list[TrapReport]:
     """Return the widest suspicious shapes at or below one that have nothing good below them."""
     part = parts[node]
-    found = judge.suspect(part.history, part.waiting, shape=node)
-    good = sum(parts[n].history.fetched for n in _good_below(node, parts, judge)) if found else 0.0
+    found = limits.report(part.history, part.waiting, shape=node)
+    good = sum(parts[n].history.fetched for n in _good_below(node, parts, limits)) if found else 0.0
     if found is not None and not good:
         return [found]
-    below = [suspicion for child in part.children for suspicion in _search(child, parts, judge)]
+    below = [report for child in part.children for report in _search(child, parts, limits)]
     if found is not None and not below and good < _GOOD_SHARE * part.history.fetched:
         return [found]
     return below
 
 
-def _good_below(node: int, parts: Mapping[int, _Part], judge: _Judge) -> Iterable[int]:
+def _good_below(node: int, parts: Mapping[int, _Part], limits: _Limits) -> Iterable[int]:
     """Yield the finest good shapes below one."""
     for child in parts[node].children:
-        finer = list(_good_below(child, parts, judge))
+        finer = list(_good_below(child, parts, limits))
         if finer:
             yield from finer
-        elif judge.is_good(parts[child].history):
+        elif limits.is_good(parts[child].history):
             yield child
 
 
@@ -227,22 +242,22 @@ def _below(node: int, parts: Mapping[int, _Part]) -> Iterable[int]:
 
 
 def _tag_paths(
-    yields: Yields,
+    crawl_history: CrawlHistory,
     patterns: UrlPatterns,
     waiting: Mapping[Group, int],
-    judge: _Judge,
+    limits: _Limits,
     inside: set[int],
-) -> list[Suspicion]:
+) -> list[TrapReport]:
     """Return suspicious tag paths that lead to no good shape, and mostly not to suspicious ones."""
     shapes: defaultdict[int, list[tuple[int, History]]] = defaultdict(list)
-    for (pattern, way), history in yields.groups_now(patterns).items():
-        shapes[way].append((pattern, history))
+    for (pattern, apath), history in crawl_history.groups_now(patterns).items():
+        shapes[apath].append((pattern, history))
     found = []
-    for way, history in yields.ways.items():
-        explained = sum(h.fetched for pattern, h in shapes[way] if pattern in inside)
-        if not way or 2 * explained >= history.fetched or any(judge.is_good(h) for _, h in shapes[way]):
+    for apath, history in crawl_history.tag_paths.items():
+        explained = sum(h.fetched for pattern, h in shapes[apath] if pattern in inside)
+        if not apath or 2 * explained >= history.fetched or any(limits.is_good(h) for _, h in shapes[apath]):
             continue
-        n = sum(count for (_, apath), count in waiting.items() if apath == way)
-        suspicion = judge.suspect(history, n, way=way)
-        found += [suspicion] if suspicion is not None else []
+        n = sum(count for (_, found_at), count in waiting.items() if found_at == apath)
+        report = limits.report(history, n, apath=apath)
+        found += [report] if report is not None else []
     return found
