@@ -1,4 +1,9 @@
-"""Rules of a site as files that crawlers load: one file per crawler, each with `NAME` and `export(site)`."""
+"""Rules of a site as files that crawlers load: one module a format, each with `NAME` and `export(site)`.
+
+A format is a file here and a value of `RuleFormat` in the contract. `allowed` says which URLs a file lets
+pass, `portable` writes their expressions so that every engine reads them alike, `base` has what goes in and
+out.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,9 @@ import pkgutil
 from functools import cache
 
 from linkscore_scoring.errors import NotFound
-from linkscore_scoring.exporters.base import Export
+from linkscore_scoring.exporters.base import Export, RuleFile, SiteRules, TagPathRule
+
+__all__ = ["Export", "RuleFile", "SiteRules", "TagPathRule", "exporter", "exporters"]
 
 
 @cache

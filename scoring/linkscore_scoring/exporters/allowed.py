@@ -81,9 +81,9 @@ def allowed(site: SiteRules) -> tuple[list[Allowed], list[str]]:
 def _why_none(site: SiteRules) -> str:
     if site.rules:
         return f"site {site.host!r}: none of the {len(site.rules)} rules can be written for other engines"
-    told = f" ({site.state})" if site.state else ""
+    state = f" ({site.state})" if site.state else ""
     rest = "; its tag paths are in the formats json and scrapy" if site.tag_paths else ""
-    return f"site {site.host!r}: {site.policy} has no rules about its URLs{told}{rest}"
+    return f"site {site.host!r}: {site.policy} has no rules about its URLs{state}{rest}"
 
 
 def _seeds(site: SiteRules) -> Iterator[Allowed]:
@@ -130,7 +130,7 @@ def heading(site: SiteRules) -> list[str]:
     return [one_line(line) for line in lines]
 
 
-def saying(rule: UrlRule) -> str:
+def rule_comment(rule: UrlRule) -> str:
     """Return what a rule is, as one line for a comment."""
     seen = f", {rule.matches} of {rule.total} URLs" if rule.total else ""
     example = f", for example {rule.example}" if rule.example else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from linkscore_scoring.exporters.allowed import allowed, heading, saying
+from linkscore_scoring.exporters.allowed import allowed, heading, rule_comment
 from linkscore_scoring.exporters.base import RuleFile, SiteRules
 
 NAME = "browsertrix"
@@ -24,7 +24,7 @@ def export(site: SiteRules) -> RuleFile:
     lines += ["seeds:", *(f"  - url: {_scalar(url)}" for url in site.seeds)]
     lines += ["scopeType: custom", "include:"]
     for entry in found:
-        lines += [f"  # {saying(entry.rule)}", f"  - {_scalar(entry.pattern)}"]
+        lines += [f"  # {rule_comment(entry.rule)}", f"  - {_scalar(entry.pattern)}"]
     return RuleFile("browsertrix.yaml", "application/yaml", "\n".join(lines) + "\n", tuple(notes))
 
 

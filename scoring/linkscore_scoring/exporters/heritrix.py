@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lxml import etree
 
-from linkscore_scoring.exporters.allowed import allowed, heading, saying, url_of_site_pattern
+from linkscore_scoring.exporters.allowed import allowed, heading, rule_comment, url_of_site_pattern
 from linkscore_scoring.exporters.base import RuleFile, SiteRules
 
 NAME = "heritrix"
@@ -33,7 +33,7 @@ def export(site: SiteRules) -> RuleFile:
     rules = _list(_bean(root, "DecideRuleSequence", BEAN), "rules")
     _matching(rules, "REJECT", [f"{url_of_site_pattern(site)}.*"])
     for entry in found:
-        rules.append(_comment(saying(entry.rule)))
+        rules.append(_comment(rule_comment(entry.rule)))
     _matching(rules, "ACCEPT", [entry.whole for entry in found])
     text = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True).decode()
     return RuleFile("linkscore-decide-rules.xml", "application/xml", text, tuple(notes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.exporters.allowed import allowed, heading, saying, url_of_site_pattern
+from linkscore_scoring.exporters.allowed import allowed, heading, rule_comment, url_of_site_pattern
 from linkscore_scoring.exporters.base import RuleFile, SiteRules
 
 NAME = "nutch"
@@ -21,6 +21,6 @@ def export(site: SiteRules) -> RuleFile:
     found, notes = allowed(site)
     lines = [f"# {line}" for line in heading(site)]
     for entry in found:
-        lines += [f"# {saying(entry.rule)}", f"+{entry.pattern}"]
+        lines += [f"# {rule_comment(entry.rule)}", f"+{entry.pattern}"]
     lines += ["# all other URLs of the site", f"-{url_of_site_pattern(site)}"]
     return RuleFile("regex-urlfilter.txt", "text/plain", "\n".join(lines) + "\n", tuple(notes))

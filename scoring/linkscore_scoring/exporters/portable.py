@@ -27,7 +27,7 @@ _POSIX = {
 }
 _CONTROL = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
 _ANCHORS = {"A": "^", "z": "$"}
-_MAX_DEPTH = 50
+_MAX_DEPTH = 50  # groups within groups, a bound: the reader is recursive
 
 
 class NotPortable(ValueError):

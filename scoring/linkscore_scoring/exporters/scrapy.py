@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from linkscore_scoring.errors import NoRules
-from linkscore_scoring.exporters.allowed import Allowed, allowed, heading, host_name, one_line, saying
+from linkscore_scoring.exporters.allowed import Allowed, allowed, heading, host_name, one_line, rule_comment
 from linkscore_scoring.exporters.base import RuleFile, SiteRules, TagPathRule
-from linkscore_scoring.exporters.xpaths import xpath_of
 
 NAME = "scrapy"
 
@@ -19,6 +19,8 @@ _CALLBACKS = {
     "thread_flip": "parse_thread",
 }
 _PAGE = "parse_page"
+_ELEMENT = re.compile(r"[a-z][a-z0-9_-]*")
+_PADDED_CLASS = "concat(' ', normalize-space(@class), ' ')"
 
 
 def export(site: SiteRules) -> RuleFile:
@@ -34,9 +36,9 @@ def export(site: SiteRules) -> RuleFile:
     """
     if site.rules:
         found, notes = allowed(site)
-        rules = list(_url_rules(site, found))
+        rules = list(_rules_by_url(site, found))
     else:
-        rules, notes = list(_tag_path_rules(site)), []
+        rules, notes = list(_rules_by_tag_path(site)), []
     if not rules:
         raise NoRules(
             f"site {site.host!r}: {site.policy} has no rules yet{site.state and f' ({site.state})'}"
@@ -50,26 +52,26 @@ def _head(site: SiteRules) -> Iterator[str]:
     yield "from scrapy.linkextractors import LinkExtractor"
     yield "from scrapy.spiders import Rule"
     yield ""
-    yield f"ALLOWED_DOMAINS = {_data([host_name(site)])}"
-    yield f"START_URLS = {_data(list(site.seeds))}"
+    yield f"ALLOWED_DOMAINS = {_literal([host_name(site)])}"
+    yield f"START_URLS = {_literal(list(site.seeds))}"
 
 
-def _url_rules(site: SiteRules, found: list[Allowed]) -> Iterator[str]:
+def _rules_by_url(site: SiteRules, found: list[Allowed]) -> Iterator[str]:
     kinds: dict[str, list[Allowed]] = {}
     for entry in found:
         if entry.rule.kind == "seed":  # Scrapy fetches what it starts from once more if a rule leads back
             continue
         kinds.setdefault(entry.rule.kind, []).append(entry)
     for kind, entries in kinds.items():
-        yield from _rule("allow", [(saying(entry.rule), entry.pattern) for entry in entries], kind)
+        yield from _rule("allow", [(rule_comment(entry.rule), entry.pattern) for entry in entries], kind)
 
 
-def _tag_path_rules(site: SiteRules) -> Iterator[str]:
+def _rules_by_tag_path(site: SiteRules) -> Iterator[str]:
     """Yield one rule for all tag paths: a path that several clusters have is there once, as its best one."""
     xpaths: dict[str, str] = {}
     for rule in site.tag_paths:
         if xpath := xpath_of(rule.tag_path):
-            xpaths.setdefault(xpath, _leads(rule))
+            xpaths.setdefault(xpath, _tag_path_comment(rule))
     if xpaths:
         entries = [(comment, xpath) for xpath, comment in xpaths.items()]
         yield from _rule("restrict_xpaths", entries, "", domain=site.host)
@@ -82,23 +84,61 @@ def _rule(option: str, entries: list[tuple[str, str]], kind: str, *, domain: str
     yield f"            {option}=["
     for comment, text in entries:
         yield f"                # {comment}"
-        yield f"                {_data(text)},"
+        yield f"                {_literal(text)},"
     yield "            ],"
     if domain:
-        yield f"            allow_domains={_data([domain])},"
+        yield f"            allow_domains={_literal([domain])},"
     yield "            deny_extensions=(),"
     yield "        ),"
     if callback:
-        yield f"        callback={_data(callback)},"
+        yield f"        callback={_literal(callback)},"
     yield "        follow=True,"
     yield "    ),"
 
 
-def _leads(rule: TagPathRule) -> str:
+def _tag_path_comment(rule: TagPathRule) -> str:
     share = f"{rule.destination_prob:.0%} of {rule.source} lead to {rule.destination}"
     return one_line(f"worth {rule.value:.2f}: {rule.links} links, {share}")
 
 
-def _data(value: object) -> str:
+def _literal(value: object) -> str:
     """Return a literal of Python in ASCII, whatever it holds."""
     return ascii(value)
+
+
+def xpath_of(tag_path: str) -> str:
+    """Return the XPath 1.0 expression for the anchors of a raw Apath; empty if it names no element.
+
+    A path from the root element is exact: the same elements, the same class tokens on the anchor. One that
+    begins elsewhere, as crawlers may send them, fits anywhere. An element whose name is no plain one is any
+    element.
+
+    Examples
+    --------
+    >>> xpath_of("html/body/ul/li/a")
+    '/html/body/ul/li/a'
+    >>> xpath_of("html/body/a[]")
+    '/html/body/a[not(normalize-space(@class))]'
+    """
+    path, has_classes, classes = tag_path.removesuffix("]").partition("[")
+    names = [name if _ELEMENT.fullmatch(name) else "*" for name in path.split("/") if name]
+    if not names:
+        return ""
+    start = "/" if names[0] == "html" else "//"
+    return start + "/".join(names) + (_exactly(classes.split()) if has_classes else "")
+
+
+def _exactly(tokens: list[str]) -> str:
+    """Return the predicate for elements with these class tokens, all different, and no others."""
+    if not tokens:
+        return "[not(normalize-space(@class))]"
+    has = [f"contains({_PADDED_CLASS}, {_xpath_string(f' {token} ')})" for token in tokens]
+    return f"[{' and '.join(has)} and string-length(normalize-space(@class)) = {len(' '.join(tokens))}]"
+
+
+def _xpath_string(value: str) -> str:
+    """Return a string; XPath has no escapes, so one with both kinds of quotes is put together."""
+    if "'" not in value:
+        return f"'{value}'"
+    pieces = ', "\'", '.join(f"'{piece}'" for piece in value.split("'"))
+    return f"concat({pieces})"

@@ -11,7 +11,7 @@ from rule_readers import READERS, browsertrix, heritrix, scrapy_module
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters import exporter, exporters
 from linkscore_scoring.exporters.base import SiteRules, TagPathRule
-from linkscore_scoring.exporters.xpaths import xpath_of
+from linkscore_scoring.exporters.scrapy import xpath_of
 from linkscore_scoring.testing.exporters import BREAKOUTS, RULES, hostile
 from linkscore_scoring.types import UrlRule
 
