@@ -125,8 +125,8 @@ class Application:
         """Say NOT_SERVING, let calls in flight finish, write snapshots, release the store."""
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         draining = asyncio.create_task(self._server.stop(self.settings.drain_s))
-        self._scoring.drain()
-        idle = asyncio.create_task(self._guard.idle())
+        self.scoring.drain()
+        idle = asyncio.create_task(self.calls.idle())
         await asyncio.wait([draining, idle], return_when=asyncio.FIRST_COMPLETED)
         idle.cancel()
         await self._server.stop(_LAST_WORDS_S)  # watchers of health would stay for ever
@@ -143,14 +143,14 @@ class Application:
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s = self.settings
         token = first_line(Path(s.token_file)) if s.token_file else ""
-        self._guard = CallInterceptor(self.metrics, token=token, is_ready=lambda: self._ready)
-        server = grpc.aio.server(interceptors=[self._guard], options=_options(s))
+        self.calls = CallInterceptor(self.metrics, token=token, is_ready=lambda: self._ready)
+        server = grpc.aio.server(interceptors=[self.calls], options=_options(s))
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
         parser = PageParser(limits, clock)
-        self._scoring = LinkScoringService(self.registry, parser, s, self.metrics, clock)
-        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self._scoring, server)
+        self.scoring = LinkScoringService(self.registry, parser, s, self.metrics, clock)
+        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self.scoring, server)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
         site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
             SiteModelService(self.registry), server

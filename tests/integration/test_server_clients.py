@@ -249,8 +249,8 @@ async def test_streams_that_are_left_leave_no_tasks(tmp_path: Path) -> None:
             answers = client.stream_pages(crawl="c", pages=coming(range(200)))
             assert (await anext(answers)).request_id == 1
             await answers.aclose()
-        await asyncio.wait_for(app._guard.idle(), 30)
-        assert not app._scoring._streams
+        await asyncio.wait_for(app.calls.idle(), 30)
+        assert app.scoring.open_streams == 0
         crawl: crawl_pb.Crawl = await client.get_crawl(crawl="c")
         assert crawl.page_count >= 1
     await app.stop()

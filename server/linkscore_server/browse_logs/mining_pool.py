@@ -54,6 +54,11 @@ class MiningPool:
         self._pool: ProcessPoolExecutor | None = None
         self._running = 0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether jobs run or wait: without any there are no processes."""
+        return self._pool is not None
+
     async def run(self, job: MiningJob) -> MiningResult:
         """Mine one site.
 

@@ -59,6 +59,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._admission = AdmissionLimit(settings.max_items_in_work)
         self._streams: set[asyncio.Task[None]] = set()
 
+    @property
+    def open_streams(self) -> int:
+        """Streams whose client still sends."""
+        return len(self._streams)
+
     def drain(self) -> None:
         """End open streams once the pages they sent so far are answered."""
         for feeding in list(self._streams):

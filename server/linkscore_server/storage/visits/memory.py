@@ -47,10 +47,10 @@ class MemoryReader(VisitReader):
 
 
 class MemoryVisits(VisitStore):
-    """The visits of one crawl in this process."""
+    """The visits of one crawl in this process; the salt is random if none is given."""
 
-    def __init__(self) -> None:
-        self._salt = secrets.token_bytes(SALT_BYTES)
+    def __init__(self, *, salt: bytes = b"") -> None:
+        self._salt = salt or secrets.token_bytes(SALT_BYTES)
         self._staged: dict[str, Columns] = {}
         self._reader = MemoryReader()
 

@@ -13,7 +13,7 @@ from linkscore_scoring.urls.identity import host_of
 from linkscore_server.browse_logs.batching import Cleaning, ReadLog, batches_of
 from linkscore_server.browse_logs.log_files import log_file
 from linkscore_server.browse_logs.staging import BatchLimits, check, staged
-from linkscore_server.storage.visits.base import VisitQuery
+from linkscore_server.storage.visits.base import SALT_BYTES, VisitQuery
 from linkscore_server.storage.visits.memory import MemoryVisits
 
 LIMITS = BatchLimits(records=10, memory_mb=256)
@@ -46,8 +46,7 @@ def test_rows_and_columns_mean_the_same(tmp_path: Path) -> None:
     (columns,) = by_columns(tmp_path / "a.jsonl")
     events, stores = [], []
     for message in (by_rows(), columns):
-        store = MemoryVisits()
-        store._salt = b"s" * 32
+        store = MemoryVisits(salt=b"s" * SALT_BYTES)
         event = staged(message, [], store, host_of, LIMITS)
         store.publish(message.batch_id)
         events.append((event.digest, event.days, event.counts))

@@ -37,15 +37,16 @@ class Server:
     """An application in this process, whose clock is set by hand and whose minings run in a thread."""
 
     def __init__(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.store = store
         self.now_s = 1e12  # after all that arrives, if days expire by it
         self.jobs: list[MiningJob] = []
         settings = Settings(
             listen="127.0.0.1:0", metrics_listen="", browse_mine_min_visits=4, browse_mine_every_days=2
         )
-        monkeypatch.setattr(MiningPool, "run", self._run)
+        monkeypatch.setattr(MiningPool, "run", self.run_job)
         self.app = Application(settings, store=store, clock=lambda: self.now_s)
 
-    async def _run(self, job: MiningJob) -> MiningResult:
+    async def run_job(self, job: MiningJob) -> MiningResult:
         self.jobs.append(job)
         return await asyncio.to_thread(mine, job)
 
@@ -144,7 +145,7 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
     await server.take(batch("1", 0))
     mined = actor.model.sites[SITE].model.browse
     assert mined is not None
-    again = Server(server.app._store, monkeypatch)  # type: ignore[arg-type]
+    again = Server(server.store, monkeypatch)
     await again.app.registry.recover()
     model = again.app.registry.get("c").model
     assert model.sites[SITE].model.browse.to_state() == mined.to_state()

@@ -36,9 +36,14 @@ def make_actor(log: FillingLog, executor: ThreadPoolExecutor) -> CrawlActor:
 
 
 @pytest.fixture
-async def actor() -> AsyncIterator[CrawlActor]:
+def log() -> FillingLog:
+    return FillingLog()
+
+
+@pytest.fixture
+async def actor(log: FillingLog) -> AsyncIterator[CrawlActor]:
     with ThreadPoolExecutor(1) as executor:
-        actor = make_actor(FillingLog(), executor)
+        actor = make_actor(log, executor)
         actor.start()
         yield actor
         await actor.close()
@@ -65,22 +70,24 @@ async def test_the_second_of_two_equal_event_ids_is_not_new(actor: CrawlActor) -
     assert outcomes == [True, False]
 
 
-async def test_a_full_disk_reaches_every_caller_and_nothing_is_applied(actor: CrawlActor) -> None:
+async def test_a_full_disk_reaches_every_caller_and_nothing_is_applied(
+    actor: CrawlActor, log: FillingLog
+) -> None:
     await actor.submit(ConfigChanged(CrawlConfig("a").to_state()))
     before = actor.model.to_state()
-    actor._log.full = True
+    log.full = True
     outcomes = await asyncio.gather(*(actor.submit(feedback(n)) for n in range(5)), return_exceptions=True)
     assert [getattr(error, "errno", None) for error in outcomes] == [errno.ENOSPC] * 5
     assert actor.model.to_state() == before
-    actor._log.full = False
+    log.full = False
     assert await actor.submit(feedback(1)) is True
     assert actor.model.seq == 2
 
 
-async def test_what_was_acknowledged_is_there_after_recovery(actor: CrawlActor) -> None:
+async def test_what_was_acknowledged_is_there_after_recovery(actor: CrawlActor, log: FillingLog) -> None:
     await actor.submit(ConfigChanged(CrawlConfig("a").to_state()))
     await asyncio.gather(*(actor.submit(feedback(n)) for n in range(10)))
     with ThreadPoolExecutor(1) as executor:
-        again = make_actor(actor._log, executor)
+        again = make_actor(log, executor)
         assert again.recover() == 11
     assert again.model.to_state() == actor.model.to_state()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -18,7 +19,6 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import LearningJob
 from linkscore_scoring.site.model import Stage
-from linkscore_server.crawls import actor as actors
 from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.observability.metrics import Metrics
@@ -53,49 +53,71 @@ def log() -> SlowLog:
     return SlowLog()
 
 
-def actor_on(log: MemoryLog, **options: Any) -> CrawlActor:
-    model = CrawlModel(CONFIG, ticket_key=b"k" * 32)
-    pool = ThreadPoolExecutor(2)
-    return CrawlActor(model, log, executor=pool, learner=pool, metrics=Metrics(), **options)
+class Learner(ThreadPoolExecutor):
+    """A thread that learns; it fails as often as `failures` says, and waits until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.failures = 0
+        self.free = threading.Event()
+        self.free.set()
+        self.sizes: list[int] = []
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        return super().submit(self.run, call, *args)
+
+    def run(self, call: Callable[[LearningJob], Any], job: LearningJob) -> Any:
+        self.sizes.append(len(job.pages))
+        assert self.free.wait(30)
+        if self.failures:
+            self.failures -= 1
+            raise ArithmeticError("the clusterer gave up")
+        return call(job)
 
 
 @pytest.fixture
-async def actor(log: SlowLog) -> AsyncIterator[CrawlActor]:
-    made = actor_on(log)
+def learner() -> Learner:
+    return Learner()
+
+
+def actor_on(log: MemoryLog, *, learner: Executor | None = None, **options: Any) -> CrawlActor:
+    model = CrawlModel(CONFIG, ticket_key=b"k" * 32)
+    pool = ThreadPoolExecutor(2)
+    options = {"metrics": Metrics(), **options}
+    return CrawlActor(model, log, executor=pool, learner=learner or pool, **options)
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.fixture
+async def actor(log: SlowLog, learner: Learner, metrics: Metrics) -> AsyncIterator[CrawlActor]:
+    made = actor_on(log, learner=learner, metrics=metrics)
     made.start()
     await made.submit(ConfigChanged(CONFIG.to_state()))
     yield made
     log.free.set()
-    if not made._closed:
+    learner.free.set()
+    with suppress(CrawlClosed):
+        await made.submit(fetched(0))
         await made.close()
 
 
-def fail_learning(monkeypatch: pytest.MonkeyPatch, times: int = 10**9) -> list[LearningJob]:
-    real, jobs = actors._run_job, list[LearningJob]()
-
-    def job(asked: LearningJob) -> Any:
-        jobs.append(asked)
-        if len(jobs) <= times:
-            raise ArithmeticError("the clusterer gave up")
-        return real(asked)
-
-    monkeypatch.setattr(actors, "_run_job", job)
-    return jobs
-
-
 async def test_learning_that_fails_is_told_to_whoever_asked_for_it(
-    actor: CrawlActor, monkeypatch: pytest.MonkeyPatch
+    actor: CrawlActor, learner: Learner
 ) -> None:
-    fail_learning(monkeypatch)
+    learner.failures = 9
     await actor.submit(fetched(0))
     with pytest.raises(ArithmeticError, match="gave up"):
         await asyncio.wait_for(actor.learn(HOST), 30)
 
 
 async def test_a_site_whose_learning_failed_can_learn_again(
-    actor: CrawlActor, log: SlowLog, monkeypatch: pytest.MonkeyPatch
+    actor: CrawlActor, log: SlowLog, learner: Learner
 ) -> None:
-    fail_learning(monkeypatch, times=1)
+    learner.failures = 1
     await actor.submit(fetched(0))
     with pytest.raises(ArithmeticError):
         await asyncio.wait_for(actor.learn(HOST), 30)
@@ -108,41 +130,33 @@ async def test_a_site_whose_learning_failed_can_learn_again(
 
 
 async def test_who_asks_while_an_older_learning_runs_gets_one_with_all_pages(
-    actor: CrawlActor, monkeypatch: pytest.MonkeyPatch
+    actor: CrawlActor, learner: Learner
 ) -> None:
-    going_on, real, sizes = threading.Event(), actors._run_job, list[int]()
-
-    def job(asked: LearningJob) -> Any:
-        sizes.append(len(asked.pages))
-        assert going_on.wait(30)
-        return real(asked)
-
-    monkeypatch.setattr(actors, "_run_job", job)
+    learner.free.clear()
     await actor.submit(fetched(0))
     first = asyncio.create_task(actor.learn(HOST))
-    while not sizes:
+    while not learner.sizes:
         await asyncio.sleep(0)
     await actor.submit(fetched(1))
     second = asyncio.create_task(actor.learn(HOST))
     await actor.submit(fetched(2))
-    going_on.set()
+    learner.free.set()
     await asyncio.wait_for(asyncio.gather(first, second), 30)
-    assert sizes == [1, 3]
+    assert learner.sizes == [1, 3]
 
 
 async def test_closing_a_crawl_answers_who_waits_for_its_learning(
-    actor: CrawlActor, monkeypatch: pytest.MonkeyPatch
+    actor: CrawlActor, learner: Learner
 ) -> None:
-    going_on = threading.Event()
-    monkeypatch.setattr(actors, "_run_job", lambda _: going_on.wait(30))
+    learner.free.clear()
     await actor.submit(fetched(0))
     waiting = asyncio.create_task(actor.learn(HOST))
-    while not actor._learning:
+    while not learner.sizes:
         await asyncio.sleep(0)
     await actor.discard()
     with pytest.raises(CrawlClosed):
         await asyncio.wait_for(waiting, 30)
-    going_on.set()
+    learner.free.set()
 
 
 async def test_a_closed_crawl_takes_nothing_more_and_never_hangs(actor: CrawlActor, log: SlowLog) -> None:
@@ -171,7 +185,7 @@ async def test_what_the_log_refuses_is_not_applied_and_the_crawl_goes_on(
 
 
 async def test_events_gather_while_the_log_is_slow_and_are_written_at_once(
-    actor: CrawlActor, log: SlowLog
+    actor: CrawlActor, log: SlowLog, metrics: Metrics
 ) -> None:
     log.free.clear()
     tasks = [asyncio.create_task(actor.submit(fetched(n))) for n in range(50)]
@@ -179,9 +193,9 @@ async def test_events_gather_while_the_log_is_slow_and_are_written_at_once(
     log.free.set()
     outcomes = await asyncio.gather(*tasks)
     assert [outcome.seq for outcome in outcomes] == list(range(2, 52))
-    assert actor._metrics.commit_seconds._sum.get() > 0
-    commits = next(iter(actor._metrics.commit_seconds.collect())).samples
-    assert next(s.value for s in commits if s.name.endswith("_count")) <= 4
+    commit = "linkscore_log_commit_duration_seconds"
+    assert metrics.registry.get_sample_value(f"{commit}_sum") > 0
+    assert metrics.registry.get_sample_value(f"{commit}_count") <= 4
 
 
 async def test_who_gives_up_waiting_loses_nothing(actor: CrawlActor, log: SlowLog) -> None:
@@ -195,14 +209,14 @@ async def test_who_gives_up_waiting_loses_nothing(actor: CrawlActor, log: SlowLo
 
 
 async def test_a_snapshot_that_fails_does_not_stop_the_writer(
-    log: SlowLog, monkeypatch: pytest.MonkeyPatch
+    log: SlowLog, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = actor_on(log, snapshot_events=1)
+    made = actor_on(log, metrics=metrics, snapshot_events=1)
     made.start()
     monkeypatch.setattr(made.model, "to_state", lambda: {"x": object()})
     await made.submit(ConfigChanged(CONFIG.to_state()))
     assert not (await asyncio.wait_for(made.submit(fetched(0)), 30)).duplicate
-    assert made._metrics.snapshot_failures._value.get() >= 1
+    assert metrics.registry.get_sample_value("linkscore_snapshot_failures_total") >= 1
     await made.close()
 
 

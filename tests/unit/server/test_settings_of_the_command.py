@@ -1,0 +1,95 @@
+"""Every setting is a flag, a variable and a key of the file; what cannot work is refused by name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from linkscore_cli.main import main
+from linkscore_server.settings import Settings
+
+
+def run(*arguments: str, **environment: str) -> Result:
+    clean = {name: None for name in os.environ if name.startswith("LINKSCORE_")}
+    return CliRunner(env=clean | environment).invoke(main, arguments)
+
+
+def test_serve_help_documents_every_setting_with_flag_variable_and_default() -> None:
+    text = " ".join(run("serve", "--help").output.split())
+    for setting in fields(Settings):
+        assert f"--{setting.name.replace('_', '-')}" in text
+        assert f"LINKSCORE_{setting.name.upper()}" in text.replace(" ", "")
+
+
+def test_check_config_prints_the_settings_in_force(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('max_links = 1\nmax_depth = 2\ndata_dir = "x"\n')
+    got = run(
+        "check-config",
+        "--config",
+        str(file),
+        "--max-links",
+        "3",
+        LINKSCORE_MAX_LINKS="2",
+        LINKSCORE_MAX_DEPTH="5",
+    )
+    assert got.exit_code == 0
+    assert "max_links = 3" in got.output
+    assert "max_depth = 5" in got.output
+    assert "data_dir = 'x'" in got.output
+
+
+def test_check_config_names_all_problems_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("colour = 1\nmax_links = 0\n")
+    got = run(
+        "check-config",
+        "--config",
+        str(file),
+        "--log-level",
+        "loud",
+        LINKSCORE_NO_SUCH="1",
+        LINKSCORE_DRAIN_S="x",
+    )
+    assert got.exit_code == 1
+    for name in ("colour", "max_links", "log_level", "no_such", "drain_s"):
+        assert f"{name}: " in got.output
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("listen", "nowhere"),
+        ("listen", ""),
+        ("listen", "a:70000"),
+        ("listen", "unix:"),
+        ("metrics-listen", "unix:/x"),
+        ("drain-s", "inf"),
+        ("max-crawls", "-1"),
+        ("tls-key", "/dev/null"),
+        ("tls-client-ca", "/dev/null"),
+        ("token-file", "/no/such"),
+        ("config", "/no/such"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_refused_by_name(flag: str, value: str) -> None:
+    got = run("check-config", f"--{flag}", value)
+    assert got.exit_code == 1
+    assert got.output.startswith(("config" if flag == "config" else flag.replace("-", "_"), "tls_cert"))
+
+
+def test_variables_that_kubernetes_sets_are_no_settings() -> None:
+    got = run("check-config", LINKSCORE_PORT="tcp://10.0.0.1:7411", LINKSCORE_SERVICE_HOST="10.0.0.1")
+    assert got.exit_code == 0
+
+
+def test_the_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "linkscore_cli", "--help"]
+    got = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "serve" in got.stdout
