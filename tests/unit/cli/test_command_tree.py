@@ -284,3 +284,12 @@ def test_a_shell_completes_commands_policies_and_choices(words: str, completed: 
         check=True,
     )
     assert got.stdout.splitlines() == [f"plain,{word}" for word in completed]
+
+
+def test_the_page_of_the_command_line_names_every_command_and_option_of_a_server() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+    for path in TREE:
+        assert f"`{' '.join(path)}`" in text or f"`{path[0]}`" in text, path
+    for param in TREE[("explain",)].params:
+        if isinstance(param, click.Option) and param.envvar:
+            assert f"| `{max(param.opts, key=len)}` | `{param.envvar}` |" in text
