@@ -9,7 +9,7 @@ RELEASE_VENV := .venv-release
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 SOURCES := clients/python scoring server cli lab
 
-.PHONY: test-clients gen-go run test slow quality check gen docs bench image lock baseline release clean
+.PHONY: test-clients gen-go gen-node run test slow quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -23,9 +23,19 @@ test-clients:
 	@if command -v go >/dev/null; then \
 	    for m in clients/go clients/go/colly; do (cd $$m && go vet ./... && go test ./...) || exit 1; done; \
 	else echo "clients/go: skipped, there is no go"; fi
+	@if command -v npm >/dev/null; then \
+	    cd clients/node && npm ci --silent && npm run --silent lint && npm test --silent; \
+	else echo "clients/node: skipped, there is no npm"; fi
 
 gen-go: $(STAMP)
 	cd clients/go && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml
+
+# Besides the contract, google.rpc's error details: from the package that the Python client has them from.
+RPC = $(shell $(BIN)/python -c 'import google.rpc.status_pb2 as s, pathlib; print(pathlib.Path(s.__file__).parents[2])')
+gen-node: $(STAMP)
+	cd clients/node && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml
+	cd clients/node && ../../$(BIN)/buf generate $(RPC) --path $(RPC)/google/rpc/status.proto \
+	    --path $(RPC)/google/rpc/error_details.proto --template buf.gen.yaml
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow

@@ -1,0 +1,213 @@
+import { readFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+
+import { create, equals } from "@bufbuild/protobuf";
+import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
+
+import { Code, LinkscoreError } from "./errors.js";
+import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
+import { ItemCode, type ItemStatus } from "./gen/linkscore/v1/common_pb.js";
+import { CrawlSchema, CrawlService } from "./gen/linkscore/v1/crawl_service_pb.js";
+import {
+  type LinkExplanation,
+  LinkScoringService,
+  type PageResult,
+  type StreamPagesRequest,
+  StreamPagesRequestSchema,
+} from "./gen/linkscore/v1/link_scoring_service_pb.js";
+import { PolicySpecSchema } from "./gen/linkscore/v1/policy_pb.js";
+import { SiteModelService } from "./gen/linkscore/v1/site_model_service_pb.js";
+import { crawlName, type Link, type Page, pageMessage, type Policy, policySpec, rows } from "./messages.js";
+import { type CallOptions, type Calls, stream, type Stub, stub } from "./rpc.js";
+
+export type { CallOptions };
+
+export const VERSION = "0.1.0";
+
+/** What the server accepts in one message: a page may have 8 MiB, a call 500 pages. */
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+const DEFAULT_TIMEOUT_MS = 10_000;
+const KEEPALIVE_MS = 10_000;
+const KEEPALIVE_TIMEOUT_MS = 5_000;
+
+// UNAVAILABLE is the only status after which a call can be repeated without knowing what it does; the server takes an
+// event id once, so that repeating IngestPages is safe.
+const SERVICE_CONFIG = {
+  methodConfig: [
+    {
+      name: [{}],
+      retryPolicy: {
+        maxAttempts: 4,
+        initialBackoff: "0.1s",
+        maxBackoff: "2s",
+        backoffMultiplier: 2,
+        retryableStatusCodes: ["UNAVAILABLE"],
+      },
+    },
+  ],
+};
+
+export interface ClientOptions {
+  /** Address of the server; localhost:7411 if absent. */
+  target?: string;
+  /** true for the system's roots, or PEM: of the authority, and of the client if the server asks for one. */
+  tls?: boolean | { ca?: Buffer; cert?: Buffer; key?: Buffer };
+  /** Bearer token sent with every call. */
+  token?: string;
+  /** File that holds it, read at every call, so that it may be rotated. */
+  tokenFile?: string;
+  /** Deadline of a unary call, 10,000 if absent. */
+  timeoutMs?: number;
+}
+
+/** What the server says of one page. */
+export interface Result {
+  /** Scored links, in the order of `outlinks`, or of the document when the server found them. */
+  links: Link[];
+  /** The rest: status, cluster, page type, thread, suggestions. */
+  message: PageResult;
+}
+
+/** A connection to a server. Every method throws LinkscoreError. */
+export class Client {
+  /** Generated stubs for everything that has no method here; they carry token and deadline too. */
+  readonly stubs: {
+    links: Stub<typeof LinkScoringService>;
+    crawls: Stub<typeof CrawlService>;
+    sites: Stub<typeof SiteModelService>;
+    browseLogs: Stub<typeof BrowseLogService>;
+  };
+
+  /** @internal */
+  readonly calls: Calls;
+
+  constructor(options: ClientOptions = {}) {
+    const { target = "localhost:7411", tls = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const { ca = null, key = null, cert = null } = typeof tls === "object" ? tls : {};
+    const channel = new Channel(target, tls ? credentials.createSsl(ca, key, cert) : credentials.createInsecure(), {
+      "grpc.service_config": JSON.stringify(SERVICE_CONFIG),
+      "grpc.enable_retries": 1,
+      "grpc.keepalive_time_ms": KEEPALIVE_MS,
+      "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+      "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+      "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+      "grpc.primary_user_agent": `linkscore-node/${VERSION}`,
+    });
+    this.calls = { channel, timeoutMs, metadata: () => metadataOf(options) };
+    this.stubs = {
+      links: stub(LinkScoringService, this.calls),
+      crawls: stub(CrawlService, this.calls),
+      sites: stub(SiteModelService, this.calls),
+      browseLogs: stub(BrowseLogService, this.calls),
+    };
+  }
+
+  /** Ends the connection; calls under way fail. */
+  close(): void {
+    this.calls.channel.close();
+  }
+
+  /** A handle of a crawl that exists; asks the server nothing. */
+  crawl(id: string): Crawl {
+    return new Crawl(this, crawlName(id));
+  }
+
+  /** Creates a crawl, or takes the one there is; that one then serves the policy given here, if one is. */
+  async ensureCrawl(id: string, options: CallOptions & { policy?: Policy | undefined } = {}): Promise<Crawl> {
+    const crawl = this.crawl(id);
+    const policy = policySpec(options.policy);
+    const config = create(CrawlSchema, { name: crawl.name, ...(policy ? { policy } : {}) });
+    try {
+      await this.stubs.crawls.createCrawl({ crawl: config }, options);
+    } catch (thrown) {
+      const error = LinkscoreError.from(thrown);
+      if (error.code !== Code.ALREADY_EXISTS) throw error;
+      const there = await this.stubs.crawls.getCrawl({ name: crawl.name }, options);
+      const serves = there.crawl?.policy;
+      if (policy && !(serves && equals(PolicySpecSchema, serves, policy))) {
+        await this.stubs.crawls.updateCrawl({ crawl: config, updateMask: { paths: ["policy"] } }, options);
+      }
+    }
+    return crawl;
+  }
+}
+
+/** A crawl of the server, by resource name. */
+export class Crawl {
+  constructor(
+    readonly client: Client,
+    readonly name: string,
+  ) {}
+
+  /** Sends fetched pages; a result for each, in order. Send all links of a page and cut after scoring. */
+  async ingest(pages: Iterable<Page>, options?: CallOptions): Promise<Result[]> {
+    const request = { crawl: this.name, pages: [...pages].map(pageMessage) };
+    const answer = await this.client.stubs.links.ingestPages(request, options);
+    return answer.results.map((message) => ({ links: rows(message.links), message }));
+  }
+
+  /** Sends pages as they come, answered in order; no deadline unless one is given. */
+  async *stream(pages: AsyncIterable<Page> | Iterable<Page>, options: CallOptions = {}): AsyncIterable<Result> {
+    const crawl = this.name;
+    async function* requests(): AsyncIterable<StreamPagesRequest> {
+      let requestId = 0n;
+      for await (const page of pages) {
+        const first = requestId === 0n ? { crawl } : {};
+        yield create(StreamPagesRequestSchema, { ...first, requestId: ++requestId, page: pageMessage(page) });
+      }
+    }
+    for await (const { result } of stream(this.client.calls, LinkScoringService.method.streamPages, requests(), options)) {
+      if (result) yield { links: rows(result.links), message: result };
+    }
+  }
+
+  /** Reports a fetch that brought no page. */
+  async failed(page: Pick<Page, "url" | "statusCode" | "fetchError" | "ticket">, options?: CallOptions): Promise<void> {
+    const fetchError = page.fetchError ?? (page.statusCode ? "" : "unknown");
+    await this.ingest([{ ...page, fetchError }], options);
+  }
+
+  /** The value of each bucket now. Name those that are not empty, every few fetches. */
+  async rankBuckets(buckets: readonly string[], options?: CallOptions): Promise<Map<string, number>> {
+    const request = { crawl: this.name, buckets: [...buckets] };
+    const { order, values } = await this.client.stubs.links.rankBuckets(request, options);
+    return new Map(order.map((at, i) => [buckets[at] ?? "", values[i] ?? 0]));
+  }
+
+  /** Scores links again, from URL and ticket, in the order given. */
+  async score(links: readonly { url: string; ticket?: Uint8Array }[], options?: CallOptions): Promise<Link[]> {
+    const request = { crawl: this.name, links: [...links] };
+    const answer = await this.client.stubs.links.scoreLinks(request, options);
+    return rows(answer.links).map((row, i) => ({ ...row, url: links[i]?.url ?? "" }));
+  }
+
+  /** Reports what extraction found on a page, its worth in [0, 1]; the last report counts. */
+  async reward(page: { url: string; ticket?: Uint8Array }, worth: number, options?: CallOptions): Promise<void> {
+    const event = { eventId: randomUUID(), ...page, outcome: { case: "reward" as const, value: worth } };
+    const request = { crawl: this.name, feedback: [event] };
+    const { statuses } = await this.client.stubs.links.reportFeedback(request, options);
+    checked(statuses[0]);
+  }
+
+  /** Says why a link has its score, in words and numbers. */
+  async explain(link: { url: string; ticket?: Uint8Array }, options?: CallOptions): Promise<LinkExplanation> {
+    const request = { crawl: this.name, links: [link] };
+    const { explanations } = await this.client.stubs.links.explainLinks(request, options);
+    checked(explanations[0]?.status);
+    return explanations[0] as LinkExplanation;
+  }
+}
+
+async function metadataOf({ token, tokenFile }: ClientOptions): Promise<Metadata> {
+  const metadata = new Metadata();
+  const secret = tokenFile ? (await readFile(tokenFile, "utf8")).trim() : token;
+  if (secret) metadata.set("authorization", `Bearer ${secret}`);
+  return metadata;
+}
+
+function checked(status: ItemStatus | undefined): void {
+  if (status?.code !== ItemCode.INVALID) return;
+  const violations = status.problems.map(({ field, description }) => ({ field, description }));
+  const text = violations.map(({ field, description }) => `${field}: ${description}`).join("; ");
+  throw new LinkscoreError(text, Code.INVALID_ARGUMENT, violations);
+}

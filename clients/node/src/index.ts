@@ -1,0 +1,15 @@
+/**
+ * Client of a linkscore server, which tells a crawler which links to follow.
+ *
+ *     const crawl = await new Client({ target: "localhost:7411" }).ensureCrawl("books", { policy: "harvest" });
+ *     const [page] = await crawl.ingest([{ url, body }]);
+ *
+ * Keep bucket and ticket of every link with its URL: `rankBuckets` says which bucket comes next, and the ticket goes
+ * back with the page it led to. `Frontier` does both for a crawler without a queue of its own; linkscore/crawlee for Crawlee.
+ */
+export { Breaker } from "./breaker.js";
+export { type CallOptions, Client, type ClientOptions, Crawl, type Result, VERSION } from "./client.js";
+export { Code, type FieldViolation, LinkscoreError } from "./errors.js";
+export { Frontier, type Item } from "./frontier.js";
+export { PageType, UrlType, Verdict } from "./gen/linkscore/v1/common_pb.js";
+export { decodeTicket, encodeTicket, type Link, type Page, type Policy, rows } from "./messages.js";

@@ -1,0 +1,127 @@
+import { randomUUID } from "node:crypto";
+
+import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+
+import {
+  ItemCode,
+  type ItemStatus,
+  type LinkScores,
+  type Page as PageMessage,
+  PageSchema,
+  type UrlType,
+  type Verdict,
+} from "./gen/linkscore/v1/common_pb.js";
+import { type PolicySpec, PolicySpecSchema } from "./gen/linkscore/v1/policy_pb.js";
+
+/** One fetch, failed ones included: a failed fetch teaches the server not to send you there again. */
+export interface Page {
+  /** URL as requested. */
+  url: string;
+  /** URL after redirects. */
+  finalUrl?: string;
+  /** HTTP status; 0 or absent if there was no answer, then `fetchError` says why. */
+  statusCode?: number;
+  fetchError?: string;
+  contentType?: string;
+  /** Encoding of `body` as given here: gzip, br, zstd or deflate. */
+  contentEncoding?: string;
+  body?: Uint8Array | string;
+  /** Links the crawler found itself; absent lets the server find all of them in the body. */
+  outlinks?: { url: string; anchor?: string; tagPath?: string; rel?: string }[];
+  /** What came with the link that led here. */
+  ticket?: Uint8Array;
+  /** Makes a repeated call harmless; a random one is made if it is absent. */
+  eventId?: string;
+  fetchTime?: Date;
+}
+
+/** One scored link. */
+export interface Link {
+  /** Absolute URL to request, without fragment. */
+  url: string;
+  /** [0, 1], higher first. */
+  score: number;
+  /** Name of the group whose value moves together. */
+  bucket: string;
+  /** At most 64 opaque bytes: keep them with the URL and send them back. */
+  ticket: Uint8Array;
+  verdict: Verdict;
+  urlType: UrlType;
+  inScope: boolean;
+  /** Whether the link was scored; `status` says why not. */
+  usable: boolean;
+  status?: ItemStatus;
+}
+
+/** A policy by name, by name and parameters (as JSON), or as the message. */
+export type Policy = string | { name: string; params?: Record<string, JsonValue> } | PolicySpec;
+
+/** Reads the columns of an answer as one object a link, in their order. */
+export function rows(links: LinkScores | undefined): Link[] {
+  if (!links) return [];
+  const none = new Uint8Array();
+  return links.scores.map((score, i) => {
+    const status = links.statuses[i];
+    return {
+      url: links.urls[i] ?? "",
+      score,
+      bucket: links.bucketNames[links.buckets[i] ?? -1] ?? "",
+      ticket: links.ticketValues[links.tickets[i] ?? -1] ?? none,
+      verdict: links.verdicts[i] ?? 0,
+      urlType: links.urlTypes[i] ?? 0,
+      inScope: links.inScope[i] ?? true,
+      usable: status?.code !== ItemCode.INVALID,
+      ...(status ? { status } : {}),
+    };
+  });
+}
+
+/** Writes a ticket as text, for queues that keep strings: base64url without padding. */
+export function encodeTicket(ticket: Uint8Array): string {
+  return Buffer.from(ticket).toString("base64url");
+}
+
+/** Reads what `encodeTicket` wrote; a damaged text is a missing ticket. */
+export function decodeTicket(text: string): Uint8Array {
+  return /^[\w-]*$/.test(text) ? new Uint8Array(Buffer.from(text, "base64url")) : new Uint8Array();
+}
+
+/** @throws LinkscoreError-free TypeError if a parameter is unknown or of the wrong type. */
+export function policySpec(policy: Policy | undefined): PolicySpec | undefined {
+  if (policy === undefined || (typeof policy === "object" && "$typeName" in policy)) return policy;
+  const { name, params = {} } = typeof policy === "string" ? { name: policy } : policy;
+  const known = PolicySpecSchema.fields.some((field) => field.name === name && name !== "external");
+  const json: JsonValue = known ? { [name]: params } : { external: { name, params } };
+  try {
+    return fromJson(PolicySpecSchema, json);
+  } catch (thrown) {
+    throw new TypeError(`policy ${name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  }
+}
+
+export function pageMessage(page: Page): PageMessage {
+  const body = typeof page.body === "string" ? new TextEncoder().encode(page.body) : page.body;
+  return create(PageSchema, {
+    eventId: page.eventId ?? randomUUID(),
+    url: page.url,
+    finalUrl: page.finalUrl ?? "",
+    statusCode: page.statusCode ?? (body && !page.fetchError ? 200 : 0),
+    fetchError: page.fetchError ?? "",
+    contentType: page.contentType ?? "",
+    contentEncoding: page.contentEncoding ?? "",
+    content: body ? { case: "body", value: body } : { case: undefined },
+    outlinks: (page.outlinks ?? []).map(({ url, anchor = "", tagPath = "", rel = "" }) => ({
+      url,
+      anchorText: anchor,
+      tagPath,
+      rel,
+    })),
+    ticket: page.ticket ?? new Uint8Array(),
+    ...(page.fetchTime ? { fetchTime: timestampFromDate(page.fetchTime) } : {}),
+  });
+}
+
+export function crawlName(crawl: string): string {
+  return crawl.startsWith("crawls/") ? crawl : `crawls/${encodeURIComponent(crawl)}`;
+}

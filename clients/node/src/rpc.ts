@@ -1,0 +1,110 @@
+/** The contract's services on @grpc/grpc-js, with the messages of protobuf-es. */
+import {
+  create,
+  type DescMethod,
+  type DescMethodBiDiStreaming,
+  type DescMethodUnary,
+  type DescService,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { Client as Channel, Metadata, type ServiceError } from "@grpc/grpc-js";
+
+import { LinkscoreError } from "./errors.js";
+
+export interface CallOptions {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+type Unary<M> = M extends DescMethodUnary<infer I, infer O>
+  ? (request: MessageInitShape<I>, options?: CallOptions) => Promise<MessageShape<O>>
+  : never;
+
+/** One function for each unary method of a service. */
+export type Stub<S extends DescService> = {
+  [K in keyof S["method"] as S["method"][K] extends DescMethodUnary ? K : never]: Unary<S["method"][K]>;
+};
+
+/** What every call of a client shares. */
+export interface Calls {
+  channel: Channel;
+  timeoutMs: number;
+  metadata(): Promise<Metadata>;
+}
+
+export function stub<S extends DescService>(service: S, calls: Calls): Stub<S> {
+  const unary = service.methods.filter((method) => method.methodKind === "unary");
+  const functions = unary.map((method) => [
+    method.localName,
+    (request: object, options?: CallOptions) => callUnary(calls, method as DescMethodUnary, request, options),
+  ]);
+  return Object.fromEntries(functions) as Stub<S>;
+}
+
+async function callUnary(calls: Calls, method: DescMethodUnary, request: object, options: CallOptions = {}) {
+  const metadata = await calls.metadata();
+  const { signal, timeoutMs = calls.timeoutMs } = options;
+  return new Promise<object>((resolve, reject) => {
+    const [encode, decode] = codec(method);
+    const done = (error: ServiceError | null, answer?: object) => {
+      signal?.removeEventListener("abort", abort);
+      if (error) reject(LinkscoreError.from(error));
+      else resolve(answer as object);
+    };
+    const call = calls.channel.makeUnaryRequest(
+      pathOf(method),
+      encode,
+      decode,
+      create(method.input, request as Record<string, unknown>) as object,
+      metadata,
+      { deadline: Date.now() + timeoutMs },
+      done,
+    );
+    const abort = () => call.cancel();
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted) abort();
+  });
+}
+
+/** Opens a stream both ways; it ends when `requests` do and all answers came. */
+export async function* stream<I extends DescMethodBiDiStreaming>(
+  calls: Calls,
+  method: I,
+  requests: AsyncIterable<MessageShape<I["input"]>>,
+  options: CallOptions = {},
+): AsyncIterable<MessageShape<I["output"]>> {
+  const [encode, decode] = codec(method);
+  const deadline = options.timeoutMs === undefined ? {} : { deadline: Date.now() + options.timeoutMs };
+  const call = calls.channel.makeBidiStreamRequest(pathOf(method), encode, decode, await calls.metadata(), deadline);
+  const abort = () => call.cancel();
+  options.signal?.addEventListener("abort", abort);
+  const sent = (async () => {
+    for await (const request of requests) {
+      if (!call.write(request)) await new Promise((resolve) => call.once("drain", resolve).once("close", resolve));
+    }
+    call.end();
+  })().catch(abort);
+  try {
+    for await (const answer of call) yield answer as MessageShape<I["output"]>;
+    await sent;
+  } catch (thrown) {
+    throw LinkscoreError.from(thrown);
+  } finally {
+    options.signal?.removeEventListener("abort", abort);
+    call.cancel();
+  }
+}
+
+function codec(method: DescMethod): [(message: object) => Buffer, (bytes: Buffer) => object] {
+  return [
+    (message) => Buffer.from(toBinary(method.input, message as MessageShape<typeof method.input>)),
+    (bytes) => fromBinary(method.output, bytes),
+  ];
+}
+
+function pathOf(method: DescMethod): string {
+  return `/${method.parent.typeName}/${method.name}`;
+}

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { Breaker, Client, Code, decodeTicket, encodeTicket, Frontier, LinkscoreError } from "../src/index.js";
+import { policySpec } from "../src/messages.js";
+import { Fake, refusal } from "./fake.js";
+
+let fake: Fake;
+let target: string;
+beforeEach(async () => {
+  fake = new Fake();
+  target = await fake.start();
+});
+afterEach(() => {
+  fake.stop();
+  for (const client of clients.splice(0)) client.close();
+});
+
+const clients: Client[] = [];
+function crawl(options = {}) {
+  const client = new Client({ target, ...options });
+  clients.push(client);
+  return client.crawl("x");
+}
+
+test("links are read by row, and a page has an event id", async () => {
+  const [result] = await crawl({ token: "secret" }).ingest([{ url: "http://a.test/", body: '<a href="/good">' }]);
+  const [link] = result?.links ?? [];
+  assert.equal(link?.url, "http://a.test/good");
+  assert.deepEqual([link?.bucket, Buffer.from(link?.ticket ?? []).toString(), link?.inScope, link?.usable], ["good", "tg", true, true]);
+  assert.equal(fake.ingested[0]?.eventId.length, 36);
+  assert.equal(fake.ingested[0]?.statusCode, 200);
+  assert.deepEqual(fake.tokens, ["Bearer secret"]);
+});
+
+test("every call has a deadline, and that of the caller wins", async () => {
+  const kept = crawl({ timeoutMs: 3000 });
+  await kept.rankBuckets(["a"]);
+  await kept.rankBuckets(["a"]);
+  await kept.rankBuckets(["a"], { timeoutMs: 60_000 });
+  const [first = 0, second = 0, third = 0] = fake.deadlinesMs;
+  assert.ok(first > 2000 && first <= 3000 && second > 2000 && second <= 3000 && third > 50_000, String(fake.deadlinesMs));
+});
+
+test("UNAVAILABLE is retried and nothing else", async () => {
+  fake.failures.push({ code: Code.UNAVAILABLE });
+  await crawl().rankBuckets(["a"]);
+  fake.failures.push({ code: Code.INTERNAL }, { code: Code.INTERNAL });
+  await assert.rejects(crawl().rankBuckets(["a"]), { name: "LinkscoreError", code: Code.INTERNAL });
+  assert.equal(fake.failures.length, 1);
+});
+
+test("errors carry reason, wait and fields", async () => {
+  fake.failures.push(refusal());
+  const said = await crawl().rankBuckets(["a"]).catch((thrown: LinkscoreError) => thrown);
+  assert.ok(said instanceof LinkscoreError);
+  assert.deepEqual([said.reason, said.retryAfterMs, said.metadata["limit"]], ["OVERLOADED", 2000, "4"]);
+  assert.deepEqual(said.violations, [{ field: "pages[3].url", description: "must be absolute" }]);
+});
+
+test("a message of 60 MiB passes", async () => {
+  const body = new Uint8Array(60 * 1024 * 1024);
+  assert.equal((await crawl({ timeoutMs: 60_000 }).ingest([{ url: "http://a.test/", body }])).length, 1);
+});
+
+test("no server is UNAVAILABLE, and a cancelled call is CANCELLED", async () => {
+  await assert.rejects(crawl({ target: "127.0.0.1:1" }).rankBuckets(["a"]), { code: Code.UNAVAILABLE });
+  const signal = AbortSignal.abort();
+  await assert.rejects(crawl().rankBuckets(["a"], { signal }), { code: Code.CANCELLED });
+});
+
+test("a server that was lost is UNAVAILABLE", async () => {
+  const kept = crawl();
+  await kept.rankBuckets(["a"]);
+  await fake.stop();
+  await assert.rejects(kept.rankBuckets(["a"]), { code: Code.UNAVAILABLE });
+});
+
+test("a reward out of range names the field", async () => {
+  await crawl().reward({ url: "http://a.test/" }, 1);
+  await assert.rejects(crawl().reward({ url: "http://a.test/" }, 2), { code: Code.INVALID_ARGUMENT, message: /reward/ });
+});
+
+test("pages stream and are answered in order", async () => {
+  const urls = ["http://a.test/1", "http://a.test/2", "http://a.test/3"];
+  const seen = [];
+  for await (const { links } of crawl().stream(urls.map((url) => ({ url, body: `<a href="${url}/good">` })))) seen.push(links[0]?.url);
+  assert.deepEqual(seen, urls.map((url) => `${url}/good`));
+});
+
+test("policies have parameters by name", () => {
+  assert.equal(policySpec({ name: "harvest", params: { exploration: 0.5 } })?.policy.case, "harvest");
+  assert.throws(() => policySpec({ name: "harvest", params: { explore: 1 } }), TypeError);
+  assert.equal(policySpec("mine")?.policy.case, "external");
+});
+
+test("a ticket is text and back", () => {
+  const raw = new Uint8Array([0, 255, 254, 61, 62]);
+  assert.deepEqual(decodeTicket(encodeTicket(raw)), raw);
+  assert.match(encodeTicket(raw), /^[\w-]*$/);
+  assert.equal(decodeTicket("not base64!").length, 0);
+});
+
+test("the frontier gives seeds, then the best bucket, then the unknown, each URL once", async () => {
+  const frontier = new Frontier<string>(async () => crawl());
+  const link = (bucket: string) => ({ bucket, score: 0.5, ticket: new Uint8Array() });
+  frontier.addUnknown("u", "u");
+  frontier.add("1", link("bad"), "1");
+  frontier.add("2", link("good"), "2");
+  frontier.add("3", link("good"), "3");
+  frontier.add("2", link("bad"), "2");
+  frontier.addSeed("s", "s");
+  const order = [];
+  for (let item = await frontier.next(); item; item = await frontier.next()) order.push(item.value);
+  assert.equal(order.join(""), "s231u");
+  assert.equal(frontier.size, 0);
+});
+
+test("a breaker lets one call through after an outage", () => {
+  let now = 0;
+  const breaker = new Breaker(() => now);
+  breaker.done(new LinkscoreError("", Code.UNAVAILABLE));
+  assert.equal(breaker.allows(), false);
+  now = 1001;
+  assert.deepEqual([breaker.allows(), breaker.allows()], [true, false]);
+  breaker.done();
+  assert.deepEqual([breaker.allows(), breaker.broken], [true, false]);
+});

@@ -1,0 +1,117 @@
+import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Metadata, Server, ServerCredentials, type ServerUnaryCall, status as Code, type UntypedServiceImplementation } from "@grpc/grpc-js";
+
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
+import { ItemCode, type Page } from "../src/gen/linkscore/v1/common_pb.js";
+import { CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
+import { LinkScoringService } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
+
+const { ingestPages, streamPages, rankBuckets, reportFeedback } = LinkScoringService.method;
+const { createCrawl } = CrawlService.method;
+
+/** What a call fails with. */
+export interface Failure {
+  code: Code;
+  details?: string;
+  metadata?: Metadata;
+}
+
+/** A server that answers as scripted and remembers what it was asked. Links to /good are worth .9, others .1. */
+export class Fake {
+  readonly ingested: Page[] = [];
+  readonly rewards: { url: string; worth: number; ticket: string }[] = [];
+  readonly deadlinesMs: number[] = [];
+  readonly tokens: unknown[] = [];
+  /** Errors the next calls fail with. */
+  readonly failures: Failure[] = [];
+  private readonly server = new Server({ "grpc.max_receive_message_length": 64 << 20 });
+
+  async start(): Promise<string> {
+    const methods: UntypedServiceImplementation = {};
+    const definition: Record<string, object> = {};
+    const add = (method: DescMethod, handler: (...args: never[]) => void) => {
+      definition[method.name] = {
+        path: `/${method.parent.typeName}/${method.name}`,
+        requestStream: method.methodKind === "bidi_streaming",
+        responseStream: method.methodKind === "bidi_streaming",
+        requestDeserialize: (bytes: Buffer) => fromBinary(method.input, bytes),
+        responseSerialize: (answer: object) => Buffer.from(toBinary(method.output, create(method.output, answer as never))),
+      };
+      methods[method.name] = handler as never;
+    };
+    const unary = <M extends DescMethod, Q>(method: M, answer: (request: Q) => MessageInitShape<M["output"]>) =>
+      add(method, (call: ServerUnaryCall<Q, object>, reply: (error: Failure | null, answer?: object) => void) => {
+        this.tokens.push(...call.metadata.get("authorization"));
+        this.deadlinesMs.push(Number(call.getDeadline()) - Date.now());
+        const failure = this.failures.shift();
+        if (failure) reply(failure);
+        else reply(null, answer(call.request) as object);
+      });
+    unary(createCrawl, ({ crawl }: { crawl: object }) => ({ crawl }));
+    unary(ingestPages, ({ pages }: { pages: Page[] }) => {
+      this.ingested.push(...pages);
+      return { results: pages.map((page) => ({ links: scored(page) })) };
+    });
+    unary(rankBuckets, ({ buckets }: { buckets: string[] }) => ({
+      order: buckets.map((_, i) => i),
+      values: buckets.map((name) => (name === "good" ? 0.9 : 0.1)),
+    }));
+    unary(reportFeedback, ({ feedback: [event] }: { feedback: { url: string; ticket: Uint8Array; outcome: { value: number } }[] }) => {
+      const { url = "", ticket = [], outcome } = event ?? {};
+      const worth = outcome?.value ?? -1;
+      if (worth > 1) {
+        const problems = [{ field: "reward", description: "must be in [0, 1]" }];
+        return { statuses: [{ code: ItemCode.INVALID, problems }] };
+      }
+      this.rewards.push({ url, worth, ticket: Buffer.from(ticket).toString() });
+      return { statuses: [{ code: ItemCode.OK }] };
+    });
+    add(streamPages, (call: NodeJS.ReadWriteStream & { write(answer: object): void }) => {
+      call.on("data", ({ requestId, page }: { requestId: bigint; page: Page }) => {
+        call.write({ requestId, result: { links: scored(page) } });
+      });
+      call.on("end", () => call.end());
+    });
+    this.server.addService(definition as never, methods);
+    return new Promise((resolve, reject) => {
+      this.server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
+        if (error) reject(error);
+        else resolve(`127.0.0.1:${port}`);
+      });
+    });
+  }
+
+  /** Ends the server at once, calls under way included. */
+  stop(): void {
+    this.server.forceShutdown();
+  }
+}
+
+/** The error of a server that is out of room, with every kind of detail. */
+export function refusal(): Failure {
+  const details = [
+    anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason: "OVERLOADED", metadata: { limit: "4" } })),
+    anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay: { seconds: 2n } })),
+    anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations: [{ field: "pages[3].url", description: "must be absolute" }] })),
+  ];
+  const metadata = new Metadata();
+  const packed = toBinary(StatusSchema, create(StatusSchema, { code: Code.RESOURCE_EXHAUSTED, message: "too much", details }));
+  metadata.set("grpc-status-details-bin", Buffer.from(packed));
+  return { code: Code.RESOURCE_EXHAUSTED, details: "too much", metadata };
+}
+
+function scored(page: Page) {
+  const body = page.content.case === "body" ? Buffer.from(page.content.value).toString() : "";
+  const urls = [...body.matchAll(/href="([^"]*)"/g)].map((found) => new URL(found[1] ?? "", page.url).href);
+  const kinds = urls.map((url) => (url.includes("/good") ? 1 : 0));
+  return {
+    urls,
+    scores: kinds.map((kind) => 0.1 + 0.8 * kind),
+    buckets: kinds,
+    bucketNames: ["bad", "good"],
+    tickets: kinds,
+    ticketValues: [Buffer.from("tb"), Buffer.from("tg")],
+  };
+}
