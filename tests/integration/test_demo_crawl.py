@@ -159,10 +159,10 @@ def test_measuring_writes_the_figures_of_each_site_task_and_policy(
         "site\tpage_type\tuser_content\ttarget\ndemo\tthread\t1\t1\ndemo\tprofile\t1\t1\ndemo\ttag\t0\t0\n"
     )
     (corpora / "page_types.tsv").write_text(types)
-    asked = ["--corpora", str(corpora), "--sites", "demo", "--policies", "breadth_first", "--out", str(out)]
-    measure.main([*asked, "--budget", "15"])
+    asked = ["--corpora", str(corpora), "--site", "demo", "--policy", "breadth_first", "--out", str(out)]
+    measure.main([*asked, "--budget", "15"], standalone_mode=False)
     (user_content,) = json.loads(out.read_text())
-    measure.main([*asked, "--target", "all"])
+    measure.main([*asked, "--target-type", "all"], standalone_mode=False)
     thread, profile = json.loads(out.read_text())
     assert (user_content["task"], user_content["fetched"], user_content["n_wanted"]) == (
         "user_content",

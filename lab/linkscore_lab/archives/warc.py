@@ -8,6 +8,7 @@ and 7.1 (chunks); RFC 9110, section 8.4 (content coding).
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
@@ -303,3 +304,22 @@ def _blocks_of(source: ByteSource, tally: ReadTally) -> Iterator[Block]:
 
     for frame in frames(source):
         yield from read_blocks(frame, damaged)
+
+
+def write_warc(path: Path, pages: Mapping[str, str | bytes]) -> Path:
+    """Write HTML pages by URL as a WARC file, compressed by record, and return `path`.
+
+    For examples and tests: answers are all 200 and carry no headers but their type. The first page is where a
+    crawl starts.
+    """
+    path.write_bytes(b"".join(gzip.compress(_raw_record(url, body), mtime=0) for url, body in pages.items()))
+    return path
+
+
+def _raw_record(url: str, body: str | bytes) -> bytes:
+    data = body.encode() if isinstance(body, str) else body
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + data
+    head = (
+        f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return head.encode() + block + b"\r\n\r\n"

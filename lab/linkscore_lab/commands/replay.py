@@ -66,11 +66,10 @@ _REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "br
 def replay(**options: Any) -> None:
     """Crawl a stored site again under each policy, and compare what they would have found."""
     with lab_errors():
-        from linkscore_lab.replay import command
-        from linkscore_lab.replay import command as replay_options
+        from linkscore_lab.replay.command import run_replay, suite_of
 
         outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
-        command.run_replay(replay_options.suite_of(options), **outputs)
+        run_replay(suite_of(options), **outputs)
 
 
 @click.command()

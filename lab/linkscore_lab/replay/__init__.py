@@ -1,1 +1,38 @@
-"""Crawl stored sites again under any policy, and compare what came of it."""
+"""Crawl stored sites again under any policy, and compare what came of it.
+
+`run` is the way in from Python; `linkscore replay` and `linkscore compare` are the commands. A site is read
+once (`prepare_site`) and crawled again for each task, policy, mode, start and seed; a row of results is a
+`RunResult`.
+"""
+
+from linkscore_lab.replay.api import run
+from linkscore_lab.replay.compare import Comparison, compare
+from linkscore_lab.replay.policies import read_policy
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.results import Meta, Results, RunResult, read_results, write_results
+from linkscore_lab.replay.runs import ReplayProtocol
+from linkscore_lab.replay.session import ProgressListener, ReplaySession, SilentListener
+from linkscore_lab.replay.suite import Suite, SuiteSite, read_suite
+from linkscore_lab.replay.summary import print_summary
+
+__all__ = [
+    "Comparison",
+    "Meta",
+    "ProgressListener",
+    "ReplayProtocol",
+    "ReplaySession",
+    "Results",
+    "RunResult",
+    "SilentListener",
+    "SiteSource",
+    "Suite",
+    "SuiteSite",
+    "compare",
+    "prepare_site",
+    "print_summary",
+    "read_policy",
+    "read_results",
+    "read_suite",
+    "run",
+    "write_results",
+]

@@ -54,6 +54,25 @@ class ProgressListener(Interface):
         ...
 
 
+class SilentListener:
+    """A listener that is not interested; derive from it to hear of some things only."""
+
+    def reading(self, name: str, records: int) -> None:
+        """See `ProgressListener.reading`."""
+
+    def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None:
+        """See `ProgressListener.opened`."""
+
+    def left_out(self, site: StoredSite, why: str) -> None:
+        """See `ProgressListener.left_out`."""
+
+    def begins(self, name: str, fetches: int) -> None:
+        """See `ProgressListener.begins`."""
+
+    def at(self, fetches: int) -> None:
+        """See `ProgressListener.at`."""
+
+
 @dataclass(slots=True)
 class ReplaySession:
     """One comparison.

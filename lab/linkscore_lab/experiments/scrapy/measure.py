@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import time
@@ -15,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.console import Console
 
 from linkscore_lab.datasets.labels import read_page_types
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, make_mode
 from linkscore_lab.experiments.scrapy.report import CrawlRow, print_rows
-from linkscore_lab.experiments.scrapy.servers import own, running
+from linkscore_lab.experiments.scrapy.servers import Service, own, running
 from linkscore_lab.experiments.scrapy.testbed import Testbed, warc_testbed
 
 SOURCE_TARGET = "source_target"
@@ -98,9 +98,56 @@ def measure_site(
             yield task, testbed.run(mode, task.budget, task.wanted, log=log)[1]
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureOptions:
+    """What is measured; see the options of the command."""
+
+    corpora: Path
+    sites: tuple[str, ...]
+    policies: tuple[str, ...]
+    budget: str
+    targets: tuple[str, ...]
+    seed: int
+    feedback: bool
+    address: str
+    out: Path
+
+
+@click.command()
+@click.option(
+    "--corpora",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Folder of NAME.warc.gz, NAME.labels.tsv.gz and page_types.tsv.",
+)
+@click.option("--site", "sites", multiple=True, default=SITES, show_default=True, help="Repeatable.")
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    default=(BREADTH_FIRST, "harvest"),
+    show_default=True,
+    help="Repeatable.",
+)
+@click.option("--budget", default="25%", show_default=True, help="Of the user-content task.")
+@click.option(
+    "--target-type",
+    "targets",
+    multiple=True,
+    help="Page type to crawl for instead of user content, or `all`; repeatable.",
+)
+@click.option("--seed", default=1, show_default=True, help="Of the example page of a target task.")
+@click.option("--feedback", is_flag=True, help="Wanted pages yield an item.")
+@click.option("--target", "address", default="", help="A running server at host:port; default: start one.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("out/measure.json"),
+    show_default=True,
+)
+def main(**given: Any) -> None:
     """Crawl stored sites under several policies; print a table a task and write the figures as JSON."""
-    options = _parse(argv)
+    options = MeasureOptions(**given)
     console = Console()
     options.out.parent.mkdir(parents=True, exist_ok=True)
     results: list[dict[str, Any]] = []
@@ -112,7 +159,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     console.print(f"figures: {options.out}", soft_wrap=True)
 
 
-def _measure_named(site: str, address: str, options: Any, console: Console) -> list[dict[str, Any]]:
+def _measure_named(
+    site: str, address: str, options: MeasureOptions, console: Console
+) -> list[dict[str, Any]]:
     warc, labels = (options.corpora / f"{site}.{end}" for end in ("warc.gz", "labels.tsv.gz"))
     results = []
     with warc_testbed(warc, labels) as testbed:
@@ -128,14 +177,14 @@ def _measure_named(site: str, address: str, options: Any, console: Console) -> l
     return results
 
 
-def _tasks(testbed: Testbed, options: Any, warc: Path) -> list[ScrapyTask]:
+def _tasks(testbed: Testbed, options: MeasureOptions, warc: Path) -> list[ScrapyTask]:
     """The named targets the site has, else its user content."""
     types = read_page_types(options.corpora / "page_types.tsv").get(testbed.name, [])
-    if options.target:
+    if options.targets:
         targets = [
             kind.name
             for kind in types
-            if kind.target and ("all" in options.target or kind.name in options.target)
+            if kind.target and ("all" in options.targets or kind.name in options.targets)
         ]
         return [target_task(testbed, name, stored_html(warc), options.seed) for name in targets]
     present = set(testbed.survey.types.values())
@@ -158,26 +207,8 @@ def _result(site: str, task: ScrapyTask, row: CrawlRow, *, feedback: bool) -> di
     }
 
 
-def _service(options: Any) -> Any:
+def _service(options: MeasureOptions) -> Service:
     return running(options.address) if options.address else own(options.out.parent / "server.log")
-
-
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=main.__doc__)
-    parser.add_argument(
-        "--corpora", type=Path, required=True, help="folder of NAME.warc.gz, NAME.labels.tsv.gz"
-    )
-    parser.add_argument("--sites", nargs="+", default=list(SITES))
-    parser.add_argument("--policies", nargs="+", default=[BREADTH_FIRST, "harvest"])
-    parser.add_argument("--budget", default="25%", help="of the user-content task")
-    parser.add_argument(
-        "--target", nargs="+", default=[], help="target types, or all, instead of user content"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="of the example page of a target task")
-    parser.add_argument("--feedback", action="store_true", help="wanted pages yield an item")
-    parser.add_argument("--address", default="", help="a running service; default: start one")
-    parser.add_argument("--out", type=Path, default=Path("out/measure.json"))
-    return parser.parse_args(argv)
 
 
 if __name__ == "__main__":

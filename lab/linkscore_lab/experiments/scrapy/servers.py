@@ -6,17 +6,17 @@ reverse proxy would send them (`StoredSiteHandler` in `linkscore_lab.experiments
 
 from __future__ import annotations
 
-import argparse
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
 import grpc
 
 from linkscore_lab.datasets.demo_site import DemoSite
@@ -144,16 +144,16 @@ def warc_server(warc: Path, port: int = 0) -> Child:
     return Child.start(__name__, ["--warc", str(warc), "--port", str(port)])
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Serve until standard input closes: a server never outlives who started it."""
-    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=main.__doc__)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--demo", type=int, metavar="SEED", help="the demonstration site of this seed")
-    what.add_argument("--warc", type=Path, help="a stored site")
-    parser.add_argument("--port", type=int, default=0)
-    options = parser.parse_args(argv)
-    site: Site = WarcSite(options.warc) if options.warc else DemoSite(options.demo)
-    with SiteServer(site, options.port) as server:
+@click.command()
+@click.option("--demo", type=int, metavar="SEED", help="The demonstration site of this seed.")
+@click.option("--warc", type=click.Path(path_type=Path), help="A stored site.")
+@click.option("--port", type=int, default=0)
+def main(demo: int | None, warc: Path | None, port: int) -> None:
+    """Serve a site until standard input closes: a server never outlives who started it."""
+    if (demo is None) == (warc is None):
+        raise click.UsageError("name either --demo or --warc")
+    site: Site = WarcSite(warc) if warc else DemoSite(demo or 0)
+    with SiteServer(site, port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(server.address, flush=True)
         sys.stdin.read()
