@@ -495,6 +495,7 @@ class _Record(_Codec):
     def __init__(self, cls: type[Any]) -> None:
         self.cls, self.title = cls, _name_of(cls)
         self.version: int = getattr(cls, _VERSION, 1)
+        self.is_frozen = is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
         self.groups: dict[tuple[str, ...], list[_Field]] = {}
         for attribute, hint, names in _kept(cls):
             self.groups.setdefault(names, []).append(_Field(attribute, _codec(hint)))
@@ -520,6 +521,8 @@ class _Record(_Codec):
         return made
 
     def load(self, value: Any, plain: Any) -> Any:
+        if self.is_frozen:
+            return self.unpack(plain)
         for attribute, found in self._read(plain, value):
             setattr(value, attribute, found)
         self._finish(value)

@@ -14,7 +14,15 @@ from linkscore_scoring.clustering.knn import NearestNeighbours
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
-from linkscore_scoring.state import digest, pack_array, pack_sparse, unpack_array, unpack_sparse
+from linkscore_scoring.state import (
+    digest,
+    from_state,
+    pack_array,
+    pack_sparse,
+    to_state,
+    unpack_array,
+    unpack_sparse,
+)
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 
 names = st.sampled_from("abcdefgh")
@@ -49,7 +57,7 @@ def test_arrays_come_back_bit_for_bit(rows: list[list[float]]) -> None:
 @given(bags)
 def test_vectorizer_weighs_alike_and_rows_are_shares(sample: list[dict[str, int]]) -> None:
     vectorizer = fit_vectorizer(sample, min_df=1)
-    again = Vectorizer.from_state(through_bytes(vectorizer.to_state()))
+    again = from_state(Vectorizer, through_bytes(to_state(vectorizer)))
     matrix = vectorizer.transform(sample)
     assert np.array_equal(again.transform(sample), matrix)
     assert all(np.isclose(total, 1.0) or total == 0.0 for total in matrix.sum(axis=1))
@@ -59,7 +67,7 @@ def test_vectorizer_weighs_alike_and_rows_are_shares(sample: list[dict[str, int]
 def test_neighbours_classify_alike(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     model = NearestNeighbours(rng.random((n, 3)).round(1), rng.integers(-1, 3, n))
-    again = NearestNeighbours.from_state(through_bytes(model.to_state()))
+    again = from_state(NearestNeighbours, through_bytes(to_state(model)))
     queries = rng.random((7, 3))
     assert again.classify(queries).tolist() == model.classify(queries).tolist()
 

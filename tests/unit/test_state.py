@@ -167,6 +167,18 @@ def test_a_frozen_dataclass_is_built_from_its_fields() -> None:
     assert from_state(Site, state).days == {}, "a field older files lack has its default"
 
 
+def test_a_frozen_part_is_replaced() -> None:
+    class Holder(Stateful):
+        site: Stored[Site]
+
+        def __init__(self, name: str) -> None:
+            self.site = Site(name, (), Colour.RED, [], Page("f", 0))
+
+    known, again = Holder("known"), Holder("other")
+    again.load_state(through_bytes(known.to_state()))
+    assert again.site == known.site
+
+
 def test_parts_are_loaded_in_place() -> None:
     crawl, again = Crawl(), Crawl()
     crawl.by_name["b"].total = 8

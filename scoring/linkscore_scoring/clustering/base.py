@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import LimitExceeded
-from linkscore_scoring.state import State
+from linkscore_scoring.state import State, from_state, to_state
 
 OUTLIER = -1
 """Label of a page in no cluster."""
@@ -47,9 +47,10 @@ class ClusterModel(ABC):
     def path_names(self) -> list[str]:
         """Return the printed path of every column of `vectors`, for explanations."""
 
-    @abstractmethod
     def to_state(self) -> State:
-        """Return the model as plain values."""
+        """Return the model, a dataclass, as plain values."""
+        state: State = to_state(self)
+        return state
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,13 @@ class Clustering:
 class Clusterer(ABC):
     """Family of clusterers; constructors only store parameters, `fit` imports heavy libraries.
 
+    A subclass names itself and the dataclass of its `model`.
+
     At most `MAX_PAGES` pages are accepted: cost and memory are quadratic in the pages of a sample.
     """
 
     name: ClassVar[str]
+    model: ClassVar[type[ClusterModel]]
 
     @abstractmethod
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
@@ -90,7 +94,6 @@ class Clusterer(ABC):
         """
 
     @classmethod
-    @abstractmethod
     def load(cls, state: State) -> ClusterModel:
         """Rebuild the model this clusterer made from its `to_state`.
 
@@ -99,6 +102,7 @@ class Clusterer(ABC):
         CorruptState
             If the state is not one of this clusterer's.
         """
+        return from_state(cls.model, state)
 
 
 def check_size(sample: Sequence[SamplePage]) -> None:

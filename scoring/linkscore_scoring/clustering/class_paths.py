@@ -25,9 +25,8 @@ from linkscore_scoring.clustering.class_tokens import (
     page_level_tokens,
     template_numbers,
 )
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import State
+from linkscore_scoring.state import Transient
 
 # Number of the place above the first element of a path.
 _ROOT = 0
@@ -120,8 +119,8 @@ class ClassPathFilter:
     token_pages: Mapping[str, int]
     numbered: frozenset[str]
     paths: frozenset[str]
-    _rarity: dict[str, int] = field(init=False, repr=False, compare=False)
-    _nodes: PathNodes = field(init=False, repr=False, compare=False)
+    _rarity: Transient[dict[str, int]] = field(init=False, repr=False, compare=False)
+    _nodes: Transient[PathNodes] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         rarest_first = sorted(self.token_pages, key=lambda token: (self.token_pages[token], token))
@@ -145,26 +144,6 @@ class ClassPathFilter:
             if path in self.paths:
                 break
         return path
-
-    def to_state(self) -> State:
-        """Return the filter as plain values."""
-        return {
-            "token_pages": dict(sorted(self.token_pages.items())),
-            "numbered": sorted(self.numbered),
-            "paths": sorted(self.paths),
-        }
-
-    @classmethod
-    def from_state(cls, state: State) -> ClassPathFilter:
-        """Rebuild a filter.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("class path state"):
-            return cls(dict(state["token_pages"]), frozenset(state["numbered"]), frozenset(state["paths"]))
 
 
 def fit_class_paths(
@@ -190,7 +169,7 @@ def fit_class_paths(
     dropped = crossing | class_values(
         [page_level_tokens(trie, numbered) - crossing for trie in tries], threshold
     )
-    kept = {token: n for token, n in tokens.items() if n >= threshold and token not in dropped}
+    kept = {token: n for token, n in sorted(tokens.items()) if n >= threshold and token not in dropped}
     raw = [raw_bag(trie, kept, numbered) for trie in tries]
     learned = ClassPathFilter(kept, numbered, _frequent_paths(raw, kept, threshold))
     return learned, [learned.bag(trie) for trie in tries]

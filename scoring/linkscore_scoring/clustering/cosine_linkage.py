@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,10 +21,10 @@ from linkscore_scoring.clustering.base import (
 from linkscore_scoring.clustering.class_paths import ClassPathFilter, fit_class_paths, readable
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.errors import reading_state
-from linkscore_scoring.state import State, pack_sparse, unpack_sparse
+from linkscore_scoring.state import Sparse
 
 
+@dataclass(eq=False)
 class CosineLinkageModel(ClusterModel):
     """Frozen cosine space and one mean vector per cluster; a new page joins the cluster it is nearest to on
     average.
@@ -32,13 +33,10 @@ class CosineLinkageModel(ClusterModel):
     linkage merges by, so the model keeps a row per cluster and not the sample.
     """
 
-    def __init__(
-        self, paths: ClassPathFilter, vectorizer: Vectorizer, means: NDArray[np.float64], *, cut: float
-    ) -> None:
-        self.paths = paths
-        self.vectorizer = vectorizer
-        self.means = means
-        self.cut = cut
+    paths: ClassPathFilter
+    vectorizer: Vectorizer
+    means: Sparse[NDArray[np.float64]]
+    cut: float
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.vectors`."""
@@ -64,15 +62,6 @@ class CosineLinkageModel(ClusterModel):
         """See `ClusterModel.path_names`."""
         return [readable(path) for path in self.vectorizer.vocabulary]
 
-    def to_state(self) -> State:
-        """See `ClusterModel.to_state`."""
-        return {
-            "paths": self.paths.to_state(),
-            "vectorizer": self.vectorizer.to_state(),
-            "means": pack_sparse(self.means),
-            "cut": self.cut,
-        }
-
 
 class CosineLinkage(Clusterer):
     """The default: finds templates that share their tags and differ in classes, with few outliers.
@@ -93,6 +82,7 @@ class CosineLinkage(Clusterer):
     """
 
     name: ClassVar[str] = "cosine_linkage"
+    model: ClassVar[type[ClusterModel]] = CosineLinkageModel
 
     def __init__(self, *, cut: float = 0.7, min_size: int = 4, min_df: int = 4) -> None:
         self.cut = cut
@@ -120,17 +110,6 @@ class CosineLinkage(Clusterer):
         groups = linkage_groups(cosine_distances(vectors), self.cut)
         sizes = np.bincount(groups)
         return np.where(sizes[groups] >= self.min_size, groups, OUTLIER).astype(np.int64)
-
-    @classmethod
-    def load(cls, state: State) -> ClusterModel:
-        """See `Clusterer.load`."""
-        with reading_state("cosine_linkage state"):
-            return CosineLinkageModel(
-                ClassPathFilter.from_state(state["paths"]),
-                Vectorizer.from_state(state["vectorizer"]),
-                unpack_sparse(state["means"]),
-                cut=float(state["cut"]),
-            )
 
 
 def cosine_distances(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

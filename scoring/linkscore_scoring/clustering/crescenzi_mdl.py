@@ -7,8 +7,8 @@ are in bits. A path costs log2 P with P distinct paths, a class log2 k with k cl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,9 @@ from linkscore_scoring.clustering.base import (
 )
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import apath_id, plain_bag
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import State, pack_sparse, unpack_sparse
+from linkscore_scoring.state import Sparse, Transient, key
 
 # Nearest classes each class looks at in a round, and rounds at most: bounds of work (rounds are about log2 of
 # the classes, of which there are 2,000 at most).
@@ -35,12 +34,15 @@ _NEAREST = 16
 _ROUNDS = 30
 
 
+@dataclass(eq=False)
 class CrescenziModel(ClusterModel):
     """The schema of every class; a new page joins the class it deviates least from."""
 
-    def __init__(self, paths: Sequence[str], schemas: NDArray[np.float64]) -> None:
-        self.paths = tuple(paths)
-        self.schemas = schemas
+    paths: Annotated[tuple[str, ...], key("link_paths")]
+    schemas: Sparse[NDArray[np.float64]]
+    _column: Transient[dict[str, int]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
         self._column = {path: i for i, path in enumerate(self.paths)}
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
@@ -80,10 +82,6 @@ class CrescenziModel(ClusterModel):
         """See `ClusterModel.path_names`."""
         return list(self.paths)
 
-    def to_state(self) -> State:
-        """See `ClusterModel.to_state`."""
-        return {"link_paths": list(self.paths), "schemas": pack_sparse(self.schemas)}
-
 
 class CrescenziMdl(Clusterer):
     """Crescenzi 2005: choose it to compare with; it swallows small templates that resemble a large one.
@@ -111,6 +109,7 @@ class CrescenziMdl(Clusterer):
     """
 
     name: ClassVar[str] = "crescenzi_mdl"
+    model: ClassVar[type[ClusterModel]] = CrescenziModel
 
     def __init__(self, *, threshold: float = 0.2, max_paths: int = 4_000) -> None:
         self.threshold = threshold
@@ -178,12 +177,6 @@ class CrescenziMdl(Clusterer):
         near = distances[rows, columns] < self.threshold
         pairs = np.unique(np.sort(np.column_stack([rows[near], columns[near]]), axis=1), axis=0)
         return pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
-
-    @classmethod
-    def load(cls, state: State) -> ClusterModel:
-        """See `Clusterer.load`."""
-        with reading_state("crescenzi_mdl state"):
-            return CrescenziModel(list(state["link_paths"]), unpack_sparse(state["schemas"]))
 
 
 def link_paths(trie: PathTrie) -> frozenset[str]:

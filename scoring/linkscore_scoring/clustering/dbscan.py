@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,18 +22,16 @@ from linkscore_scoring.clustering.eps import EpsMode, choose_eps, k_distances, p
 from linkscore_scoring.clustering.knn import NearestNeighbours
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import plain_bag
-from linkscore_scoring.state import State
 
 
+@dataclass(eq=False)
 class DbscanModel(ClusterModel):
     """Frozen TF-IDF space with the labelled sample; new pages take the vote of their nearest neighbours."""
 
-    def __init__(self, vectorizer: Vectorizer, neighbours: NearestNeighbours, *, eps: float) -> None:
-        self.vectorizer = vectorizer
-        self.neighbours = neighbours
-        self.eps = eps
+    vectorizer: Vectorizer
+    neighbours: NearestNeighbours
+    eps: float
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.vectors`."""
@@ -53,14 +52,6 @@ class DbscanModel(ClusterModel):
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`."""
         return list(self.vectorizer.vocabulary)
-
-    def to_state(self) -> State:
-        """See `ClusterModel.to_state`."""
-        return {
-            "vectorizer": self.vectorizer.to_state(),
-            "neighbours": self.neighbours.to_state(),
-            "eps": self.eps,
-        }
 
 
 class Dbscan(Clusterer):
@@ -86,6 +77,7 @@ class Dbscan(Clusterer):
     """
 
     name: ClassVar[str] = "dbscan"
+    model: ClassVar[type[ClusterModel]] = DbscanModel
 
     def __init__(self, *, min_pts: int = 4, eps_mode: EpsMode = "windowed", guard: bool = True) -> None:
         self.min_pts = min_pts
@@ -123,14 +115,6 @@ class Dbscan(Clusterer):
         ).value
         labels[~zero] = _dbscan(distances, eps, self.min_pts)
         return eps, renumbered(labels)
-
-    @classmethod
-    def load(cls, state: State) -> ClusterModel:
-        """See `Clusterer.load`."""
-        with reading_state("dbscan state"):
-            vectorizer = Vectorizer.from_state(state["vectorizer"])
-            neighbours = NearestNeighbours.from_state(state["neighbours"])
-            return DbscanModel(vectorizer, neighbours, eps=float(state["eps"]))
 
 
 def _dbscan(distances: NDArray[np.float64], eps: float, min_pts: int) -> NDArray[np.int64]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -20,14 +21,12 @@ from linkscore_scoring.clustering.base import (
 from linkscore_scoring.clustering.eps import pairwise_distances
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer, normalised, zero_rows
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import State, pack_sparse, unpack_sparse
-
-_LIMITS = ("min_depth", "min_share", "epsilon")
+from linkscore_scoring.state import Sparse, Transient
 
 
+@dataclass(eq=False)
 class IRobotModel(ClusterModel):
     """The centre of every cluster; a new page joins the nearest within the threshold.
 
@@ -41,20 +40,14 @@ class IRobotModel(ClusterModel):
         See `IRobotRegions`.
     """
 
-    def __init__(
-        self,
-        regions: Sequence[str],
-        centres: NDArray[np.float64],
-        *,
-        min_depth: int,
-        min_share: float,
-        epsilon: float,
-    ) -> None:
-        self.regions = tuple(regions)
-        self.centres = centres
-        self.min_depth = min_depth
-        self.min_share = min_share
-        self.epsilon = epsilon
+    regions: tuple[str, ...]
+    centres: Sparse[NDArray[np.float64]]
+    min_depth: int
+    min_share: float
+    epsilon: float
+    _column: Transient[dict[str, int]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
         self._column = {region: i for i, region in enumerate(self.regions)}
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
@@ -85,14 +78,6 @@ class IRobotModel(ClusterModel):
         """See `ClusterModel.path_names`: locations of regions."""
         return list(self.regions)
 
-    def to_state(self) -> State:
-        """See `ClusterModel.to_state`."""
-        return {
-            "regions": list(self.regions),
-            "centres": pack_sparse(self.centres),
-            **{name: getattr(self, name) for name in _LIMITS},
-        }
-
 
 class IRobotRegions(Clusterer):
     """Cai 2008: choose it to compare with; few features part few templates.
@@ -119,6 +104,7 @@ class IRobotRegions(Clusterer):
     """
 
     name: ClassVar[str] = "irobot_regions"
+    model: ClassVar[type[ClusterModel]] = IRobotModel
 
     def __init__(
         self, *, min_depth: int = 3, min_share: float = 0.3, epsilon: float = 0.5, max_regions: int = 4_000
@@ -148,7 +134,7 @@ class IRobotRegions(Clusterer):
 
     def _model(self, regions: Sequence[str], centres: NDArray[np.float64]) -> IRobotModel:
         return IRobotModel(
-            regions, centres, min_depth=self.min_depth, min_share=self.min_share, epsilon=self.epsilon
+            tuple(regions), centres, min_depth=self.min_depth, min_share=self.min_share, epsilon=self.epsilon
         )
 
     def _linked(self, vectors: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -161,14 +147,6 @@ class IRobotRegions(Clusterer):
         near = csr_matrix(pairwise_distances(vectors, vectors) <= self.epsilon)
         groups = np.asarray(connected_components(near, directed=False)[1], dtype=np.int64)
         return np.where(np.bincount(groups)[groups] > 1, groups, OUTLIER).astype(np.int64)
-
-    @classmethod
-    def load(cls, state: State) -> ClusterModel:
-        """See `Clusterer.load`."""
-        with reading_state("irobot_regions state"):
-            limits: Mapping[str, float] = {name: float(state[name]) for name in _LIMITS[1:]}
-            centres = unpack_sparse(state["centres"])
-            return IRobotModel(list(state["regions"]), centres, min_depth=int(state["min_depth"]), **limits)
 
 
 NO_REGION = "no region"

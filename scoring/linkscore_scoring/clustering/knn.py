@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.eps import pairwise_distances
-from linkscore_scoring.errors import CorruptState, reading_state
-from linkscore_scoring.state import State, pack_array, pack_sparse, unpack_array, unpack_sparse
+from linkscore_scoring.state import Sparse
 
 # Distances computed at a time, 32 MB of float64: a bound of memory.
 _BATCH_CELLS = 4_000_000
 
 
+@dataclass(eq=False)
 class NearestNeighbours:
     """Majority of the k nearest pages of the sample; outliers vote, so a new page may come out as an outlier.
 
@@ -34,10 +36,9 @@ class NearestNeighbours:
     Source: Xu 2018, section 4.2. Differences from the paper: the tie rule is ours, the paper gives none.
     """
 
-    def __init__(self, vectors: NDArray[np.float64], labels: NDArray[np.int64], *, k: int = 3) -> None:
-        self.vectors = vectors
-        self.labels = labels
-        self.k = k
+    vectors: Sparse[NDArray[np.float64]]
+    labels: NDArray[np.int64]
+    k: int = 3
 
     def classify(self, queries: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the label of every query row, (m,) int64; all -1 if the sample is empty."""
@@ -51,24 +52,10 @@ class NearestNeighbours:
         near = nearest(pairwise_distances(queries, self.vectors), self.k)
         return vote(self.labels[near])
 
-    def to_state(self) -> State:
-        """Return the sample as plain values."""
-        return {"vectors": pack_sparse(self.vectors), "labels": pack_array(self.labels), "k": self.k}
-
-    @classmethod
-    def from_state(cls, state: State) -> NearestNeighbours:
-        """Rebuild the classifier.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or vectors and labels differ in length.
-        """
-        with reading_state("neighbour state"):
-            made = cls(unpack_sparse(state["vectors"]), unpack_array(state["labels"]), k=int(state["k"]))
-        if len(made.vectors) != len(made.labels):
-            raise CorruptState("neighbour state: vectors and labels must have the same length")
-        return made
+    def after_load(self) -> None:
+        """Refuse a state without a label for each page."""
+        if len(self.vectors) != len(self.labels):
+            raise ValueError("vectors and labels must have the same length")
 
 
 def nearest(distances: NDArray[np.float64], k: int) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.clustering.registry import OUTLIER, Clusterer, ClusterModel, clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
 from linkscore_scoring.errors import CorruptState, InvalidParams
-from linkscore_scoring.state import State, digest
+from linkscore_scoring.state import State, digest, from_state, to_state
 
 # Paths named for people.
 _TOP_PATHS = 5
@@ -101,7 +101,7 @@ class TemplateModel:
         return {
             "clusterer": self.clusterer,
             "model": self.model.to_state(),
-            "clusters": [{**asdict(stats), "top_paths": list(stats.top_paths)} for stats in self.clusters],
+            "clusters": [to_state(stats) for stats in self.clusters],
             "sample": self.sample,
             "notes": list(self.notes),
         }
@@ -116,7 +116,7 @@ class TemplateModel:
             If a field is missing or malformed.
         """
         try:
-            clusters = [ClusterStats(**{**c, "top_paths": tuple(c["top_paths"])}) for c in state["clusters"]]
+            clusters = [from_state(ClusterStats, stats) for stats in state["clusters"]]
             model = clusterer_named(state["clusterer"]).load(state["model"])
             return cls(state["clusterer"], model, clusters, state["sample"], state["notes"])
         except (KeyError, TypeError, ValueError, InvalidParams) as exc:

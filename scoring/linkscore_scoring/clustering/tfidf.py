@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState, reading_state
-from linkscore_scoring.state import State
+from linkscore_scoring.state import Transient
 
 Norm = Literal["l1", "l2"]
 
@@ -42,8 +41,8 @@ class Vectorizer:
     df: tuple[int, ...]
     n_pages: int
     norm: Norm = "l1"
-    _column: dict[str, int] = field(init=False, repr=False, compare=False)
-    _idf: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _column: Transient[dict[str, int]] = field(init=False, repr=False, compare=False)
+    _idf: Transient[NDArray[np.float64]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_column", {path: i for i, path in enumerate(self.vocabulary)})
@@ -68,31 +67,10 @@ class Vectorizer:
                 row[list(columns)] = counts
         return normalised(np.log(tf + 1.0) * self._idf, self.norm)  # eq. 1
 
-    def to_state(self) -> State:
-        """Return the vectorizer as plain values."""
-        return {
-            "vocabulary": list(self.vocabulary),
-            "df": list(self.df),
-            "n_pages": self.n_pages,
-            "norm": self.norm,
-        }
-
-    @classmethod
-    def from_state(cls, state: State) -> Vectorizer:
-        """Rebuild a vectorizer.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing, or vocabulary and df differ in length.
-        """
-        with reading_state("vectorizer state"):
-            made = cls(tuple(state["vocabulary"]), tuple(state["df"]), state["n_pages"], state["norm"])
-        if len(made.vocabulary) != len(made.df):
-            raise CorruptState(
-                f"vectorizer state: {len(made.vocabulary)} paths need as many df values, got {len(made.df)}"
-            )
-        return made
+    def after_load(self) -> None:
+        """Refuse a state whose columns differ in length."""
+        if len(self.vocabulary) != len(self.df):
+            raise ValueError(f"{len(self.vocabulary)} paths need as many df values, got {len(self.df)}")
 
 
 def fit_vectorizer(

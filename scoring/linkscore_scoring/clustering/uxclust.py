@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -20,12 +21,12 @@ from linkscore_scoring.clustering.base import (
 )
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import normalised
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import apath_id
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import State, pack_sparse, unpack_sparse
+from linkscore_scoring.state import Sparse, Transient
 
 
+@dataclass(eq=False)
 class UxClustModel(ClusterModel):
     """Where each Apath leads; a new page takes the vote of the Apaths of the links known to lead to it.
 
@@ -37,9 +38,11 @@ class UxClustModel(ClusterModel):
         Share of the pages behind an Apath that lie in each cluster, (n_apaths, n_clusters) float64.
     """
 
-    def __init__(self, apaths: Mapping[int, str], shares: NDArray[np.float64]) -> None:
-        self.apaths = dict(apaths)
-        self.shares = shares
+    apaths: dict[int, str]
+    shares: Sparse[NDArray[np.float64]]
+    _row: Transient[dict[int, int]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
         self._row = {apath: i for i, apath in enumerate(self.apaths)}
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
@@ -68,13 +71,6 @@ class UxClustModel(ClusterModel):
         """See `ClusterModel.path_names`: Apaths of links that lead to the page."""
         return list(self.apaths.values())
 
-    def to_state(self) -> State:
-        """See `ClusterModel.to_state`."""
-        return {
-            "apaths": [[id_, name] for id_, name in self.apaths.items()],
-            "shares": pack_sparse(self.shares),
-        }
-
 
 class UxClust(Clusterer):
     """Grigalis and Cenys 2014: choose it to compare with, or where pages of a template differ in everything.
@@ -97,6 +93,7 @@ class UxClust(Clusterer):
     """
 
     name: ClassVar[str] = "uxclust"
+    model: ClassVar[type[ClusterModel]] = UxClustModel
 
     def __init__(self, *, max_share: float = 0.3) -> None:
         self.max_share = max_share
@@ -124,12 +121,6 @@ class UxClust(Clusterer):
             reach[apath].update(targets)
         most = self.max_share * len(pages.union(*reach.values()))
         return {apath: reach[apath] for apath in sorted(reach) if len(reach[apath]) <= most}
-
-    @classmethod
-    def load(cls, state: State) -> ClusterModel:
-        """See `Clusterer.load`."""
-        with reading_state("uxclust state"):
-            return UxClustModel({int(i): str(s) for i, s in state["apaths"]}, unpack_sparse(state["shares"]))
 
 
 class _Joined:

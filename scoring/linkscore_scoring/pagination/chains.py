@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.pagination.lists import PageList, page_lists
 from linkscore_scoring.pagination.paged_urls import paged
+from linkscore_scoring.state import Flat, State, Stateful, Stored
 from linkscore_scoring.types import PageObservation
 
 # Rank of a list without first page: above every page number or offset that counts.
 _UNKNOWN_RANK = 1_000_000
 
 
-class PageChains:
+class PageChains(Stateful):
     """The lists and threads of a site that run over several pages (union of pages that page links join).
 
     Parameters
@@ -31,11 +31,13 @@ class PageChains:
     O(max_pages). What is told does not depend on the order of pages, as far as `max_list` is not reached.
     """
 
+    _parents: Stored[dict[int, int]]
+    _firsts: Stored[Flat[dict[int, tuple[int, str]]]]
+
     def __init__(self, *, max_pages: int = 50_000, max_list: int = 2_000) -> None:
         self.max_pages, self.max_list = max_pages, max_list
-        self._parents: dict[int, int] = {}
+        self._parents, self._firsts = {}, {}
         self._sizes: dict[int, int] = {}
-        self._firsts: dict[int, tuple[int, str]] = {}
 
     def __len__(self) -> int:
         return len(self._parents)
@@ -118,27 +120,14 @@ class PageChains:
         for head in self._parents.values():
             self._sizes[head] += 1
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the lists as plain values."""
-        return {
-            "parents": [[key, self._root(key)] for key in self._parents],
-            "firsts": [[root, number, url] for root, (number, url) in self._firsts.items()],
-        }
+    def to_state(self) -> State:
+        """Return the lists as plain values: every page beside the page that stands for its list."""
+        self._parents = {key: self._root(key) for key in self._parents}
+        return super().to_state()
 
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the lists of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("page chains"):
-            self._parents = {int(key): int(root) for key, root in state["parents"]}
-            self._firsts = {int(root): (int(number), str(url)) for root, number, url in state["firsts"]}
-            self._sizes = {}
-            for root in self._parents.values():
-                self._sizes[root] = self._sizes.get(root, 0) + 1
+    def after_load(self) -> None:
+        """Count the pages of each list."""
+        self._sizes = dict(Counter(self._parents.values()))
 
 
 def _named(url: str) -> int:

@@ -10,14 +10,14 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log1p, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK, PAGE
 from linkscore_scoring.pagination.lists import page_lists
 from linkscore_scoring.pagination.paged_urls import slots_of
+from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import PageObservation
 
 UNKNOWN, CONFIRMED, DENIED = 0, 1, 2
@@ -49,7 +49,7 @@ class _Seen:
     page_links: list[_PageLink]
 
 
-class PageLinkConfirmation:
+class PageLinkConfirmation(Stateful):
     """Which families of page links on a site hold what they promise.
 
     A family is a place on pages together with the name of the number in the URLs found there, e.g. ``start``.
@@ -79,14 +79,17 @@ class PageLinkConfirmation:
     what the crawl brings, not of three fetches.
     """
 
+    _pages: Stored[Flat[OrderedDict[int, _Seen]]]
+    _sources: Stored[dict[int, list[int]]]
+    _held: Stored[Flat[dict[int, list[int]]]]
+
     def __init__(
         self, *, max_pages: int = 500, max_families: int = 2_000, least: int = 2, enough: int = 30
     ) -> None:
         self.max_pages, self.max_families = max_pages, max_families
         self.least, self.enough = least, enough
-        self._pages: OrderedDict[int, _Seen] = OrderedDict()
-        self._sources: dict[int, list[int]] = {}
-        self._held: dict[int, list[int]] = {}
+        self._pages = OrderedDict()
+        self._sources, self._held = {}, {}
         self._denied: set[int] = set()
 
     def see(self, page: PageObservation, places: Sequence[int]) -> None:
@@ -179,33 +182,9 @@ class PageLinkConfirmation:
     def _is_denied(self, url: str, place: int) -> bool:
         return family_of(url, place) in self._denied
 
-    def to_state(self) -> dict[str, Any]:
-        """Return what is known as plain values."""
-        return {
-            "pages": [
-                [key, seen.cluster, list(seen.bag.items()), [list(link) for link in seen.page_links]]
-                for key, seen in self._pages.items()
-            ],
-            "sources": [[target, sources] for target, sources in self._sources.items()],
-            "held": [[family, *counts] for family, counts in self._held.items()],
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over what `to_state` gave.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("page link confirmation"):
-            self._pages = OrderedDict(
-                (int(key), _Seen(int(cluster), dict(bag), [_PageLink(*map(int, link)) for link in links]))
-                for key, cluster, bag, links in state["pages"]
-            )
-            self._sources = {int(target): list(sources) for target, sources in state["sources"]}
-            self._held = {int(family): [int(held), int(failed)] for family, held, failed in state["held"]}
-            self._denied = {family for family in self._held if self.status(family) == DENIED}
+    def after_load(self) -> None:
+        """Find the families that are denied."""
+        self._denied = {family for family in self._held if self.status(family) == DENIED}
 
 
 def family_of(url: str, place: int) -> int:

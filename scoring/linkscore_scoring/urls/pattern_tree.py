@@ -14,11 +14,10 @@ come; the wildcard's id and all it counted stay as they were.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-from linkscore_scoring.errors import reading_state
-from linkscore_scoring.state import State
+from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.urls.tokens import ANY_QUERY, is_fixed, url_tokens, wildcard_of
 
 ROOT = 0
@@ -41,16 +40,21 @@ class Node:
     candidates: dict[str, int] = field(default_factory=dict)
 
 
-class NodeStore:
+class NodeStore(Stateful):
     """At most `max_nodes` nodes by id; ids are never used twice, the root is 0.
 
     Up to four forwarding addresses per node of the bound are kept; the oldest go first.
     """
 
+    state_name = "url pattern state"
+    nodes: Stored[dict[int, Node]]
+    _moved: Stored[dict[int, int]]
+    _next: Stored[int]
+
     def __init__(self, max_nodes: int) -> None:
         self.max_nodes = max_nodes
-        self.nodes: dict[int, Node] = {ROOT: Node("", -1)}
-        self._moved: dict[int, int] = {}
+        self.nodes = {ROOT: Node("", -1)}
+        self._moved = {}
         self._next = 1
 
     def __len__(self) -> int:
@@ -87,30 +91,6 @@ class NodeStore:
         while number in self._moved:
             number = self._moved[number]
         return number if number in self.nodes else ROOT
-
-    def to_state(self) -> State:
-        """Return the nodes as plain values."""
-        return {
-            "nodes": [[number, asdict(node)] for number, node in self.nodes.items()],
-            "moved": [list(pair) for pair in self._moved.items()],
-            "next": self._next,
-        }
-
-    @classmethod
-    def from_state(cls, state: State, max_nodes: int) -> NodeStore:
-        """Rebuild a store.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        store = cls(max_nodes)
-        with reading_state("url pattern state"):
-            store.nodes = {int(number): Node(**fields) for number, fields in state["nodes"]}
-            store._moved = {int(old): int(new) for old, new in state["moved"]}
-            store._next = int(state["next"])
-        return store
 
 
 # Counters of Misra-Gries for the values of a variable slot: a value that more than one in 33 of its URLs have
@@ -331,7 +311,7 @@ class UrlPatterns:
 
     def load_state(self, state: State) -> None:
         """Take over the nodes of another tree."""
-        self._nodes = NodeStore.from_state(state, self.params.max_nodes)
+        self._nodes.load_state(state)
 
 
 def _may_differ(node: Node | None, a: str, b: str) -> bool:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.irobot.sitemap import KeptArc, MapEntry, Place, Sitemap
 from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.site.learning import SampledPage
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 
 _FLIP = re.compile(
@@ -54,7 +55,7 @@ class IrobotParams(Params):
         yield from outside("flip_share", self.flip_share, 1e-6, 1.0)
 
 
-class Irobot(Policy):
+class Irobot(Stateful, Policy):
     """Learn a map of page kinds, keep the tree of links that leads to the informative ones, drop the rest.
 
     Until the site is learned: links of the sampling plan first (0.9, bucket ``p0.<Apath>.<URL pattern>``),
@@ -77,11 +78,13 @@ class Irobot(Policy):
     baseline = True
     needs_learning = True
 
+    _kept: Stored[list[KeptArc]]
+    _texts: Stored[Flat[dict[int, tuple[int, bool]]]]
+    _flips: Stored[Flat[dict[Place, tuple[int, int]]]]
+
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self._kept: list[KeptArc] = []
-        self._texts: dict[int, tuple[int, bool]] = {}
-        self._flips: dict[Place, tuple[int, int]] = {}
+        self._kept, self._texts, self._flips = [], {}, {}
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note how much text a page has, whether it is new, and which of its links turn pages."""
@@ -166,24 +169,6 @@ class Irobot(Policy):
                 arcs.setdefault((cluster, pattern, apath), arc)
                 arcs.setdefault((cluster, pattern, _ANY), arc)
         return arcs
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the kept arcs and what is known of texts and anchors as plain values."""
-        return {
-            "kept": [asdict(arc) for arc in self._kept],
-            "texts": [[key, chars, unique] for key, (chars, unique) in self._texts.items()],
-            "flips": [[*place, *counts] for place, counts in self._flips.items()],
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the state of `to_state`."""
-        with reading_state(f"{self.name}"):
-            kept = [
-                {**arc, "place": tuple(arc["place"]), "target": tuple(arc["target"])} for arc in state["kept"]
-            ]
-            self._kept = [KeptArc(**arc) for arc in kept]
-            self._texts = {int(key): (int(chars), bool(unique)) for key, chars, unique in state["texts"]}
-            self._flips = {(int(p), int(a)): (int(f), int(n)) for p, a, f, n in state["flips"]}
 
 
 def _entry_first(site: SiteModel) -> list[SampledPage]:

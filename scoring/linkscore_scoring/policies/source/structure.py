@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 
 Vector = NDArray[np.float64]
@@ -82,7 +82,7 @@ def link_scores(probabilities: NDArray[np.float64], values: Vector) -> Vector:
     return scores
 
 
-class StructuralPolicy(Policy):
+class StructuralPolicy(Stateful, Policy):
     """A value per cluster, and links scored by the clusters their (source cluster, Apath) leads to.
 
     Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others
@@ -98,10 +98,13 @@ class StructuralPolicy(Policy):
     step: ClassVar[float] = 0.0
     """Scores are rounded to multiples of this; 0 keeps them as they are."""
 
+    _clusters: Stored[list[int]]
+    _worth: Stored[list[float]]
+    _age: Stored[int]
+
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self._clusters: list[int] = []
-        self._worth: list[float] = []
+        self._clusters, self._worth = [], []
         self._age = 0
 
     @abstractmethod
@@ -145,18 +148,10 @@ class StructuralPolicy(Policy):
         P = self._probabilities(links.sources, links.apaths, site)
         return [self._explanation(row, values, source) for row, source in zip(P, links.sources, strict=True)]
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the clusters' worth as plain values."""
-        return {"clusters": self._clusters, "worth": self._worth, "age": self._age}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the clusters' worth."""
-        with reading_state(f"{self.name}"):
-            clusters, worth = list(map(int, state["clusters"])), list(map(float, state["worth"]))
-            self._age = int(state["age"])
-        if len(clusters) != len(worth):
-            raise CorruptState(f"{self.name}: {len(clusters)} clusters, but {len(worth)} values")
-        self._clusters, self._worth = clusters, worth
+    def after_load(self) -> None:
+        """Refuse a state without a value for each cluster."""
+        if len(self._clusters) != len(self._worth):
+            raise ValueError(f"{len(self._clusters)} clusters, but {len(self._worth)} values")
 
     def _refresh(self, site: SiteModel) -> None:
         self._age = 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
@@ -17,6 +17,7 @@ from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.policies.tpm.rtdm import similarity, tree_of
 from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, NavigationPattern, TargetMap
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 # Scores, over 1 + number or depth, of links on the map, of what only target pages link to, and off the way:
@@ -67,7 +68,7 @@ class TpmParams(Params):
         yield from outside("max_differing", self.max_differing, 0, 20)
 
 
-class Tpm(Policy):
+class Tpm(Stateful, Policy):
     """Map a part of the site, find what resembles the example, and follow links like those that led there.
 
     While mapping, pages come breadth-first without verdict: score 0.5 / (1 + number of the page the link was
@@ -91,14 +92,20 @@ class Tpm(Policy):
     reads_templates = False
     baseline = True
 
+    _example: Stored[Flat[PathTrie]]
+    _map: Stored[TargetMap]
+    _way: Stored[NavigationPattern]
+    _due: Stored[int]
+    _steps: Stored[dict[int, int]]
+    _urls: Stored[dict[int, list[str]]]
+    _worths: Stored[dict[int, float]]
+
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self._map = TargetMap()
         self._way = NavigationPattern()
         self._due = int(params.mapping_pages)
-        self._steps: dict[int, int] = {}
-        self._urls: dict[int, list[str]] = {}
-        self._worths: dict[int, float] = {}
+        self._steps, self._urls, self._worths = {}, {}, {}
         self._example = example_page(params.example_html).paths if params.example_html else PathTrie()
         self._tree = tree_of(self._example)
 
@@ -225,28 +232,8 @@ class Tpm(Policy):
             return Explanation("has no URL pattern of the way to the targets", terms)
         return Explanation(f"step {step} of {n} to the targets: {self._way.shapes[step - 1]}", terms)
 
-    def to_state(self) -> dict[str, Any]:
-        """Return example, map and way as plain values."""
-        return {
-            "example": [getattr(self._example, name) for name in PathTrie.__slots__],
-            "map": self._map.to_state(),
-            "way": self._way.to_state(),
-            "due": self._due,
-            "steps": list(self._steps.items()),
-            "urls": list(self._urls.items()),
-            "worths": list(self._worths.items()),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the state of `to_state`."""
-        with reading_state(f"{self.name}"):
-            self._example = PathTrie(*map(list, state["example"]))
-            self._map.load_state(state["map"])
-            self._way = NavigationPattern.from_state(state["way"])
-            self._due = int(state["due"])
-            self._steps = {int(key): int(step) for key, step in state["steps"]}
-            self._urls = {int(pattern): list(urls) for pattern, urls in state["urls"]}
-            self._worths = {int(pattern): float(worth) for pattern, worth in state["worths"]}
+    def after_load(self) -> None:
+        """Make the tree of the example."""
         self._tree = tree_of(self._example)
 
 

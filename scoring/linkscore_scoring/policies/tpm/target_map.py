@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.policies.tpm.url_shapes import UrlShape, url_shape, url_similar
+from linkscore_scoring.state import Flat, Stateful, Stored, key
 
 OFF = 0
 """Step of a link that leads off the way."""
@@ -42,22 +42,6 @@ class NavigationPattern:
                 return step
         return OFF
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the pattern as plain values."""
-        return {"shapes": [shape.to_state() for shape in self.shapes], "targets": self.targets}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> NavigationPattern:
-        """Rebuild a pattern.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("navigation pattern"):
-            return cls([UrlShape.from_state(shape) for shape in state["shapes"]], int(state["targets"]))
-
 
 MAX_PAGES = 2_000
 """Pages of a map; the upper bound of `mapping_pages`."""
@@ -76,7 +60,7 @@ class MapPage:
     target: bool = False
 
 
-class TargetMap:
+class TargetMap(Stateful):
     """Pages in the order fetched, each below the page that first linked to it.
 
     Links of target pages are not walked: what only they link to has no place in the map.
@@ -84,9 +68,11 @@ class TargetMap:
     Bounded by `MAX_PAGES` and by what the caller of `add` allows; pages and links beyond are left out.
     """
 
+    pages: Stored[list[Flat[MapPage]]]
+    _found_on: Annotated[dict[int, int], key("links", "found_on")]
+
     def __init__(self) -> None:
-        self.pages: list[MapPage] = []
-        self._found_on: dict[int, int] = {}
+        self.pages, self._found_on = [], {}
         self._numbers: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -167,23 +153,6 @@ class TargetMap:
                 parts.append([number])
         return parts
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the map as plain values."""
-        return {
-            "pages": [[page.key, page.url, page.parent, page.target] for page in self.pages],
-            "links": list(self._found_on),
-            "found_on": list(self._found_on.values()),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the map of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("target map"):
-            self.pages = [MapPage(int(k), str(u), int(p), bool(t)) for k, u, p, t in state["pages"]]
-            self._found_on = dict(zip(state["links"], state["found_on"], strict=True))
-            self._numbers = {page.key: number for number, page in enumerate(self.pages)}
+    def after_load(self) -> None:
+        """Number the pages."""
+        self._numbers = {page.key: number for number, page in enumerate(self.pages)}
