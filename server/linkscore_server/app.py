@@ -48,8 +48,14 @@ from linkscore_server.storage.memory import MemoryStore
 
 _log = logging.getLogger(__name__)
 _GC_OBJECTS = 20_000
-_LAST_WORDS_S = 0.2
+"""New objects after which the collector looks for cycles; the interpreter's own number is 700."""
+
+_CANCEL_S = 0.2
+"""Seconds for calls that are left when all of linkscore's own are answered: watchers of health never end."""
+
 _START_S = 600.0
+"""Longest start of a private server: a bound, so that a command does not wait for ever on a damaged disk."""
+
 _SERVICES = (
     link_scoring_service_pb2.DESCRIPTOR.services_by_name["LinkScoringService"].full_name,
     crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"].full_name,
@@ -129,7 +135,7 @@ class Application:
         idle = asyncio.create_task(self.calls.idle())
         await asyncio.wait([draining, idle], return_when=asyncio.FIRST_COMPLETED)
         idle.cancel()
-        await self._server.stop(_LAST_WORDS_S)  # watchers of health would stay for ever
+        await self._server.stop(_CANCEL_S)
         await draining
         self._ready = False
         await self.browse_logs.close()
@@ -176,7 +182,7 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     await app.start()
-    _spare_the_collector()
+    _collect_cycles_rarely()
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for
     await stopping.wait()
     _log.info("draining for at most %g s", settings.drain_s)
@@ -212,7 +218,7 @@ def private_server(data_dir: Path) -> Iterator[str]:
         loop.close()
 
 
-def _spare_the_collector() -> None:
+def _collect_cycles_rarely() -> None:
     """Collect cycles rarely; a profile of IngestPages had about 9 % of its samples in the collector."""
     gc.collect()
     gc.freeze()

@@ -21,9 +21,11 @@ from linkscore_server.browse_logs.formats import FORMATS, LogFile
 from linkscore_server.storage.visits.connection import in_memory
 
 BATCH_RECORDS = 50_000
-MAX_SAMPLES = 5
-_END_CHARS = 45
-_MAX_TEXT_BYTES = 2_083
+"""Lines of a batch: a bound, about 10 MB of message and half of what the server takes by default."""
+
+MAX_SAMPLES = 5  # shapes of bad lines that are shown to a user
+_END_CHARS = 45  # of both ends of a long bad line: the shape fits one line of a terminal
+_MAX_TEXT_BYTES = 2_083  # longest URL of the contract
 _Row = tuple[Any, ...]
 
 

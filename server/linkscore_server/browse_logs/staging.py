@@ -22,9 +22,9 @@ from linkscore_server.storage.visits.tables import COLUMNS
 
 Columns = dict[str, NDArray[Any]]
 
-MAX_BATCH_ID_BYTES = 128
-MAX_REASONS = 32
-_MAX_PROBLEMS = 10
+MAX_BATCH_ID_BYTES = 128  # as the contract says
+MAX_REASONS = 32  # as the contract says
+_MAX_PROBLEMS = 10  # of one batch that are named: a bound on the answer
 _BEFORE_1970 = -1.0  # the time of a record without one: no time of a visit, so a bad line
 _RECORDS = """
     SELECT t, nullif(client, '') AS client, nullif(url, '') AS url,

@@ -1,0 +1,10 @@
+"""The crawls of a server: each has one actor that writes it, and the registry has the actors.
+
+`actor` makes events durable and applies them, `registry` creates, finds, changes, deletes and recovers
+crawls, `collector` counts their sites when Prometheus asks.
+"""
+
+from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+
+__all__ = ["CrawlActor", "CrawlClosed", "CrawlExists", "CrawlNotFound", "CrawlRegistry"]

@@ -1,4 +1,4 @@
-"""BrowseLogService."""
+"""BrowseLogService: batches of browse logs in, what was mined from them out."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import parse_crawl, parse_site
 from linkscore_server.storage.visits.base import SiteSpan
+from linkscore_server.storage.visits.tables import DAY_S
 
-_DAY_S = 86_400
-_MAX_WINDOW = 3_650
+# Bounds of requests and answers, as the contract says.
+_MAX_WINDOW_DAYS = 3_650
 _MAX_LABELS = 100_000
-_MAX_ASKED = 10_000
+_MAX_BATCH_IDS = 10_000
 _MAX_SITES = 1_000
 
 
 class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     """Browse logs in, what was mined from them out."""
 
-    def __init__(self, registry: CrawlRegistry, room: BrowseLogManager) -> None:
+    def __init__(self, registry: CrawlRegistry, manager: BrowseLogManager) -> None:
         self._registry = registry
-        self._room = room
+        self._manager = manager
 
     async def ImportBrowseRecords(
         self, requests: AsyncIterator[pb.ImportBrowseRecordsRequest], context: Any
@@ -50,16 +51,16 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
                 actor = self._registry.get(parse_crawl(message.crawl))
             status = response.batches.add(batch_id=message.batch_id).status
             try:
-                check(message, self._room.limits)
+                check(message, self._manager.limits)
             except InvalidInput as exc:
                 status.CopyFrom(results.invalid(exc))
                 continue
-            event = await self._room.take(actor, message, message.hosts)
+            event = await self._manager.take(actor, message, message.hosts)
             status.CopyFrom(results.status("ok" if event is not None else "duplicate"))
             outcomes.update(event.counts if event is not None else {})
         if actor is None:
             raise InvalidInput("is required, in the form crawls/{crawl}", field="crawl", reason="REQUIRED")
-        self._room.mine_later(actor)
+        self._manager.mine_later(actor)
         response.record_count = outcomes.total()
         response.visit_count = outcomes[""]
         response.left_out.update(left_out_of(outcomes))
@@ -70,7 +71,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         crawl, site = parse_site(request.name)
         actor = self._registry.get(crawl)
         started = time.perf_counter()
-        result = await self._room.mine(actor, site, _settings(request), request.window_days)
+        result = await self._manager.mine(actor, site, _settings(request), request.window_days)
         if result is None:
             return pb.MineSiteResponse()
         first_day, n_days, _ = result.event.mined["window"]
@@ -88,16 +89,16 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         self, request: pb.GetBrowseStatsRequest, context: Any
     ) -> pb.GetBrowseStatsResponse:
         """Say what a crawl holds of browse logs."""
-        if len(request.batch_ids) > _MAX_ASKED:
-            rule = f"must be at most {_MAX_ASKED}, got {len(request.batch_ids)}"
+        if len(request.batch_ids) > _MAX_BATCH_IDS:
+            rule = f"must be at most {_MAX_BATCH_IDS}, got {len(request.batch_ids)}"
             raise InvalidInput(rule, field="batch_ids")
         actor = self._registry.get(parse_crawl(request.crawl))
-        ledger, spans = actor.model.ledger, await self._room.spans(actor)
+        ledger, spans = actor.model.ledger, await self._manager.spans(actor)
         most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:_MAX_SITES]
         return pb.GetBrowseStatsResponse(
             days=[
                 pb.BrowseDay(start=_midnight(day), stored_bytes=size)
-                for day, size in (await self._room.days(actor)).items()
+                for day, size in (await self._manager.days(actor)).items()
             ],
             sites=[_site(actor, site, spans[site]) for site in most],
             batch_count=len(ledger.batches),
@@ -109,8 +110,8 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
 
 def _settings(request: pb.MineSiteRequest) -> MiningSettings:
     problems = []
-    if request.window_days and not 2 <= request.window_days <= _MAX_WINDOW:
-        rule = f"must be in [2, {_MAX_WINDOW}], got {request.window_days}"
+    if request.window_days and not 2 <= request.window_days <= _MAX_WINDOW_DAYS:
+        rule = f"must be in [2, {_MAX_WINDOW_DAYS}], got {request.window_days}"
         problems.append(FieldProblem("window_days", rule))
     if len(request.news_labels) > _MAX_LABELS:
         rule = f"must be at most {_MAX_LABELS}, got {len(request.news_labels)}"
@@ -151,7 +152,7 @@ def _site(actor: CrawlActor, site: str, span: SiteSpan) -> pb.BrowseSite:
 
 
 def _midnight(day: int) -> Timestamp:
-    return Timestamp(seconds=day * _DAY_S)
+    return Timestamp(seconds=day * DAY_S)
 
 
 def _duration(seconds: float) -> Duration:

@@ -1,4 +1,4 @@
-"""CrawlService."""
+"""CrawlService: crawls made, read, changed, deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LinkScoringService."""
+"""LinkScoringService: pages and feedback in, scores and ranks out. The hot path."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _Answers = asyncio.Queue[tuple[int, str, asyncio.Task[pb.PageResult]] | None]
-_MAX_EXPLAINED = 100
+_MAX_EXPLAINED = 100  # links of one ExplainLinks call, as the contract says
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
     for name, number in common_pb2.PriorityEncoding.items()
@@ -41,7 +41,21 @@ _ENCODINGS = {
 
 
 class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
-    """The hot path. One instance per server; everything runs on one event loop."""
+    """Answers the calls of a crawler while it crawls. One instance per server, all on one event loop.
+
+    Parameters
+    ----------
+    registry
+        The crawls.
+    parser
+        Makes events of pages.
+    settings
+        Limits of calls.
+    metrics
+        Where pages, links and ranks are counted.
+    clock
+        Seconds since the epoch.
+    """
 
     def __init__(
         self,

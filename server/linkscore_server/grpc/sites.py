@@ -1,4 +1,4 @@
-"""SiteModelService."""
+"""SiteModelService: what was learned about sites, advice, seeds, rules."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from linkscore_server.grpc.convert import results, rules, sites
 from linkscore_server.grpc.convert.names import page_of, parse_crawl, parse_site
 from linkscore_server.grpc.convert.policies import choice_of
 
+# Bounds of requests, as the contract says.
 _DEFAULT_PLAN = 16
 _MAX_PLAN = 1_000
 _MAX_HORIZON = 10_000

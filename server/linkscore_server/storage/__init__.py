@@ -4,3 +4,9 @@
 survive) stand behind it. Everything blocks: the server calls it in threads. The room knows events and visits
 as bytes and tables, and neither what they mean nor where they come from. `formats` lists every kind of file.
 """
+
+from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.memory import MemoryStore
+
+__all__ = ["CrawlLog", "FileStore", "MemoryStore", "Snapshot", "Store"]

@@ -19,7 +19,7 @@ from linkscore_server.grpc.convert.policies import choice_of, spec_of
 MAX_EXTRA_POLICIES = 8
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
 
-MAX_PAGE_TYPE_BYTES = 100
+MAX_PAGE_TYPE_BYTES = 100  # as the contract says
 _NO_URL = (
     "http://example.invalid/"  # links of an example without a URL are resolved against this, and not read
 )

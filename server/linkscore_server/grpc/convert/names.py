@@ -11,9 +11,9 @@ from linkscore_scoring.errors import InvalidInput
 MAX_SITE_BYTES = 1_024
 """Longest name of a site: a bound; a host name has at most 253 characters (RFC 1035)."""
 
+# Names on one page of a list, as the contract says.
 DEFAULT_PAGE_SIZE = 100
 MAX_PAGE_SIZE = 1_000
-"""Names on one page of a list, as the contract says."""
 
 
 def crawl_name(crawl: str) -> str:

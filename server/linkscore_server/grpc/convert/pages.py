@@ -14,6 +14,7 @@ from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.urls.identity import validate_url
 
+# Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
 MAX_TICKET_BYTES = 64
 

@@ -19,9 +19,9 @@ _T = TypeVar("_T")
 MAX_URLS = 10_000
 """URLs that one RankSites call hands out, as the contract says."""
 
+# Pages of one SuggestExamples call, as the contract says.
 MAX_EXAMPLES = 100
 _DEFAULT_EXAMPLES = 5
-"""Pages of one SuggestExamples call, as the contract says."""
 
 _CODES = {
     "ok": common_pb2.ITEM_CODE_OK,

@@ -12,6 +12,7 @@ import duckdb
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 
 SALT_BYTES = 32
+"""Bytes of the secret of pseudonyms: as many as SHA-256 has, so that it cannot be guessed."""
 
 
 @dataclass(frozen=True, slots=True)

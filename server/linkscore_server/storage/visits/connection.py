@@ -10,6 +10,8 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 DEFAULT_MEMORY_MB = 1_024
+"""Memory of DuckDB, MiB, where no setting says it. Chosen, not measured; more than that goes to the disk."""
+
 WORK = "browse-work-"
 """How the names of folders begin that a crash may leave behind."""
 

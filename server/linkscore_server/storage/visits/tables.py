@@ -22,7 +22,7 @@ from linkscore_server.storage.visits.base import SiteSpan
 from linkscore_server.storage.visits.connection import text
 
 COLUMNS = "site, url, referrer, day, second, client"
-DAY_S = 86_400
+DAY_S = 86_400  # seconds
 ORIGIN_BITS = 32
 """Bits of the referrer's id in `first`: a second above them orders visits by time, then by referrer."""
 
