@@ -11,8 +11,7 @@ import numpy as np
 
 from benchmarks.pages import Corpus
 from benchmarks.table import Row
-from linkscore_scoring.learners.bandits import BANDITS, Bandit
-from linkscore_scoring.learners.bandits.host_bandit import HostBandit
+from linkscore_scoring.learners.bandits import HostBandit
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
 from linkscore_scoring.learners.link_features import GROUPS, LinkFeatures
 
@@ -29,16 +28,15 @@ def run(corpus: Corpus) -> list[Row]:
 
 def _decisions() -> Iterator[Row]:
     makers = {name: partial(HostBandit, function=name, explore_prob=0.1) for name in _FUNCTIONS}
-    makers |= {name: kind for name, kind in BANDITS.items() if name != HostBandit.name}
     for name, make in makers.items():
-        bandit: Bandit = make()
+        bandit: HostBandit = make()
         _prepare(bandit)
         seqs = count(PULLED)
         spent = _seconds(lambda bandit=bandit, seqs=seqs: _decide(bandit, next(seqs)), DECISIONS)
         yield Row(f"{name}: choose, reward, new best", f"{ARMS:,} arms awake", spent * 1e6, "us CPU/decision")
 
 
-def _prepare(bandit: Bandit) -> None:
+def _prepare(bandit: HostBandit) -> None:
     """Wake all arms, and let 20,000 pulls fall on the first 2,000 of them, which pay as differently."""
     rng = np.random.default_rng(1)
     for arm, best in enumerate(rng.random(ARMS).tolist()):
@@ -47,7 +45,7 @@ def _prepare(bandit: Bandit) -> None:
         bandit.reward(arm, float(rng.random() < arm / (PULLED / 10)))
 
 
-def _decide(bandit: Bandit, seq: int) -> None:
+def _decide(bandit: HostBandit, seq: int) -> None:
     arm = bandit.choose(seq)
     bandit.reward(arm, float(seq % 3 == 0))
     bandit.offer(arm, (seq % 97) / 97)

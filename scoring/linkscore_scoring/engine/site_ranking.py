@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from linkscore_scoring.learners.bandits.allocate import allocate_best
+from linkscore_scoring.learners.bandits.allocation import allocate_best
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, sqrt
 
 import numpy as np
 import pytest
 
-from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.learners.bandits import bandit_named
-from linkscore_scoring.learners.bandits.base import Bandit
-from linkscore_scoring.learners.bandits.discounted_thompson import DiscountedThompson
-from linkscore_scoring.learners.bandits.draws import beta, uniform
-from linkscore_scoring.learners.bandits.groups import Groups
+from linkscore_scoring.learners.bandits.arm_index import Groups, LazyHeap
+from linkscore_scoring.learners.bandits.hashed_random import uniform
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.host_values import (
     DRAWN,
@@ -20,11 +16,7 @@ from linkscore_scoring.learners.bandits.host_values import (
     lambda_after,
     released_lambda_after,
 )
-from linkscore_scoring.learners.bandits.lazy_heap import LazyHeap
-from linkscore_scoring.learners.bandits.posteriors import highest_drawn, rounded
-from linkscore_scoring.learners.bandits.softmax import Softmax
-from linkscore_scoring.learners.bandits.sum_tree import SumTree
-from linkscore_scoring.learners.bandits.ucb import Ucb
+from linkscore_scoring.learners.bandits.posteriors import beta, highest_drawn, rounded
 
 G, B, P, U = (np.array([x]) for x in (3.0, 1.0, 0.5, 0.25))
 
@@ -101,7 +93,7 @@ def test_counts_are_rounded_by_a_twentieth_at_most(count: float) -> None:
     assert rounded(count) == pytest.approx(count, rel=0.051)
 
 
-def rewarded(bandit: Bandit, rewards: dict[int, list[float]]) -> Bandit:
+def rewarded(bandit: HostBandit, rewards: dict[int, list[float]]) -> HostBandit:
     for arm, earned in rewards.items():
         bandit.offer(arm, 0.1 + 0.1 * arm)
         for reward in earned:
@@ -139,78 +131,6 @@ def test_with_lambda_one_every_awake_host_is_as_likely() -> None:
     np.testing.assert_allclose(counts / 4_000, [0.25] * 4 + [0.0], atol=5 * sqrt(0.1875 / 4_000))
 
 
-def test_ucb_is_mean_plus_bonus() -> None:
-    bandit = rewarded(Ucb(c=0.1), REWARDS)
-    bonus = [0.1 * sqrt(2 * log(12) / n) if n else 0.1 for n in (3, 1, 0, 2, 5)]
-    expected = np.array([2 / 3, 0.0, 1.0, 0.5, 0.6]) + bonus
-    assert bandit.values(range(5), 1).tolist() == pytest.approx(expected.tolist())
-    assert bandit.choose(1) == 2
-
-
-def test_ucb_by_groups_is_ucb_by_search() -> None:
-    bandit, rng = Ucb(c=0.3), np.random.default_rng(1)
-    for arm in range(60):
-        bandit.offer(arm)
-    for seq in range(600):
-        values = bandit.values(range(60), seq)
-        arm = bandit.choose(seq)
-        assert values[arm] == pytest.approx(values.max())
-        bandit.reward(arm, float(rng.random() < arm / 60))
-
-
-def test_discounted_counts_fade() -> None:
-    """gamma .9: counts fade with every pull; after rewards 1 and 0 of one arm S = .81 and F = .9."""
-    bandit = DiscountedThompson(gamma=0.9)
-    bandit.reward(0, 1.0)
-    bandit.reward(0, 0.0)
-    assert (bandit.arms[0].good, bandit.arms[0].bad) == (pytest.approx(0.81), pytest.approx(0.9))
-    for _ in range(60):
-        bandit.reward(1, 1.0)
-    assert bandit.arms[0].pulls == 0.0
-
-
-def test_discounted_thompson_follows_an_arm_that_turned_bad() -> None:
-    bandit = DiscountedThompson(gamma=0.95, seed=1)
-    for arm in (0, 1):
-        bandit.offer(arm)
-    chosen = []
-    for seq in range(600):
-        arm = bandit.choose(seq)
-        bandit.reward(arm, float(arm == (0 if seq < 300 else 1)))
-        chosen.append(arm)
-    assert np.mean(chosen[100:300]) < 0.2
-    assert np.mean(chosen[400:]) > 0.8
-
-
-def test_softmax_tells_its_probabilities() -> None:
-    """Means (2.5 / 4), (.5 / 2), .5, (1.5 / 3), (3.5 / 6), a pseudo-pull of .5 each; temperature .5."""
-    bandit = rewarded(Softmax(temperature=0.5, seed=1), REWARDS)
-    weights = np.exp(np.array([2.5 / 4, 0.25, 0.5, 0.5, 3.5 / 6]) / 0.5)
-    probs = weights / weights.sum()
-    assert [bandit.prob(arm) for arm in range(5)] == pytest.approx(probs.tolist())
-    drawn = np.bincount([bandit.choose(seq) for seq in range(4_000)], minlength=5) / 4_000
-    gumbel = (
-        np.bincount([np.argmax(bandit.values(range(5), seq)) for seq in range(4_000)], minlength=5) / 4_000
-    )
-    for shares in (drawn, gumbel):
-        np.testing.assert_allclose(shares, probs, atol=5 * sqrt(0.25 / 4_000))
-
-
-def test_a_sum_tree_draws_by_weight_after_any_changes() -> None:
-    tree = SumTree()
-    for arm in range(5):
-        tree.set(arm, arm + 1.0)
-    tree.discard(1)
-    tree.set(0, 0.5)
-    assert tree.total() == pytest.approx(0.5 + 3 + 4 + 5)
-    ends = np.cumsum([{0: 0.5, 2: 3.0, 3: 4.0, 4: 5.0}[arm] for arm in tree.arms]) / 12.5
-    assert [tree.find(float(end) - 1e-9) for end in ends] == tree.arms
-    for arm in (0, 2, 3, 4):
-        tree.discard(arm)
-    with pytest.raises(LookupError):
-        tree.find(0.5)
-
-
 def test_a_lazy_heap_agrees_with_a_search() -> None:
     heap, values, rng = LazyHeap(), dict[int, float](), np.random.default_rng(3)
     for _ in range(3_000):
@@ -226,14 +146,9 @@ def test_a_lazy_heap_agrees_with_a_search() -> None:
 
 
 def test_arms_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Bandit, "max_arms", 10)
-    bandit = Ucb()
+    monkeypatch.setattr(HostBandit, "max_arms", 10)
+    bandit = HostBandit()
     for arm in range(50):
         bandit.offer(arm)
         bandit.reward(arm, exp(-arm))
     assert len(bandit.arms) == len(bandit) == 10
-
-
-def test_an_unknown_bandit_is_named_with_the_known_ones() -> None:
-    with pytest.raises(InvalidParams, match=r"must be one of .*ucb, got 'exp3'"):
-        bandit_named("exp3")

@@ -13,10 +13,9 @@ import numpy as np
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.learners.bandits.allocate import allocate
-from linkscore_scoring.learners.bandits.base import Arm
-from linkscore_scoring.learners.bandits.draws import Floats, uniform
-from linkscore_scoring.learners.bandits.host_bandit import HostBandit
+from linkscore_scoring.learners.bandits.allocation import allocate
+from linkscore_scoring.learners.bandits.hashed_random import Floats, uniform
+from linkscore_scoring.learners.bandits.host_bandit import Arm, HostBandit
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.learners.classifiers.base import Features, logit, sigmoid
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier

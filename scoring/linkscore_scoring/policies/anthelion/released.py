@@ -11,8 +11,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.learners.bandits.base import tie_of
-from linkscore_scoring.learners.bandits.draws import Floats, uniform
+from linkscore_scoring.learners.bandits.hashed_random import Floats, tie_of, uniform
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.learners.classifiers.base import Features

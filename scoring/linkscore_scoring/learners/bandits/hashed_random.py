@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from linkscore_scoring.hashing import GOLDEN, mix64
 
@@ -26,6 +25,8 @@ def uniform(seed: int, seq: int, arms: Sequence[int]) -> Floats:
     return ((mixed >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
 
 
-def beta(good: Floats, bad: Floats, u: Floats) -> Floats:
-    """Return draws of Beta(good + 1, bad + 1) from uniform numbers, by the inverse of its distribution."""
-    return np.asarray(betaincinv(good + 1.0, bad + 1.0, u), dtype=np.float64)
+def tie_of(seed: int, arm: int) -> float:
+    """Return the number that orders arms of equal value, drawn once per arm."""
+    x = ((arm + 1) * 0x9E3779B97F4A7C15 ^ (seed + 1) * 0xBF58476D1CE4E5B9) & ((1 << 64) - 1)
+    x = (x ^ x >> 30) * 0x94D049BB133111EB & ((1 << 64) - 1)
+    return (x >> 11) / 2.0**53

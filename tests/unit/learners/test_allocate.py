@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.bandits import allocate as allocate_module
-from linkscore_scoring.learners.bandits.allocate import RoundRobin, allocate, allocate_best
+from linkscore_scoring.learners.bandits import allocation
+from linkscore_scoring.learners.bandits.allocation import RoundRobin, allocate, allocate_best
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.posteriors import choice_probs
 
@@ -78,7 +78,7 @@ def test_draws_are_dealt_in_proportion_to_their_probability() -> None:
 
 
 def test_beyond_half_a_million_draws_a_decision_deals_several_pulls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocate_module, "_MAX_DRAWS", 30)
+    monkeypatch.setattr(allocation, "_MAX_DRAWS", 30)
     got = dealt(bandit({1: (1, 0), 2: (2, 0), 3: (3, 0)}, function="thompson_sampling"), 100)
     assert sum(got.values()) == 100
     assert {count % 11 for count in got.values()} <= {0, 1}, "ten decisions of 11 pulls, the last of 1"
