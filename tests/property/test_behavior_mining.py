@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkscore_scoring.browse_logs.behavior.mining import CUTS, BehaviorSettings, mine_behavior
 from linkscore_scoring.browse_logs.behavior.model import UNKNOWN_PAGE, BehaviorModel
-from linkscore_scoring.browse_logs.behavior.pattern_words import regex_of, text_of
+from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of, text_of
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.hashing import hash64
 

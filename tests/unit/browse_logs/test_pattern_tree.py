@@ -7,11 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from linkscore_scoring.browse_logs.behavior.key_columns import KeyColumns
-from linkscore_scoring.browse_logs.behavior.key_values import key_values
-from linkscore_scoring.browse_logs.behavior.pattern_tree import PatternTree, TreeParams, pattern_tree
-from linkscore_scoring.browse_logs.behavior.pattern_words import text_of
-from linkscore_scoring.browse_logs.behavior.salient import common, salient
+from linkscore_scoring.browse_logs.behavior.key_values import KeyColumns, key_values
+from linkscore_scoring.browse_logs.behavior.pattern_text import text_of
+from linkscore_scoring.browse_logs.behavior.pattern_tree import (
+    PatternTree,
+    TreeParams,
+    common,
+    pattern_tree,
+    salient,
+)
 from linkscore_scoring.errors import CorruptState
 
 URLS = [

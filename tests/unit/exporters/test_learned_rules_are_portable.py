@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rule_readers import READERS
 
-from linkscore_scoring.browse_logs.behavior.pattern_words import regex_of
+from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of
 from linkscore_scoring.exporters import exporter
 from linkscore_scoring.exporters.base import SiteRules
 from linkscore_scoring.exporters.portable import portable

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.browse_logs.behavior.demand import first_days, newcomers, own_demand
-from linkscore_scoring.browse_logs.behavior.discovery_gain import discovery_gain
-from linkscore_scoring.browse_logs.behavior.graph import behavior_graph
+from linkscore_scoring.browse_logs.behavior.cuts import mdl_cut, totals, transit_cut
+from linkscore_scoring.browse_logs.behavior.demand import (
+    discovery_gain,
+    first_days,
+    newcomers,
+    own_demand,
+    tally,
+)
 from linkscore_scoring.browse_logs.behavior.key_values import key_values
-from linkscore_scoring.browse_logs.behavior.mdl_cut import mdl_cut, totals
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, OwnPages, PatternStats
 from linkscore_scoring.browse_logs.behavior.pattern_tree import PatternTree, TreeParams, pattern_tree
-from linkscore_scoring.browse_logs.behavior.serials import Serial, find_serials, shape_of
-from linkscore_scoring.browse_logs.behavior.tally import tally
-from linkscore_scoring.browse_logs.behavior.transit_cut import transit_cut
+from linkscore_scoring.browse_logs.behavior.rankings import behavior_graph
+from linkscore_scoring.browse_logs.behavior.serials import find_serials, shape_of
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.hashing import hash64
 
@@ -24,7 +27,10 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 SYNTAX, VISIT, TRANSIT = CUTS = ("syntax", "visit", "transit")
+"""Steps after which the tree may be taken: as it was split, after `mdl_cut`, after `transit_cut`."""
+
 _MAX_PAGES = 50_000
+"""A bound of memory: pages of the log that keep figures of their own, the most visited ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +43,8 @@ class BehaviorSettings:
         Last step: ``syntax`` keeps the tree as it is, ``visit`` cuts it by description length, ``transit``
         merges siblings after that.
     threshold
-        Transit similarity above which siblings merge, [0, 1].
+        Transit similarity above which siblings merge, [0, 1]. The paper does not give its own; .9 is
+        measured, docs/browse_logs.md, "What was tuned on what" of Behaviour.
     by_drop
         Split as the paper does; see `pattern_tree.TreeParams`.
     """
@@ -68,6 +75,7 @@ def mine_behavior(counts: BrowseCounts, settings: BehaviorSettings = _DEFAULT) -
     visits = counts.visits()
     serials = find_serials(pairs, shapes, first, visits, counts.n_days)
     days = [serials[s].days_ahead(p) if s in serials else -np.inf for p, s in zip(pairs, shapes, strict=True)]
+    # The last third of the days, as `newcomers` counts them, and the slack of `serials`.
     born_late = np.array(days) > -(counts.n_days / 3.0 + 3.0)
     stats, own = _stats(counts, tree, patterns, first, born_late)
     examples: dict[int, str] = {}
@@ -133,6 +141,3 @@ def _own_pages(counts: BrowseCounts, visits: Ids, demand: Floats, gain: Floats) 
     order = np.argsort(hashes)
     rows = kept[order]
     return OwnPages(hashes[order], demand[rows].astype(np.float32), gain[rows].astype(np.float32))
-
-
-__all__ = ["CUTS", "BehaviorSettings", "Serial", "cut_tree", "mine_behavior"]

@@ -18,6 +18,7 @@ from linkscore_scoring.state import State, pack_array, unpack_array
 Floats = NDArray[np.float64]
 
 UNKNOWN_PAGE = -1
+"""Row of a page that the log does not have."""
 
 
 @dataclass(slots=True)

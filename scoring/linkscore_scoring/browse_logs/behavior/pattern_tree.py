@@ -1,6 +1,6 @@
 """The tree of URL patterns of a batch of URLs, split by the most concentrated key first (Liu 2011; Lei 2010).
 
-`site.url_patterns` grows along the slots of a URL while a site is crawled and only ever merges; this tree
+`urls.pattern_tree` grows along the slots of a URL while a site is crawled and only ever merges; this tree
 sees all URLs at once, picks the key of every split by entropy, and is cut afterwards by how people browse.
 Nodes of both stand for patterns, ids are numbers from the root 0, and wildcards are ``*``.
 """
@@ -13,14 +13,33 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.browse_logs.behavior.key_columns import ABSENT, KeyColumns, label_of
-from linkscore_scoring.browse_logs.behavior.key_values import KeyValues, key_values
-from linkscore_scoring.browse_logs.behavior.salient import generalised
+from linkscore_scoring.browse_logs.behavior.key_values import (
+    ABSENT,
+    ANY,
+    NO_VALUE,
+    NUMBER,
+    Codes,
+    KeyColumns,
+    KeyValues,
+    key_values,
+    label_of,
+)
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.state import State
 
 Ids = NDArray[np.int64]
 ROOT = 0
+"""Id of the root of every tree."""
+
+# Which values stay when they are chosen by the largest drop (`salient`): rules for equal and for small
+# frequencies,
+# which the paper leaves open; chosen, not measured.
+_FEW, _EVEN_SHARE, _LEAST_SHARE = 5, 0.05, 0.01
+
+# Which values stay by default (`common`): URLs and share of a group that have the word. Measured on the
+# first 20 days
+# of three logs, docs/browse_logs.md, "What was tuned on what" of Behaviour.
+_MANY, _MANY_SHARE = 10, 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +49,12 @@ class TreeParams:
     Attributes
     ----------
     min_urls
-        Fewest URLs of a pattern that is split further, >= 2.
+        Fewest URLs of a pattern that is split further, >= 2. Chosen, not measured.
     by_drop
         Choose the values that stay by the largest drop of their frequencies, as the paper, instead of by how
         common they are; see `salient`.
     max_nodes
-        Bound of the tree; when it is full, patterns stay as they are.
+        A bound of memory; when it is full, patterns stay as they are.
     """
 
     min_urls: int = 10
@@ -52,7 +71,7 @@ class PatternNode:
     parent
         Id of the parent, smaller than its own; -1 for the root.
     fixed
-        Label (`key_columns.label_of`) of each key this node adds, the one its parent is split by first.
+        Label (`label_of`) of each key this node adds, the one its parent is split by first.
     key
         Key it is split by; empty for a leaf.
     children
@@ -161,13 +180,22 @@ def pattern_tree(urls: Sequence[str], params: TreeParams | None = None) -> tuple
     """Return the tree of some distinct URLs, and the leaf of each, (n_urls,) int64.
 
     A group of URLs is split by the key whose values have the least entropy; some values stay, the others are
-    one group or two (`salient.generalised`), and URLs without the key another one. A key that does not
+    one group or two (`generalised`), and URLs without the key another one. A key that does not
     split the group becomes part of its pattern. Groups below `min_urls` and groups without keys left are
     leaves. Cost O(depth x URLs x keys).
 
     References
     ----------
     Liu et al. 2011, section 3.1; Lei et al. 2010, section 3 (from memory); patent US8429110, claims 2 and 3.
+
+    Examples
+    --------
+    Twelve threads and twelve members: the first segment splits them, ids are any number.
+
+    >>> urls = [f"http://a.org/{kind}/{i}" for kind in ("thread", "member") for i in range(12)]
+    >>> tree, leaf_of = pattern_tree(urls)
+    >>> sorted(tree.pattern(leaf)["p0"] for leaf in set(leaf_of.tolist()))
+    ['=member', '=thread']
     """
     return _Builder(KeyColumns([key_values(url) for url in urls]), params or TreeParams()).build()
 
@@ -216,3 +244,60 @@ def _labels(pairs: KeyValues, key: str) -> list[str]:
 
 def _fits(node: PatternNode, pairs: KeyValues) -> bool:
     return all(label in _labels(pairs, key) for key, label in node.fixed.items())
+
+
+def salient(counts: Codes, n_urls: int) -> NDArray[np.bool_]:
+    """Return which values of a key stay as they are, (n_values,) bool.
+
+    Values are sorted by frequency and cut where its logarithm drops most; those above the drop stay if at
+    least two URLs and 1 % of them have the value. Values that are all equally frequent stay if there are at
+    most five and each has 5 % of the URLs; a single value stays.
+
+    Parameters
+    ----------
+    counts
+        URLs with each value, (n_values,), >= 1; URLs without the key are not counted.
+    n_urls
+        URLs of the group, those without the key included.
+
+    References
+    ----------
+    Lei et al. 2010 (from memory); the rules for equal frequencies and for small ones are ours.
+    """
+    if len(counts) <= 1:
+        return np.ones(len(counts), dtype=np.bool_)
+    if counts.min() == counts.max():
+        stay = len(counts) <= _FEW and counts[0] >= _EVEN_SHARE * n_urls
+        return np.full(len(counts), stay, dtype=np.bool_)
+    order = np.argsort(-counts, kind="stable")
+    drops = -np.diff(np.log(counts[order]))
+    stays = np.zeros(len(counts), dtype=np.bool_)
+    stays[order[: int(np.argmax(drops)) + 1]] = True
+    return np.asarray(stays & (counts >= max(2.0, _LEAST_SHARE * counts.sum())), dtype=np.bool_)
+
+
+def common(counts: Codes, numeric: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which values of a key stay as they are, (n_values,) bool: words that many URLs share.
+
+    A value stays if ten URLs and half a percent of them have it and it is no number; a single value stays.
+    Ours: it keeps the sections of a site apart where the largest drop of `salient` joins all but the largest,
+    and lets ids and years be any number. Chosen on the first 20 days of three logs.
+    """
+    if len(counts) <= 1:
+        return np.ones(len(counts), dtype=np.bool_)
+    return np.asarray((counts >= max(_MANY, _MANY_SHARE * counts.sum())) & ~numeric, dtype=np.bool_)
+
+
+def generalised(columns: KeyColumns, key: int, rows: Codes, *, by_drop: bool) -> NDArray[np.str_]:
+    """Return the label of a key for each of some URLs, (n_rows,): a value that stays, a wildcard, or absent.
+
+    `by_drop` is the paper's way: values as `salient` says, and one wildcard for numbers and words alike.
+    """
+    codes = columns.codes[key, rows]
+    counts = np.bincount(codes[codes != NO_VALUE], minlength=len(columns.values[key]))
+    shown, numeric = np.flatnonzero(counts), columns.numeric[key]
+    stays = shown[salient(counts[shown], len(rows)) if by_drop else common(counts[shown], numeric[shown])]
+    labels = np.where(numeric & (not by_drop), NUMBER, ANY).astype(object)
+    for value in stays.tolist():
+        labels[value] = f"={columns.values[key][value]}"
+    return np.asarray(np.append(labels, ABSENT)[codes], dtype=np.str_)

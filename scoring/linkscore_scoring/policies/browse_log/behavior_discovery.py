@@ -9,7 +9,7 @@ from typing import Any
 
 from linkscore_scoring.browse_logs.behavior.discovered import Discovered
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, Place
-from linkscore_scoring.browse_logs.behavior.pattern_words import text_of
+from linkscore_scoring.browse_logs.behavior.pattern_text import text_of
 from linkscore_scoring.browse_logs.behavior.rankings import DISCOVERY
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder, BehaviorParams

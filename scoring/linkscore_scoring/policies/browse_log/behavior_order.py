@@ -12,7 +12,7 @@ import numpy as np
 
 from linkscore_scoring.browse_logs.behavior.mining import CUTS, TRANSIT, BehaviorSettings
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, Place
-from linkscore_scoring.browse_logs.behavior.pattern_words import regex_of, text_of
+from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of, text_of
 from linkscore_scoring.browse_logs.behavior.rankings import worth_by
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import hash64

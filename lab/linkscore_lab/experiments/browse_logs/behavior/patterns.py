@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_lab.experiments.browse_logs.behavior.orders import Mirror, layout_likeness
+from linkscore_scoring.browse_logs.behavior.cuts import depths
 from linkscore_scoring.browse_logs.behavior.key_values import key_values
 from linkscore_scoring.browse_logs.behavior.mining import CUTS, BehaviorSettings, cut_tree
 from linkscore_scoring.browse_logs.behavior.pattern_tree import PatternTree
-from linkscore_scoring.browse_logs.behavior.transit_cut import depths
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 
 Floats = NDArray[np.float64]

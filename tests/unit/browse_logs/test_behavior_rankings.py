@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.browse_logs.behavior import graph
+from linkscore_scoring.browse_logs.behavior import rankings
 
 
 def scores(trans: list[list[int]], f_in: list[int], f_out: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return authority and hub of a small graph."""
     matrix = np.array(trans, dtype=float)
     sources, targets = np.nonzero(matrix)
-    return graph.behavior_graph(
+    return rankings.behavior_graph(
         sources, targets, matrix[sources, targets], np.array(f_in, float), np.array(f_out, float)
     )
 
@@ -23,14 +23,14 @@ def test_one_step_is_eq_10(monkeypatch: pytest.MonkeyPatch) -> None:
     auth0 = (10, 15) / 25, hub0 = (10, 5) / 15. auth(0) = 5/5 hub(1) = 1/3, auth(1) = 10/10 hub(0) = 2/3;
     hub(0) = 10/15 auth(1) = .4, hub(1) = 5/10 auth(0) = .2.
     """
-    monkeypatch.setattr(graph, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(rankings, "MAX_ITERATIONS", 1)
     auth, hub = scores([[0, 10], [5, 0]], [10, 15], [10, 5])
     assert auth == pytest.approx(np.array([1, 2]) / np.sqrt(5))
     assert hub == pytest.approx(np.array([2, 1]) / np.sqrt(5))
 
 
 def test_it_starts_from_shares_of_visits_and_referrals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph, "MAX_ITERATIONS", 0)
+    monkeypatch.setattr(rankings, "MAX_ITERATIONS", 0)
     auth, hub = scores([[0, 10], [5, 0]], [10, 15], [10, 5])
     assert auth == pytest.approx([0.4, 0.6])
     assert hub == pytest.approx([2 / 3, 1 / 3])

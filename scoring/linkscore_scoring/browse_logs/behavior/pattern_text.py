@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from itertools import permutations
 
-from linkscore_scoring.browse_logs.behavior.key_columns import ABSENT, NUMBER
-from linkscore_scoring.browse_logs.behavior.key_values import BARE, HOST, path_key
+from linkscore_scoring.browse_logs.behavior.key_values import ABSENT, BARE, HOST, NUMBER, path_key
 
 _MAX_SHUFFLED = 3
+"""A bound: arguments whose orders are all written out, 3! of them; one more would be 24."""
+
 _NEVER_ESCAPED, _NEVER_PLAIN = "-._~", "/?#&%"
 
 
@@ -19,7 +20,12 @@ def text_of(pattern: Mapping[str, str]) -> str:
     Parameters
     ----------
     pattern
-        Label of each key that is fixed, see `key_columns`.
+        Label of each key that is fixed, see `key_values.label_of`.
+
+    Examples
+    --------
+    >>> text_of({"host": "=a.org", "p0": "=tag", "p1": "*", "p2": "-"})
+    'a.org/tag/*'
     """
     segments, rest = _path(pattern)
     path = "".join(f"/{_word(label)}" for label in segments) + ("/**" if rest else "")
@@ -34,6 +40,11 @@ def regex_of(pattern: Mapping[str, str]) -> str:
 
     Arguments may stand in any order if there are up to three, else sorted; a pattern that names arguments
     allows no others, one that only says which are absent allows none, and one that says nothing any.
+
+    Examples
+    --------
+    >>> regex_of({"host": "=a.org", "p0": "=tag", "p1": "#", "p2": "-", "?page": "-"})
+    '^https?://a\\\\.org/tag/[0-9]+/?\\\\??$'
     """
     segments, rest = _path(pattern)
     host = _value(pattern.get(HOST, "*"), "[^/?#]+")

@@ -9,8 +9,8 @@ import pytest
 import re2
 
 from linkscore_scoring.browse_logs.behavior.key_values import key_values
+from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of, text_of
 from linkscore_scoring.browse_logs.behavior.pattern_tree import pattern_tree
-from linkscore_scoring.browse_logs.behavior.pattern_words import regex_of, text_of
 from linkscore_scoring.urls.identity import identity
 
 SHOW = {"host": "=h", "p0": "=show.php", "p1": "-", "?start": "#", "?t": "#", "?u": "-"}
