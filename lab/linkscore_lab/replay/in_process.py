@@ -28,7 +28,7 @@ from linkscore_scoring.policies.answers import SKIP
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import run
-from linkscore_scoring.state import digest
+from linkscore_scoring.state import digest, to_state
 from linkscore_scoring.types import ExamplePage
 
 _NO_PAGE = "no usable page"
@@ -115,7 +115,7 @@ class InProcessScorer:
         """See `CrawlScorer.close`."""
 
     def _mine(self, counts: BrowseCounts, settings: MiningSettings) -> None:
-        mined = mine_site(counts, settings).to_state()
+        mined = to_state(mine_site(counts, settings))
         self._apply(LogsMined(self.model.site_of(counts.urls[0]), digest(mined), mined))
 
     def _apply(self, event: Event) -> PageOutcome:

@@ -29,6 +29,7 @@ from linkscore_scoring.engine.strip_session_ids import session_free
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
+from linkscore_scoring.state import from_state
 from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation, Suggestion
 
 MAX_EVENT_IDS = 100_000
@@ -73,7 +74,7 @@ class CrawlModel(CrawlQuestions):
             case LearningFailed():
                 return self._give_up_learning(event)
             case LogsMined():
-                return self._shard(event.site).mined(MinedSite.from_state(event.mined))
+                return self._shard(event.site).mined(from_state(MinedSite, event.mined))
             case BrowseBatchImported():
                 return self.ledger.take(event)
             case ConfigChanged():

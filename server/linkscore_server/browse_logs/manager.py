@@ -18,6 +18,7 @@ from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.state import to_state
 from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
 from linkscore_server.browse_logs.staging import BatchLimits, staged
@@ -186,7 +187,7 @@ class BrowseLogManager:
         s, width = self._settings, window_days or self._settings.browse_window_days
         query = VisitQuery(site, span.last_day - width + 1, width, s.browse_max_pages_a_day)
         known = actor.model.sites.get(site)
-        before = known.model.browse.to_state() if known is not None and known.model.browse else None
+        before = to_state(known.model.browse) if known is not None and known.model.browse else None
         mining = _with_params(settings, actor.model.config)
         reader = self._registry.visits(actor.model.config.name).reader()
         started = time.perf_counter()

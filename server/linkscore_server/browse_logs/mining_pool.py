@@ -16,6 +16,7 @@ import msgpack
 from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.engine.events import LogsMined
+from linkscore_scoring.state import from_state, to_state
 from linkscore_server.storage.visits.base import VisitQuery, VisitReader
 
 
@@ -88,9 +89,9 @@ class MiningPool:
 def mine(job: MiningJob) -> MiningResult:
     """Count and mine one site; blocks."""
     counts = job.reader.counts(job.query, memory_mb=job.memory_mb)
-    before = MinedSite.from_state(job.before) if job.before is not None else None
+    before = from_state(MinedSite, job.before) if job.before is not None else None
     mined = mine_site(counts, job.settings, before)
-    state = mined.to_state()
+    state = to_state(mined)
     digest = hashlib.sha256(msgpack.packb(state)).hexdigest()
     event = LogsMined(job.query.site, digest, state)
     return MiningResult(event, mined.records, len(counts.urls), counts.left_out)

@@ -14,6 +14,7 @@ from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.browse_logs.mining import mine_site
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.state import from_state, to_state
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_the_same_counts_give_the_same_model_and_it_survives_its_state(model: Be
     mined = mine_site(board_log())
     assert mined.behavior is not None
     assert mined.behavior.to_state() == model.to_state()
-    again = MinedSite.from_state(mined.to_state())
+    again = from_state(MinedSite, to_state(mined))
     assert again.behavior is not None
     assert again.behavior.to_state() == model.to_state()
 

@@ -80,6 +80,7 @@ def test_records_from_outside_are_in_no_row() -> None:
     assert cut([(-1, 5, 1_000), (5, 3, 10), (5, 4, 10), (3, 6, 5), (4, 6, 5), (6, 5, 40)]) == [1, 5, 6]
 
 
+@settings(deadline=None)  # the first example imports scipy
 @given(st.lists(st.tuples(st.integers(3, 6), st.integers(3, 6), st.integers(1, 50)), min_size=1, max_size=12))
 def test_what_is_left_is_a_cut_and_shrinks_with_the_threshold(ways: list[tuple[int, int, int]]) -> None:
     loose, strict = cut(ways, 0.3), cut(ways, 0.95)

@@ -15,6 +15,7 @@ from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.model import NewsModel
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.state import from_state, to_state
 
 HOST = "http://a.test"
 DYING = {10: 20, 11: 8, 12: 3, 13: 1}
@@ -94,7 +95,7 @@ def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
 
 def test_a_threshold_that_is_given_stays_in_force() -> None:
     mined = mine_site(log(NEWS, WIKI), MiningSettings(news_threshold=0.5))
-    later = mine_site(log(NEWS, WIKI), before=MinedSite.from_state(mined.to_state()))
+    later = mine_site(log(NEWS, WIKI), before=from_state(MinedSite, to_state(mined)))
     for found in (mined.news, later.news):
         assert found is not None
         assert found.threshold == NewsThreshold(0.5, given=True)
@@ -120,14 +121,14 @@ def test_of_too_many_prefixes_those_with_most_news_are_kept() -> None:
 
 def test_mined_sites_survive_their_state() -> None:
     mined = mine_site(log(NEWS, WIKI, hub="start"))
-    again = MinedSite.from_state(mined.to_state())
+    again = from_state(MinedSite, to_state(mined))
     assert again.news == mined.news
     assert again.records == sum(DYING.values()) * 20 + 60 * 20
 
 
 @pytest.mark.parametrize("field", ["signal", "threshold", "evidence", "counts", "prefixes", "hubs", "reason"])
 def test_a_state_that_lacks_a_field_is_refused(field: str) -> None:
-    state = mine_news(log(NEWS, WIKI), NewsSettings()).to_state()
+    state = to_state(mine_news(log(NEWS, WIKI), NewsSettings()))
     del state[field]
     with pytest.raises(CorruptState, match=field):
-        NewsModel.from_state(state)
+        from_state(NewsModel, state)

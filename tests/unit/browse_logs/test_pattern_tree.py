@@ -17,6 +17,7 @@ from linkscore_scoring.browse_logs.behavior.pattern_tree import (
     salient,
 )
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.state import from_state, to_state
 
 URLS = [
     "http://h/",
@@ -98,10 +99,10 @@ def test_pruning_moves_urls_to_the_leaf_above_them() -> None:
 
 def test_a_tree_survives_its_state_and_refuses_another() -> None:
     tree, leaf = pattern_tree(URLS)
-    again = PatternTree.from_state(tree.to_state())
+    again = from_state(PatternTree, to_state(tree))
     assert [again.match(key_values(url))[0] for url in URLS] == leaf.tolist()
     with pytest.raises(CorruptState, match="pattern tree"):
-        PatternTree.from_state({"nodes": [[-1, {}, "p0", {"=a": 7}]]})
+        from_state(PatternTree, {"nodes": [[-1, {}, "p0", {"=a": 7}]]})
 
 
 def test_no_urls_make_a_root() -> None:

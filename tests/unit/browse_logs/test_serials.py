@@ -7,6 +7,7 @@ import pytest
 
 from linkscore_scoring.browse_logs.behavior.key_values import key_values
 from linkscore_scoring.browse_logs.behavior.serials import Serial, find_serials, number_of, shape_of
+from linkscore_scoring.state import from_state, to_state
 
 DAYS = 30
 
@@ -79,4 +80,4 @@ def test_huge_numbers_do_no_harm() -> None:
 
 def test_a_serial_survives_its_state() -> None:
     serial = Serial(("p0", "p1"), (2017, 13), 26_210.0, 0.5, 3.25)
-    assert Serial.from_state(serial.to_state()) == serial
+    assert from_state(Serial, to_state(serial)) == serial

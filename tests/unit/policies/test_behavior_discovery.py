@@ -6,8 +6,8 @@ import pytest
 from behavior_boards import logged
 from boards import ROOT, Board
 
-from linkscore_scoring.browse_logs.behavior.discovered import Discovered
 from linkscore_scoring.errors import CorruptState, InvalidInput
+from linkscore_scoring.policies.browse_log.behavior_discovery import Discovered
 
 LINK = "html/body/a"
 
@@ -87,9 +87,11 @@ def test_patterns_that_are_no_more_are_forgotten() -> None:
     found.add("q", expected=1.0, found=0.0)
     found.keep({"q"})
     assert (found.factor("p"), found.factor("q")) == (1.0, 0.5)
-    assert Discovered.from_state(found.to_state()).factor("q") == 0.5
+    again = Discovered()
+    again.load_state(found.to_state())
+    assert again.factor("q") == 0.5
     with pytest.raises(CorruptState, match="discovered"):
-        Discovered.from_state({"sums": [["p", "x", 0, 0]]})
+        again.load_state({"sums": [["p", "x", 0, 0]]})
 
 
 def test_rankings_for_fetching_are_refused() -> None:

@@ -21,6 +21,7 @@ from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, News
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import to_state
 from linkscore_scoring.testing.crawl import crawl_model
 from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import LinkBatch
@@ -144,7 +145,7 @@ def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
     choice = PolicyChoice("news_prefix", {"fallback": "breadth_first"})
     crawl, again = crawl_model(choice), crawl_model(choice)
     for seq, prefixes in enumerate(([PREFIXES[0]], [PREFIXES[1]]), start=1):
-        mined = MinedSite(seq, 60, 1_000, model(prefixes)).to_state()
+        mined = to_state(MinedSite(seq, 60, 1_000, model(prefixes)))
         crawl.apply(seq, LogsMined("a.test", "", mined))
     again.load_state(unpacked(packed(crawl.to_state())))
     for each in (crawl, again):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from linkscore_scoring.browse_logs.behavior.key_values import KeyValues, key_val
 from linkscore_scoring.browse_logs.behavior.pattern_tree import PatternTree
 from linkscore_scoring.browse_logs.behavior.serials import Serial, shape_of
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.state import State, pack_array, unpack_array
+from linkscore_scoring.state import State, Transient, from_state, to_state
 
 Floats = NDArray[np.float64]
 
@@ -47,18 +47,6 @@ class PatternStats:
     demand: Floats
     newcomer: Floats
     gain: Floats
-
-    def to_state(self) -> State:
-        """Return the figures as plain values."""
-        return {name: pack_array(getattr(self, name)) for name in self.__slots__}
-
-    @classmethod
-    def from_state(cls, state: State, n_nodes: int) -> PatternStats:
-        """Rebuild figures of a tree; a wrong field raises what reading it raises."""
-        columns = [unpack_array(state[name]) for name in cls.__slots__]
-        if any(column.shape != (n_nodes,) for column in columns):
-            raise ValueError("figures of patterns")
-        return cls(*columns)
 
 
 class Place(NamedTuple):
@@ -94,9 +82,9 @@ class OwnPages:
         (n,) float32: visits a day, and visits a day that visiting the page discovers.
     """
 
-    hashes: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    demand: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
-    gain: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+    hashes: NDArray[np.uint64]
+    demand: NDArray[np.float32]
+    gain: NDArray[np.float32]
 
     def row(self, key: int) -> int:
         """Return the row of an identity hash, `UNKNOWN_PAGE` if the log does not have the page."""
@@ -125,10 +113,13 @@ class BehaviorModel:
     n_days: int
     tree: PatternTree
     stats: PatternStats
-    serials: dict[str, Serial] = field(default_factory=dict)
-    pages: OwnPages = field(default_factory=OwnPages)
-    examples: dict[int, str] = field(default_factory=dict)
-    _fixed: dict[int, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    serials: dict[str, Serial]
+    pages: OwnPages
+    # Written by hand, as a dict with text keys: so it is in data folders of 0.1.
+    examples: Transient[dict[int, str]] = field(default_factory=dict)
+    _fixed: Transient[dict[int, dict[str, str]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def pattern(self, node: int) -> dict[str, str]:
         """Return the label of each key that a pattern fixes; do not change it."""
@@ -180,14 +171,8 @@ class BehaviorModel:
 
     def to_state(self) -> State:
         """Return the model as plain values."""
-        return {
-            "n_days": self.n_days,
-            "tree": self.tree.to_state(),
-            "stats": self.stats.to_state(),
-            "serials": {shape: serial.to_state() for shape, serial in self.serials.items()},
-            "pages": {name: pack_array(getattr(self.pages, name)) for name in OwnPages.__slots__},
-            "examples": {str(at): url for at, url in self.examples.items()},
-        }
+        examples = {str(at): url for at, url in self.examples.items()}
+        return {**to_state(self), "examples": examples}
 
     @classmethod
     def from_state(cls, state: State) -> BehaviorModel:
@@ -199,13 +184,12 @@ class BehaviorModel:
             If a field is missing or malformed.
         """
         with reading_state("behaviour patterns"):
-            tree = PatternTree.from_state(state["tree"])
-            pages = OwnPages(*(unpack_array(state["pages"][name]) for name in OwnPages.__slots__))
-            return cls(
-                int(state["n_days"]),
-                tree,
-                PatternStats.from_state(state["stats"], len(tree)),
-                {str(shape): Serial.from_state(found) for shape, found in state["serials"].items()},
-                pages,
-                {int(at): str(url) for at, url in state["examples"].items()},
-            )
+            examples = {int(at): str(url) for at, url in state["examples"].items()}
+            model = from_state(cls, {name: part for name, part in state.items() if name != "examples"})
+        model.examples = examples
+        return model
+
+    def after_load(self) -> None:
+        """Refuse figures of another tree."""
+        if any(getattr(self.stats, each.name).shape != (len(self.tree),) for each in fields(self.stats)):
+            raise ValueError("figures of patterns must be one a node")

@@ -24,8 +24,7 @@ from linkscore_scoring.browse_logs.behavior.key_values import (
     key_values,
     label_of,
 )
-from linkscore_scoring.errors import reading_state
-from linkscore_scoring.state import State
+from linkscore_scoring.state import Flat
 
 Ids = NDArray[np.int64]
 ROOT = 0
@@ -84,6 +83,7 @@ class PatternNode:
     children: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True, eq=False)
 class PatternTree:
     """URL patterns as a tree; a URL is matched in O(its keys).
 
@@ -93,8 +93,7 @@ class PatternTree:
         Nodes by id, parents before children.
     """
 
-    def __init__(self, nodes: list[PatternNode]) -> None:
-        self.nodes = nodes
+    nodes: list[Flat[PatternNode]]
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -153,27 +152,10 @@ class PatternTree:
                 nodes[ids[at]].children = {label: int(ids[x]) for label, x in node.children.items()}
         return PatternTree(nodes), ids
 
-    def to_state(self) -> State:
-        """Return the tree as plain values."""
-        return {"nodes": [[n.parent, n.fixed, n.key, n.children] for n in self.nodes]}
-
-    @classmethod
-    def from_state(cls, state: State) -> PatternTree:
-        """Rebuild a tree.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("pattern tree"):
-            nodes = [
-                PatternNode(int(parent), dict(fixed), str(key), {str(x): int(i) for x, i in children.items()})
-                for parent, fixed, key, children in state["nodes"]
-            ]
-            if not nodes or any(i >= len(nodes) for node in nodes for i in node.children.values()):
-                raise ValueError("nodes")
-        return cls(nodes)
+    def after_load(self) -> None:
+        """Refuse nodes that lead nowhere."""
+        if not self.nodes or any(i >= len(self) for node in self.nodes for i in node.children.values()):
+            raise ValueError("children must be nodes of the tree")
 
 
 def pattern_tree(urls: Sequence[str], params: TreeParams | None = None) -> tuple[PatternTree, Ids]:

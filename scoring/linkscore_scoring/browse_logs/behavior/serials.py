@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.browse_logs.behavior.key_values import ANY, HOST, NUMBER, KeyValues, is_number
-from linkscore_scoring.state import State
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -63,16 +62,6 @@ class Serial:
     def days_ahead(self, pairs: KeyValues) -> float:
         """Return how long after the log a URL's page is born at the usual rate, in days; < 0 for before."""
         return (number_of(pairs, self.keys, self.bases) - self.frontier) / self.rate
-
-    def to_state(self) -> State:
-        """Return the serial as plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, object]) -> Serial:
-        """Rebuild a serial from `to_state`; a wrong field raises what reading it raises."""
-        keys, bases, *numbers = (state[name] for name in cls.__slots__)
-        return cls(tuple(map(str, keys)), tuple(map(int, bases)), *map(float, numbers))  # type: ignore
 
 
 def shape_of(pairs: KeyValues, pattern: Mapping[str, str]) -> str:

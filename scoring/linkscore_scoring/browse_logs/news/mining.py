@@ -103,6 +103,7 @@ def mine_news(
         prefixes=learn_prefixes(pages, settings),
         covered=held_out_coverage(pages, settings),
         hubs=hub_seeds(counts, of_all_urls, settings.max_hubs, by_gain=settings.weighed),
+        reason="",
     )
     model.reason = _reason(model, settings)
     return model

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass
+from typing import Annotated
 
 from linkscore_scoring.browse_logs.news.calibration import NewsEvidence, NewsThreshold
 from linkscore_scoring.browse_logs.news.hubs import Hub
 from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix, PrefixTrie
-from linkscore_scoring.errors import reading_state
-from linkscore_scoring.state import State
+from linkscore_scoring.state import Flat, key
 
 
 @dataclass(slots=True)
@@ -32,15 +32,15 @@ class NewsModel:
     """
 
     signal: str
-    threshold: NewsThreshold
-    evidence: NewsEvidence
-    pages: int = 0
-    news: int = 0
-    undecided: int = 0
-    prefixes: list[NewsPrefix] = field(default_factory=list)
-    covered: float = 0.0
-    hubs: list[Hub] = field(default_factory=list)
-    reason: str = ""
+    threshold: Flat[NewsThreshold]
+    evidence: Flat[NewsEvidence]
+    pages: Annotated[int, key("counts")]
+    news: Annotated[int, key("counts")]
+    undecided: Annotated[int, key("counts")]
+    prefixes: list[Flat[NewsPrefix]]
+    covered: Annotated[float, key("counts")]
+    hubs: list[Flat[Hub]]
+    reason: str
 
     @property
     def abstains(self) -> bool:
@@ -58,55 +58,3 @@ class NewsModel:
         if self.reason:
             return f"abstains: {self.reason}; {seen}"
         return f"{len(self.prefixes)} news prefixes hold {self.covered:.0%} of the news; {seen}"
-
-    def to_state(self) -> State:
-        """Return the model as plain values."""
-        return {
-            "signal": self.signal,
-            "threshold": list(astuple(self.threshold)),
-            "evidence": list(astuple(self.evidence)),
-            "counts": [self.pages, self.news, self.undecided, self.covered],
-            "prefixes": [list(astuple(prefix)) for prefix in self.prefixes],
-            "hubs": [list(astuple(hub)) for hub in self.hubs],
-            "reason": self.reason,
-        }
-
-    @classmethod
-    def from_state(cls, state: State) -> NewsModel:
-        """Rebuild a model.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("news model"):
-            pages, news, undecided, covered = state["counts"]
-            return cls(
-                signal=str(state["signal"]),
-                threshold=_threshold(*state["threshold"]),
-                evidence=_evidence(*state["evidence"]),
-                pages=int(pages),
-                news=int(news),
-                undecided=int(undecided),
-                prefixes=[_prefix(*row) for row in state["prefixes"]],
-                covered=float(covered),
-                hubs=[_hub(*row) for row in state["hubs"]],
-                reason=str(state["reason"]),
-            )
-
-
-def _threshold(value: float, hits: int, misses: int, false_alarms: int, n: int, given: bool) -> NewsThreshold:
-    return NewsThreshold(float(value), int(hits), int(misses), int(false_alarms), int(n), bool(given))
-
-
-def _evidence(slope: float, offset: float) -> NewsEvidence:
-    return NewsEvidence(float(slope), float(offset))
-
-
-def _prefix(text: str, share: float, at_least: float, pages: int, example: str) -> NewsPrefix:
-    return NewsPrefix(str(text), float(share), float(at_least), int(pages), str(example))
-
-
-def _hub(url: str, news: int, links: int, gain: int) -> Hub:
-    return Hub(str(url), int(news), int(links), int(gain))

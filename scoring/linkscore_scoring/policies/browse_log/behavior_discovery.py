@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
-from linkscore_scoring.browse_logs.behavior.discovered import Discovered
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, Place
 from linkscore_scoring.browse_logs.behavior.pattern_text import text_of
 from linkscore_scoring.browse_logs.behavior.rankings import DISCOVERY
@@ -15,7 +14,44 @@ from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder, BehaviorParams
 from linkscore_scoring.policies.params import one_of
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import PageObservation, SeedWanted
+
+_PRIOR_PAGES = 1.0
+"""Pages that keep their promise, added to those of a pattern: one page must not move it far. Chosen, not
+measured."""
+
+
+class Discovered(Stateful):
+    """How much pages of each pattern showed, beside what the browse log promised.
+
+    Examples
+    --------
+    >>> found = Discovered()
+    >>> found.add("lists", expected=2.0, found=1.0)
+    >>> found.factor("lists"), found.factor("threads")
+    (0.75, 1.0)
+    """
+
+    _sums: Stored[Flat[dict[str, tuple[float, float, int]]]]
+
+    def __init__(self) -> None:
+        self._sums = {}
+
+    def add(self, pattern: str, *, expected: float, found: float) -> None:
+        """Take in one page: the demand its pattern promised, and that of the pages it showed first."""
+        before = self._sums.get(pattern, (0.0, 0.0, 0))
+        self._sums[pattern] = before[0] + expected, before[1] + found, before[2] + 1
+
+    def factor(self, pattern: str) -> float:
+        """Return found over expected, one page that keeps its promise added to both; 1 without a page."""
+        expected, found, pages = self._sums.get(pattern, (0.0, 0.0, 0))
+        prior = _PRIOR_PAGES * expected / max(pages, 1)
+        return (found + prior) / (expected + prior) if expected > 0.0 else 1.0
+
+    def keep(self, patterns: Container[str]) -> None:
+        """Forget all other patterns."""
+        self._sums = {name: sums for name, sums in self._sums.items() if name in patterns}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +154,6 @@ class BehaviorDiscovery(BehaviorOrder):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the state of `to_state`."""
         with reading_state(self.name):
-            discovered = Discovered.from_state(state["discovered"])
+            discovered = state["discovered"]
         super().load_state(state)
-        self.discovered = discovered
+        self.discovered.load_state(discovered)

@@ -12,6 +12,7 @@ from visit_logs import DAY, MIDNIGHT, SITE
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.state import to_state
 from linkscore_server.app import Application
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult, mine
 from linkscore_server.crawls.actor import CrawlActor
@@ -148,7 +149,7 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
     again = Server(server.store, monkeypatch)
     await again.app.registry.recover()
     model = again.app.registry.get("c").model
-    assert model.sites[SITE].model.browse.to_state() == mined.to_state()
+    assert to_state(model.sites[SITE].model.browse) == to_state(mined)
     assert model.ledger.to_state() == actor.model.ledger.to_state()
     assert await again.app.browse_logs.take(again.app.registry.get("c"), batch("1", 0), []) is None
     await again.app.browse_logs.close()
