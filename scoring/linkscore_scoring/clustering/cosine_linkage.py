@@ -79,6 +79,15 @@ class CosineLinkage(Clusterer):
     -----
     Weights are ln(tf + 1) ln(|D| / df + 1), rows scaled to L2 norm 1, linkage is UPGMA. Cost O(n^2 (n_paths +
     log n)).
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.pages import trie_of
+    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
+    ...          for n in range(5, 10)]
+    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
+    >>> CosineLinkage().fit(posts + lists).labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
     name: ClassVar[str] = "cosine_linkage"

@@ -106,6 +106,15 @@ class CrescenziMdl(Clusterer):
     is the one that is cheapest to write, not the union of its pages; pairs are merged in rounds, with savings
     as of the start of the round, and each class looks at the 16 nearest; anchors that lead off the site count
     as links of the schema.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.pages import trie_of
+    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
+    ...          for n in range(5, 10)]
+    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
+    >>> CrescenziMdl().fit(posts + lists).labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
     name: ClassVar[str] = "crescenzi_mdl"

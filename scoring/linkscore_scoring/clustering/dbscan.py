@@ -74,6 +74,15 @@ class Dbscan(Clusterer):
 
     Source: Xu 2018, section 4.2 (DBSCAN: Ester 1996). Differences from the paper: eps, see `choose_eps`; the
     fall-back to one cluster.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.pages import trie_of
+    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
+    ...          for n in range(5, 10)]
+    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
+    >>> Dbscan().fit(posts + lists).labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
     name: ClassVar[str] = "dbscan"

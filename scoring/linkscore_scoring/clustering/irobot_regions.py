@@ -101,6 +101,15 @@ class IRobotRegions(Clusterer):
     repeated leaf paths and not off the document, so two lists with equal tag paths are one region, weights
     count leaves instead of characters, and order, rows and columns of regions are not known; pages without a
     region resemble each other; clusters are not split by URL pattern, since URLs say nothing of layout.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.pages import trie_of
+    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
+    ...          for n in range(5, 10)]
+    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
+    >>> IRobotRegions().fit(posts + lists).labels.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
     name: ClassVar[str] = "irobot_regions"

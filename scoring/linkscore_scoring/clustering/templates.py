@@ -141,6 +141,17 @@ def learn(sample: Sequence[SamplePage], clusterer: Clusterer) -> TemplateModel:
     Notes
     -----
     Cost O(n^2 n_paths), about a second for 1,000 pages; run it beside the request path.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.pages import trie_of
+    >>> from linkscore_scoring.clustering import CLUSTERERS
+    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
+    ...          for n in range(5, 10)]
+    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
+    >>> model = learn(posts + lists, CLUSTERERS["dbscan"]())
+    >>> [(stats.size, stats.top_paths[0]) for stats in model.clusters]
+    [(5, 'html/body/p/text()'), (5, 'html/body/ul/li/a')]
     """
     linked = with_in_links(sample, sample)
     clustering = clusterer.fit(linked)

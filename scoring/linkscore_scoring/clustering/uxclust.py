@@ -90,6 +90,17 @@ class UxClust(Clusterer):
     links that point to them. The grouping and the refusal of generic XPaths are inferred. Differences: an
     Apath carries the class of its anchor only; a new page is not grouped with the links next to the one that
     leads to it but takes the cluster its Apaths lead to most.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.features.types import PathTrie
+    >>> keys = ["/", "/list/1", "/list/2", "/post/1", "/post/2", "/post/3"]
+    >>> targets = {"/": [(1, "/list/1"), (1, "/list/2")], "/list/1": [(2, "/post/1"), (2, "/post/2")],
+    ...            "/list/2": [(2, "/post/2"), (2, "/post/3")]}  # Apath, page it leads to
+    >>> sample = [SamplePage(key, PathTrie(), [(apath, apath, SamplePage(to, PathTrie()).hash)
+    ...                                        for apath, to in targets.get(key, [])]) for key in keys]
+    >>> UxClust(max_share=0.6).fit(sample).labels.tolist()
+    [-1, 0, 0, 1, 1, 1]
     """
 
     name: ClassVar[str] = "uxclust"

@@ -169,6 +169,12 @@ def extract(
     Cost: about three times the bare parse, when pages of a site follow each other. Source: Xu, Gao, Callan
     2018, sections 3.1 and 3.2. Differences: the leaf set is made precise as above; the Apath is kept for
     links out of the site too.
+
+    Examples
+    --------
+    >>> page = extract(b"<h1>Hi</h1><p>See <a class=next href='/p?2'>more</a>", url="http://a.example/p")
+    >>> page.links.urls, page.links.anchors, page.links.apath_table
+    (['http://a.example/p?2'], ['more'], ['html/body/p/a[next]'])
     """
     limits = limits or Limits()
     known: dict[Limits, Extractor] = _thread.__dict__.setdefault("extractors", {})

@@ -26,6 +26,12 @@ def hits(A: NDArray[np.float64], *, tolerance: float = 1e-9, max_rounds: int = 1
     Cost O(rounds x n^2). Source: Xu 2018, equations 7 and 8. Differences from the paper: the uniform start
     ``1/sqrt(n)``, the L2 norm and the stop rule are ours (the paper says "until convergence"); the fixed
     start makes the result of a disconnected graph deterministic; without any link both vectors stay uniform.
+
+    Examples
+    --------
+    >>> hubs, authorities = hits(np.array([[0.0, 5.0], [0.0, 0.0]]))  # cluster 0 links to cluster 1
+    >>> hubs.round(3).tolist(), authorities.round(3).tolist()
+    ([1.0, 0.0], [0.0, 1.0])
     """
     n = len(A)
     start = np.full(n, 1.0 / np.sqrt(n)) if n else np.zeros(0)

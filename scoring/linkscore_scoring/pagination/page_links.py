@@ -64,13 +64,19 @@ def find_page_links(
     References
     ----------
     Jiang, Song, Yu, Lin, "FoCUS: learning to crawl web forums", TKDE 25(6), 2013, section 4.3.1.
+
+    Examples
+    --------
+    >>> urls = ["http://h/t?id=7", "http://h/t?id=7&page=2", "http://h/t?id=7&page=3", "http://h/t?id=8"]
+    >>> find_page_links("http://h/t?id=7", urls, ["1", "2", "3", "Next topic"], [], [])
+    [1, 1, 1, 0]
     """
     marks = _marks(anchors, rels, places)
     kinds = _turning(page_url, urls)
     if not marks:
         return kinds
     groups = page_link_groups(page_url, urls, marks)
-    for row, kind in named_page_links(PageView(page_url, urls, marks, places, groups)).items():
+    for row, kind in named_page_links(_LinkRows(page_url, urls, marks, places, groups)).items():
         kinds[row] = kind
     for group in [*groups, *lone_page_links(urls, marks, kinds)]:
         for row in group.rows:
@@ -157,7 +163,7 @@ _BESIDE = 3
 
 
 @dataclass(slots=True)
-class PageView:
+class _LinkRows:
     """The links of a page, as far as named page links look at them.
 
     Attributes
@@ -179,7 +185,7 @@ class PageView:
     groups: list[PageLinkGroup]
 
 
-def named_page_links(page: PageView) -> dict[int, int]:
+def named_page_links(page: _LinkRows) -> dict[int, int]:
     """Return the kind of each named page link, by row. Cost O(candidates x groups), groups are few."""
     own = paged(page.url)
     host = own.whole.partition("/")[0]
@@ -209,7 +215,7 @@ def _around() -> Sequence[int]:
     return [step for step in range(-_BESIDE, _BESIDE + 1) if step]
 
 
-def _is_page_of_some(target: PagedUrl, page: PageView, own: PagedUrl) -> bool:
+def _is_page_of_some(target: PagedUrl, page: _LinkRows, own: PagedUrl) -> bool:
     if target.is_list_of(own):
         return True
     return any(target.is_list_of(paged(page.urls[group.rows[-1]])) for group in page.groups)
@@ -226,7 +232,7 @@ def _turns(mark: Mark, target: PagedUrl, own: PagedUrl, differs: bool) -> bool:
     return target.number is not None and own.number is None and not mark.is_arrow
 
 
-def _bars(page: PageView, found: dict[int, int]) -> dict[int, int]:
+def _bars(page: _LinkRows, found: dict[int, int]) -> dict[int, int]:
     """Return the rows of bars such as ``first < > last``: an end and a step in a row, at one place."""
     bars: dict[int, int] = {}
     run: list[int] = []
@@ -241,7 +247,7 @@ def _bars(page: PageView, found: dict[int, int]) -> dict[int, int]:
     return bars
 
 
-def _goes_on(page: PageView, run: list[int], row: int) -> bool:
+def _goes_on(page: _LinkRows, run: list[int], row: int) -> bool:
     """Say whether a row belongs to the bar that a run of rows is."""
     if row - run[-1] > 2 or page.marks[row].kind in {page.marks[r].kind for r in run}:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -11,6 +12,7 @@ from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.learning import run
+from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
 
 _KEY = b"conformance"
@@ -106,6 +108,28 @@ def visit(
         digest, state = learned.digest(), learned.to_state()
         model.apply(model.seq + 1, ModelActivated(job.site, job.built_from_seq, digest, state))
     return outcome
+
+
+def scores_after(policy: str, pages: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Crawl pages of one host and return the score of each link of the last one, to 3 digits.
+
+    Parameters
+    ----------
+    policy
+        Name of the policy, with its default parameters.
+    pages
+        Path -> the paths it links to, in the order of the crawl.
+
+    Examples
+    --------
+    >>> scores_after("breadth_first", {"/": ["/x"], "/x": ["/y"]})
+    {'/y': 0.333}
+    """
+    model, host = crawl_model(PolicyChoice(policy)), "http://site.example"
+    for path, targets in pages.items():
+        page = page_of(host + path, links=[(host + target, "html/a[]") for target in targets])
+        scored = visit(model, page.url, page).links.scores
+    return dict(zip(targets, map(float, scored.round(3)), strict=True))
 
 
 def report(model: CrawlModel, url: str, reward: float, *, ticket: bytes = b"") -> bool:

@@ -39,6 +39,11 @@ def identity(url: str) -> str:
     ------
     ValueError
         The port or the IPv6 host cannot be read.
+
+    Examples
+    --------
+    >>> identity("HTTP://A.example/b?y=1&x=2#top")
+    'http://a.example/b?x=2&y=1'
     """
     plain = plain_identity(url)
     return _canonical(url) if plain is None else plain

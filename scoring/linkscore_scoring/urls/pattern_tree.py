@@ -129,6 +129,13 @@ class UrlPatterns:
     -----
     Inserting is amortised: folding a slot costs its number of nodes, once. Not from one paper: the tree
     generalises on line where Lei 2010 and Koppula 2010 learn from a batch.
+
+    Examples
+    --------
+    >>> patterns = UrlPatterns(UrlPatternParams(max_values=4))
+    >>> seen = [patterns.insert(f"http://h/tag/{name}") for name in ("kde", "qt", "gtk", "x11", "wayland")]
+    >>> len(set(seen)), {patterns.text(patterns.resolve(number)) for number in seen}
+    (4, {'h/tag/*'})
     """
 
     def __init__(self, params: UrlPatternParams | None = None) -> None:

@@ -25,6 +25,11 @@ def url_tokens(key: str) -> list[str]:
     ``http://a.org/x/12/?p=3&q=z`` gives ``a.org``, ``/x``, ``/#``, ``/``, ``?p&q``, ``p=#``, ``q=z``. Query
     keys are sorted and distinct; path segments past 12 become ``/**``, query keys past 8 are left out. A URL
     that cannot be split is one slot. Cost O(length).
+
+    Examples
+    --------
+    >>> url_tokens("http://a.org/x/12/?p=3&q=z")
+    ['a.org', '/x', '/#', '/', '?p&q', 'p=#', 'q=z']
     """
     try:
         parts = urlsplit(key)

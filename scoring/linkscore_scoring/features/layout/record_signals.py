@@ -27,7 +27,7 @@ _CUT_CHARS = 40
 
 
 @dataclass(slots=True)
-class Record:
+class PageRecord:
     """One record: its cells, lines, characters outside of links and inside, leaves, links, longest texts."""
 
     cells: int
@@ -71,7 +71,7 @@ def record_signals(view: PageView) -> dict[str, float]:
     return found | _further(view, records)
 
 
-def _further(view: PageView, records: Sequence[Record]) -> dict[str, float]:
+def _further(view: PageView, records: Sequence[PageRecord]) -> dict[str, float]:
     """Return signals of the records that the paper does not have."""
     n = len(records)
     page_plain, page_anchor = sum(view.blocks.plain), sum(view.blocks.anchor)
@@ -90,14 +90,14 @@ def _further(view: PageView, records: Sequence[Record]) -> dict[str, float]:
     }
 
 
-def _record(view: PageView, node: int) -> Record:
+def _record(view: PageView, node: int) -> PageRecord:
     tree, blocks = view.tree, view.blocks
     first, last = tree.first_texts[node], tree.last_texts[node]
     inside = blocks.within(first, last)
     plain, anchor = blocks.plain[inside.start : inside.stop], blocks.anchor[inside.start : inside.stop]
     links = tree.last_anchors[node] - tree.first_anchors[node]
     start, end = (bisect_left(view.moments, (at, float("-inf"))) for at in (first, last))
-    return Record(
+    return PageRecord(
         cells=max(1, tree.children(node)),
         lines=len(inside) + sum(chars // _LINE_CHARS for chars in plain),
         plain=sum(plain),
@@ -132,14 +132,14 @@ def _link_leads(view: PageView, first: int, last: int) -> bool:
     return lead >= 0 and view.tree.text_anchors[lead] >= 0
 
 
-def _order(records: Sequence[Record]) -> float:
+def _order(records: Sequence[PageRecord]) -> float:
     """Return the time order by the first or by the last time of each record, whichever is clearer."""
     stamped = [record.moments for record in records if record.moments][:_MAX_MOMENTS]
     orders = time_order(moments[0] for moments in stamped), time_order(moments[-1] for moments in stamped)
     return max(orders, key=abs)
 
 
-def _text_similarity(records: Sequence[Record]) -> float:
+def _text_similarity(records: Sequence[PageRecord]) -> float:
     """Return the mean Jaccard similarity of the words of neighbouring records."""
     pairs = [(a.words, b.words) for a, b in pairwise(records) if a.words or b.words]
     return ratio(sum(len(a & b) / len(a | b) for a, b in pairs), len(pairs))

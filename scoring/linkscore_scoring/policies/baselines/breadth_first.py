@@ -20,6 +20,12 @@ class BreadthFirst(Policy):
 
     Shapes: n links in, (n,) float64 out. Cost: O(n). References: the order itself; see Cho, Garcia-Molina and
     Page 1998 for its use as a baseline.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.crawl import scores_after
+    >>> scores_after("breadth_first", {"/": ["/x", "/y"], "/x": ["/y", "/z"]})
+    {'/y': 0.333, '/z': 0.333}
     """
 
     name = "breadth_first"

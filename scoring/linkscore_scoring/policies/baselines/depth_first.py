@@ -20,6 +20,12 @@ class DepthFirst(Policy):
     depth the first found comes first, because queues are FIFO among equals.
 
     Shapes: n links in, (n,) float64 out. Cost: O(n). References: none, a baseline.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.crawl import scores_after
+    >>> scores_after("depth_first", {"/": ["/x", "/y"], "/x": ["/y", "/z"]})
+    {'/y': 0.667, '/z': 0.667}
     """
 
     name = "depth_first"

@@ -39,6 +39,12 @@ class UniformRandom(Policy):
 
     Shapes: n links in, (n,) float64 out. Cost: O(n). References: splitmix64 finaliser (Steele, Lea and Flood
     2014).
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.crawl import scores_after
+    >>> scores_after("uniform_random", {"/": ["/x", "/y"], "/x": ["/y", "/z"]})
+    {'/y': 0.717, '/z': 0.069}
     """
 
     name = "uniform_random"

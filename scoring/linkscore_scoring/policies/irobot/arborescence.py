@@ -13,7 +13,7 @@ def maximum_arborescence(root: int, weights: Mapping[Arc, float]) -> dict[int, i
     Parameters
     ----------
     root
-        Vertex all ways start from; it has no parent.
+        Vertex all paths start from; it has no parent.
     weights
         Weight of each arc (from, to); arcs into the root, loops, and arcs from vertices that cannot be
         reached do not count. Of equally good arcs into a vertex the one from the smaller vertex is taken.
@@ -22,6 +22,11 @@ def maximum_arborescence(root: int, weights: Mapping[Arc, float]) -> dict[int, i
     -----
     Cost O(vertices x arcs). Every vertex takes its heaviest arc; a cycle that arises is contracted to one
     vertex, arcs into it are charged with the arc they would replace, and the smaller graph is solved.
+
+    Examples
+    --------
+    >>> maximum_arborescence(0, {(0, 1): 1.0, (1, 2): 5.0, (2, 1): 4.0, (0, 2): 1.0})  # child: parent
+    {1: 0, 2: 1}
     """
     reached = _reached(root, weights)
     inner = {(u, v): weight for (u, v), weight in weights.items() if u in reached and v != root and u != v}
@@ -81,13 +86,13 @@ def _cycle(parents: Mapping[int, int]) -> set[int]:
     """Return the vertices of one cycle of parents, empty if there is none."""
     done: set[int] = set()
     for start in parents:
-        way: dict[int, None] = {}
+        path: dict[int, None] = {}
         at = start
-        while at in parents and at not in done and at not in way:
-            way[at] = None
+        while at in parents and at not in done and at not in path:
+            path[at] = None
             at = parents[at]
-        if at in way:
-            met = list(way)
+        if at in path:
+            met = list(path)
             return set(met[met.index(at) :])
-        done.update(way)
+        done.update(path)
     return set()

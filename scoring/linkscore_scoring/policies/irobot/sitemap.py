@@ -48,7 +48,7 @@ class KeptArc:
 
 
 @dataclass(slots=True)
-class _Links:
+class _PlaceLinks:
     """The links of one place on pages of one kind: distinct targets, and the kinds of those sampled."""
 
     targets: set[int] = field(default_factory=set)
@@ -79,11 +79,11 @@ class Sitemap:
         self._kinds = {page.key: self._numbers[page.vertex] for page in self._pages}
         self._links = self._counted()
 
-    def _counted(self) -> dict[tuple[int, Place], _Links]:
-        found: dict[tuple[int, Place], _Links] = {}
+    def _counted(self) -> dict[tuple[int, Place], _PlaceLinks]:
+        found: dict[tuple[int, Place], _PlaceLinks] = {}
         for page in self._pages:
             for place, target in page.links:
-                links = found.setdefault((self._numbers[page.vertex], place), _Links())
+                links = found.setdefault((self._numbers[page.vertex], place), _PlaceLinks())
                 if target not in links.targets:
                     links.targets.add(target)
                     kind = self._kinds.get(target)
@@ -119,7 +119,7 @@ class Sitemap:
     ) -> list[KeptArc]:
         """Return the arcs to follow: the spanning tree down to informative kinds, and page-flipping.
 
-        The tree is the maximum arborescence from the entry; of it stay the ways to the most informative
+        The tree is the maximum arborescence from the entry; of it stay the paths to the most informative
         kinds that cover a share `coverage` of the pages. Links between pages of one such kind are kept if
         `flip_share` of their anchors flip pages (`flip_shares`) and half of the pages they lead to show such
         links too.
@@ -146,7 +146,7 @@ class Sitemap:
     def _kept(self, source: int, place: Place, target: int, worth: float, *, flip: bool) -> KeptArc:
         return KeptArc(self.vertices[source][0], place, self.vertices[target], worth, flip)
 
-    def _flips(self, source: int, place: Place, links: _Links, share: float, asked: float) -> bool:
+    def _flips(self, source: int, place: Place, links: _PlaceLinks, share: float, asked: float) -> bool:
         """Say whether the links of a place turn the pages of one kind: by anchors, and by connectivity."""
         if share < asked or _most(links.kinds) != source:
             return False
@@ -160,9 +160,9 @@ def _most(kinds: Counter[int]) -> int | None:
 
 
 def _worth(info: Vector, wanted: set[int], parents: Mapping[int, int]) -> dict[int, float]:
-    """Return the worth of wanted kinds in [0, 1], and of those on the way to them: half for each click.
+    """Return the worth of wanted kinds in [0, 1], and of those on the path to them: half for each click.
 
-    The entry is always on the way.
+    The entry is always on the path.
     """
     low, high = float(info.min()), float(info.max())
     worth = {0: 0.0}

@@ -34,6 +34,12 @@ class FractionalPagerank(UrlValuePolicy):
     Shapes: n links in, (n,) float64 out. Cost: O(n). References: Alam, Ha and Lee 2012, "Novel approaches to
     crawling important pages early". Differences from the paper, as far as its abstract tells: c counts all
     links of the page, those to fetched pages too; no boosts by host or title.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.crawl import scores_after
+    >>> scores_after("fractional_pagerank", {"/": ["/x", "/y"], "/x": ["/y", "/z"]})  # both pages link to /y
+    {'/y': 0.416, '/z': 0.27}
     """
 
     name = "fractional_pagerank"

@@ -20,6 +20,12 @@ class InDegree(UrlValuePolicy):
 
     Shapes: n links in, (n,) float64 out. Cost: O(n). References: Cho, Garcia-Molina and Page 1998 ("backlink
     count"). Differences from the paper: a page's links count as they were when it was first fetched.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.crawl import scores_after
+    >>> scores_after("in_degree", {"/": ["/x", "/y"], "/x": ["/y", "/z"]})  # both pages link to /y
+    {'/y': 0.667, '/z': 0.5}
     """
 
     name = "in_degree"

@@ -23,6 +23,12 @@ class Opic(UrlValuePolicy):
     Shapes: n links in, (n,) float64 out. Cost: O(n). References: Abiteboul, Preda and Cobena 2003, section
     3.1. Differences from the paper: no history of cash is kept, it orders only pages fetched already; the
     root's cash waits there for a seed to be fetched.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.crawl import scores_after
+    >>> scores_after("opic", {"/": ["/x", "/y"], "/x": ["/y", "/z"]})  # both pages link to /y
+    {'/y': 0.45, '/z': 0.301}
     """
 
     name = "opic"

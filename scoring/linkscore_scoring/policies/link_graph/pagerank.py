@@ -57,6 +57,12 @@ class Pagerank(UrlValuePolicy):
     of the graph: 0.1 s for 1 million, 0.3 s for 4 million. References: Page et al. 1999; Cho, Garcia-Molina
     and Page 1998 (partial PageRank). Differences from them: rank of pages without links is spread evenly over
     all; URLs known before gain in between as well, not only new ones.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.crawl import scores_after
+    >>> scores_after("pagerank", {"/": ["/x", "/y"], "/x": ["/y", "/z"]})  # both pages link to /y
+    {'/y': 0.462, '/z': 0.379}
     """
 
     name = "pagerank"

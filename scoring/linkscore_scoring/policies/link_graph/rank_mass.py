@@ -50,6 +50,12 @@ class RankMass(UrlValuePolicy):
     by the number of seeds, so that a late seed changes no score; a URL that the crawler never fetches does
     not keep the others from passing mass on; no more than `STEPS_A_PAGE` pages pass mass on again at a time,
     the rest at the next page; mass below `FLOOR` and of failed pages is lost.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.crawl import scores_after
+    >>> scores_after("rank_mass", {"/": ["/x", "/y"], "/x": ["/y", "/z"]})  # both pages link to /y
+    {'/y': 0.218, '/z': 0.16}
     """
 
     name = "rank_mass"

@@ -56,6 +56,18 @@ class SourceTarget(StructuralPolicy):
     over several clicks with decay, where the paper's value is 0; the navigation table keeps learning; scores
     are rounded to .02, so that links which all lead to the target come in the order they were found and not
     by how often their Apath was followed.
+
+    Examples
+    --------
+    Of a generated site, on which three pages in ten are wanted:
+
+    >>> from linkscore_scoring.engine.config import PolicyChoice
+    >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
+    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> site = GeneratedSite(1)
+    >>> crawl = crawl_model(PolicyChoice("source_target", {"example_url": site.example}))
+    >>> round(SimulatedCrawl(crawl, site).fetch(120).wanted_share(), 2)
+    0.74
     """
 
     name = "source_target"

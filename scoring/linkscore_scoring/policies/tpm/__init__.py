@@ -1,4 +1,4 @@
-"""TPM (Vidal 2006): a target page map, trees compared, URL shapes of a way, and the policy that walks it."""
+"""TPM (Vidal 2006): a target page map, trees compared, URL shapes of a path, and the policy that walks it."""
 
 from linkscore_scoring.policies.tpm.policy import Tpm, TpmParams
 

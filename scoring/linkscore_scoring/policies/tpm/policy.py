@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,19 +17,19 @@ from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.policies.tpm.rtdm import similarity, tree_of
 from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, NavigationPattern, TargetMap
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Flat, Stateful, Stored, key
 from linkscore_scoring.types import LinkBatch, PageObservation
 
-# Scores, over 1 + number or depth, of links on the map, of what only target pages link to, and off the way:
-# any values in this order, the last one below those of links on the way (.5 to 1).
+# Scores, over 1 + number or depth, of links on the map, of what only target pages link to, and off the path:
+# any values in this order, the last one below those of links on the path (.5 to 1).
 _MAPPED, _LATE, _OFF_PATH = 0.5, 1e-4, 0.1
 # Depth of buckets that cannot be read: after all that can.
 _STRANGE = 100_000
 # Sample URLs kept of each URL pattern while mapping; a bound of memory.
 _URLS_PER_PATTERN = 3
-# Targets a way must end at: a pattern of one URL is that URL.
+# Targets a path must end at: a pattern of one URL is that URL.
 _FEWEST_TARGETS = 2
-# Step of a page off the way; no step comes after it.
+# Step of a page off the path; no step comes after it.
 _NOWHERE = -2
 
 
@@ -49,7 +49,7 @@ class TpmParams(Params):
     max_differing
         K of URLsim: levels besides the host by which URLs of one group may differ, [0, 20].
     jump
-        On every page accept links of any step of the way (the variant of Xu 2018); False accepts those of
+        On every page accept links of any step of the path (the variant of Xu 2018); False accepts those of
         the next step only, as Vidal 2006 does.
     """
 
@@ -74,7 +74,7 @@ class Tpm(Stateful, Policy):
     While mapping, pages come breadth-first without verdict: score 0.5 / (1 + number of the page the link was
     found on), bucket ``m<page>.<URL pattern>``; what only target pages link to comes last (``l<depth>.<URL
     pattern>``). At `mapping_pages` pages, or that many later as long as fewer than two targets are on one
-    way, the URL patterns of the way are fixed. From then on links of step j of n are to FOLLOW with score
+    path, the URL patterns of the path are fixed. From then on links of step j of n are to FOLLOW with score
     0.5 + 0.5 j / n, bucket ``t<j>``; others are to SKIP, 0.1 / (1 + depth), bucket ``x<depth>``. Buckets from
     the mapping are valued by sample URLs of their pattern.
 
@@ -82,9 +82,21 @@ class Tpm(Stateful, Policy):
     steps) a link. References: Vidal, da Silva, de Moura and Cavalcanti 2006, Structure-driven crawler
     generation by example, SIGIR; jumps by Xu, Gao and Callan 2018, section 5.4. Differences from the papers:
     the crawl goes on from what mapping found and does not start again; links nearer the target come first;
-    mapping goes on while no way is found; pages a crawl starts from are walked whatever they resemble;
+    mapping goes on while no path is found; pages a crawl starts from are walked whatever they resemble;
     repeated elements of a page are compared once (`rtdm.tree_of`); a link whose source page is not known may
     be of any step; patterns see the URL as linked, the map that after redirects.
+
+    Examples
+    --------
+    Of a generated site, on which three pages in ten are wanted:
+
+    >>> from linkscore_scoring.engine.config import PolicyChoice
+    >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
+    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> site = GeneratedSite(1)
+    >>> crawl = crawl_model(PolicyChoice("tpm", {"example_url": site.example, "mapping_pages": 40}))
+    >>> round(SimulatedCrawl(crawl, site).fetch(120).wanted_share(), 2)
+    0.8
     """
 
     name = "tpm"
@@ -94,7 +106,7 @@ class Tpm(Stateful, Policy):
 
     _example: Stored[Flat[PathTrie]]
     _map: Stored[TargetMap]
-    _way: Stored[NavigationPattern]
+    _navigation: Annotated[NavigationPattern, key("way")]
     _due: Stored[int]
     _steps: Stored[dict[int, int]]
     _urls: Stored[dict[int, list[str]]]
@@ -103,17 +115,17 @@ class Tpm(Stateful, Policy):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self._map = TargetMap()
-        self._way = NavigationPattern()
+        self._navigation = NavigationPattern()
         self._due = int(params.mapping_pages)
         self._steps, self._urls, self._worths = {}, {}, {}
         self._example = example_page(params.example_html).paths if params.example_html else PathTrie()
         self._tree = tree_of(self._example)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
-        """Put a page on the map; later, note how far along the way it is."""
+        """Put a page on the map; later, note how far along the path it is."""
         if page.failed or page.refetch:
             return
-        if self._way:
+        if self._navigation:
             self._note_step(page.key, self._step(page.url, page.contexts), site)
             return
         paths = site.sample[-1].paths if site.sample and site.sample[-1].hash == page.key else PathTrie()
@@ -122,11 +134,11 @@ class Tpm(Stateful, Policy):
         self._put_on_map(page, paths, site)
         self._keep_urls(page.links, site)
         if len(self._map) >= self._due:
-            self._fix_way(site)
+            self._fix_navigation(site)
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
-        """Score by place in the map, or by step of the way once it is known."""
-        if not self._way:
+        """Score by place in the map, or by step of the path once it is known."""
+        if not self._navigation:
             rows = zip(links.keys, links.patterns, links.depths, strict=True)
             names = [self._mapping_bucket(*row) for row in rows]
             return Scored(self.value(names, site), names)
@@ -136,15 +148,15 @@ class Tpm(Stateful, Policy):
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of the links of each bucket; of one from the mapping, that of its sample URLs."""
-        valued = self._way_value if self._way else _mapping_value
+        valued = self._navigation_value if self._navigation else _mapping_value
         return np.array([valued(bucket) for bucket in buckets], dtype=np.float64)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the step and its URL pattern, or the state of the map."""
-        if not self._way:
+        if not self._navigation:
             return [self._mapping_reason(depth) for depth in links.depths]
         rows = zip(links.urls, links.keys, strict=True)
-        return [self._way_reason(self._step_of_link(url, key, site)) for url, key in rows]
+        return [self._navigation_reason(self._step_of_link(url, key, site)) for url, key in rows]
 
     def _meet_example(self, paths: PathTrie, site: SiteModel) -> None:
         """Take the example's tag paths, and look for targets among the pages mapped before it."""
@@ -174,19 +186,19 @@ class Tpm(Stateful, Policy):
             elif kept is not None and len(kept) < _URLS_PER_PATTERN and url not in kept:
                 kept.append(url)
 
-    def _fix_way(self, site: SiteModel) -> None:
-        way = self._map.navigation_pattern(max_differing=self.params.max_differing)
-        if way.targets < _FEWEST_TARGETS:
+    def _fix_navigation(self, site: SiteModel) -> None:
+        navigation = self._map.navigation_pattern(max_differing=self.params.max_differing)
+        if navigation.targets < _FEWEST_TARGETS:
             self._due = len(self._map) + self.params.mapping_pages
             return
-        self._way = way
+        self._navigation = navigation
         steps: list[int] = []
         for page in self._map.pages:
-            on_way = page.parent != ENTRY and way.step(page.url, after=[steps[page.parent]])
-            steps.append(0 if page.parent == ENTRY else on_way or _NOWHERE)
+            on_path = page.parent != ENTRY and navigation.step(page.url, after=[steps[page.parent]])
+            steps.append(0 if page.parent == ENTRY else on_path or _NOWHERE)
             self._note_step(page.key, steps[-1], site)
         for pattern, urls in self._urls.items():
-            self._worths[pattern] = sum(self._worth(way.step(url)) for url in urls) / len(urls)
+            self._worths[pattern] = sum(self._worth(navigation.step(url)) for url in urls) / len(urls)
         self._map, self._urls = TargetMap(), {}
 
     def _note_step(self, key: int, step: int, site: SiteModel) -> None:
@@ -200,22 +212,22 @@ class Tpm(Stateful, Policy):
 
     def _step(self, url: str, contexts: Sequence[tuple[int, int]]) -> int:
         before = [self._steps[source] for source, _ in contexts if source in self._steps]
-        return self._way.step(url, after=before or None)
+        return self._navigation.step(url, after=before or None)
 
     def _mapping_bucket(self, key: int, pattern: int, depth: int) -> str:
         page = self._map.found_on(key)
         return f"l{depth}.{pattern}" if page is None else f"m{page}.{pattern}"
 
-    def _way_value(self, bucket: str) -> float:
+    def _navigation_value(self, bucket: str) -> float:
         kind, number, pattern = _parts(bucket)
         if kind in "ml":
             return self._worths.get(pattern, 0.0)
         if kind == "t":
-            return self._worth(min(number, len(self._way)))
+            return self._worth(min(number, len(self._navigation)))
         return _OFF_PATH / (1.0 + number)
 
     def _worth(self, step: int) -> float:
-        return 0.5 + 0.5 * step / len(self._way) if step else 0.0
+        return 0.5 + 0.5 * step / len(self._navigation) if step else 0.0
 
     def _mapping_reason(self, depth: int) -> Explanation:
         n, found = len(self._map), self._map.targets
@@ -225,12 +237,12 @@ class Tpm(Stateful, Policy):
         summary = f"{n} pages mapped, {found} like the example: {why if late else why + known}"
         return Explanation(summary, [Term("depth", depth, "clicks from a seed")])
 
-    def _way_reason(self, step: int) -> Explanation:
-        n = len(self._way)
+    def _navigation_reason(self, step: int) -> Explanation:
+        n = len(self._navigation)
         terms = [Term("step", step, f"place on the way of {n} clicks to the targets, 0 if off it")]
         if not step:
             return Explanation("has no URL pattern of the way to the targets", terms)
-        return Explanation(f"step {step} of {n} to the targets: {self._way.shapes[step - 1]}", terms)
+        return Explanation(f"step {step} of {n} to the targets: {self._navigation.shapes[step - 1]}", terms)
 
     def after_load(self) -> None:
         """Make the tree of the example."""

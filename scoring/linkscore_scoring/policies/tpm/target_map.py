@@ -13,7 +13,7 @@ from linkscore_scoring.policies.tpm.url_shapes import UrlShape, url_shape, url_s
 from linkscore_scoring.state import Flat, Stateful, Stored, key
 
 OFF = 0
-"""Step of a link that leads off the way."""
+"""Step of a link that leads off the path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ class TargetMap(Stateful):
         return self._numbers.get(key)
 
     def navigation_pattern(self, *, max_differing: int = 2) -> NavigationPattern:
-        """Return the way that ends at the most target pages; no shapes if no target was found.
+        """Return the path that ends at the most target pages; no shapes if no target was found.
 
-        Pages on the way to targets are merged from the entry down: the pages below one group are parted by
-        `url_similar`, each part becomes a group with one `url_shape`. Of ways that end at equally many
+        Pages on the path to targets are merged from the entry down: the pages below one group are parted by
+        `url_similar`, each part becomes a group with one `url_shape`. Of paths that end at equally many
         targets the shorter counts, then the one found first.
 
         Notes
@@ -115,22 +115,22 @@ class TargetMap(Stateful):
         Cost O(pages x groups x URL). Source: Vidal 2006, section 4.2. Difference from the paper: likeness is
         not transitive, so a page joins the first part whose first page it resembles.
         """
-        below = self._ways()
+        below = self._below_entry()
         best = NavigationPattern()
         level = [(below.get(ENTRY, []), list[UrlShape]())]
         while level:
-            groups = [(part, way) for pages, way in level for part in self._parts(pages, max_differing)]
+            groups = [(part, path) for pages, path in level for part in self._parts(pages, max_differing)]
             level = []
-            for part, way in groups:
-                shapes = [*way, url_shape(self.pages[number].url for number in part)]
+            for part, path in groups:
+                shapes = [*path, url_shape(self.pages[number].url for number in part)]
                 targets = sum(self.pages[number].target for number in part)
                 if targets > best.targets:
                     best = NavigationPattern(shapes, targets)
                 level.append(([child for number in part for child in below.get(number, [])], shapes))
         return best
 
-    def _ways(self) -> dict[int, list[int]]:
-        """Return the children of every page on a way to a target; those of the starts are at `ENTRY`."""
+    def _below_entry(self) -> dict[int, list[int]]:
+        """Return the children of every page on a path to a target; those of the starts are at `ENTRY`."""
         below: dict[int, list[int]] = {}
         wanted = [page.target for page in self.pages]
         for number in range(len(self.pages) - 1, -1, -1):

@@ -62,8 +62,8 @@ def common_class(tokens: Iterable[str]) -> str:
     tokens
         At least one token of `tokens_of`.
     """
-    ways = [classes_of(token[0]) for token in dict.fromkeys(tokens)]
-    return next(name for name in ways[0] if all(name in way for way in ways))
+    lines = [classes_of(token[0]) for token in dict.fromkeys(tokens)]
+    return next(name for name in lines[0] if all(name in line for line in lines))
 
 
 Element = tuple[str, str]
@@ -212,6 +212,11 @@ def url_shape(urls: Iterable[str]) -> UrlShape:
     Cost O(characters). Differences from the paper: beginning and end are cut between tokens, not inside one
     (else ids 12 and 14 give ``1[0-9]+``, which 27 does not fit); an optional word or number is its class, not
     itself; in the printed reassembly prefix and suffix are exchanged, here they are not.
+
+    Examples
+    --------
+    >>> str(url_shape(["http://h/post/12.html", "http://h/post/7.html"]))
+    'h/post/[0-9]+\\.html'
     """
     rows = [url_levels(url) for url in dict.fromkeys(urls)]
     return UrlShape([_level(list(dict.fromkeys(column))) for column in zip(*rows, strict=True)])
