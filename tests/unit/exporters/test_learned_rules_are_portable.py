@@ -14,7 +14,7 @@ from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of
 from linkscore_scoring.exporters import exporter
 from linkscore_scoring.exporters.base import SiteRules
 from linkscore_scoring.exporters.portable import portable
-from linkscore_scoring.policies.focus.itf.express import literal as itf_literal
+from linkscore_scoring.policies.focus.itf import literal as itf_literal
 from linkscore_scoring.types import UrlRule
 from linkscore_scoring.urls.identity import identity
 

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_lab.datasets.labels import read_labels
-from linkscore_scoring.policies.focus.itf.learn import learn_patterns
-from linkscore_scoring.policies.focus.regex_set import RegexSet
+from linkscore_scoring.policies.focus.expressions import RegexSet
+from linkscore_scoring.policies.focus.itf import learn_patterns
 
 LEAST_PAGES = 10
 """Page types with fewer pages are not learned, only matched against."""

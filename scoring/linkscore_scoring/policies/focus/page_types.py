@@ -21,6 +21,9 @@ from linkscore_scoring.errors import CorruptState, NotFound, reading_state
 from linkscore_scoring.features.layout.signals import SIGNALS
 
 MAX_DEVIATIONS = 4.0
+"""Standard deviations that signals are clipped at, in training and use; chosen, not measured."""
+
+_MAX_LOG_ODDS = 30.0  # beyond it probabilities are 0 or 1 to the last digit
 _FILE = "page_types.json"
 
 
@@ -47,7 +50,7 @@ class LinearSide:
 
     def probability(self, margin: float) -> float:
         """Return the calibrated probability that a page of this margin is of the kind, (0, 1)."""
-        return 1 / (1 + exp(-max(-30.0, min(30.0, self.slope * margin + self.offset))))
+        return 1 / (1 + exp(-max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, self.slope * margin + self.offset))))
 
 
 class PageTypeModel:

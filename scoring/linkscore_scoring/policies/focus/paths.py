@@ -1,52 +1,131 @@
-"""Entry, index, thread: which URL patterns lie on the way from the entry to the threads."""
+"""The way from the entry of a forum over its indexes to its threads: links by place, and a walk over them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
-from linkscore_scoring.policies.focus.links import LinkPlaces, Way
-from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, Judged, KindVotes
+from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindEstimate, KindVotes
+from linkscore_scoring.state import Flat, Stateful, Stored, key
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
+from linkscore_scoring.urls.identity import identity
+
+SAMPLES = 24
+"""URLs kept of each pattern, to learn expressions from and to ask for; a bound."""
+
+_MAX_PATTERNS = 5_000
+"""Patterns kept; a bound, a site's own replaces it."""
+
+LinkGroup = tuple[int, int]
+"""Links of one place: URL pattern of the target, folded Apath of the link."""
+
+
+class LinkTable(Stateful):
+    """Links of fetched pages, pooled over the pages of one URL pattern; and some URLs of every pattern.
+
+    Parameters
+    ----------
+    max_patterns
+        Source patterns, target patterns with samples, and link groups per source that are kept; what comes
+        later is not learned from until others are generalised.
+    """
+
+    _groups: Annotated[dict[int, Flat[dict[LinkGroup, int]]], key("ways")]
+    _samples: Stored[dict[int, dict[int, str]]]
+
+    def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
+        self.max_patterns = max_patterns
+        self._groups, self._samples = {}, {}
+
+    def see(self, source: int, rows: Iterable[tuple[int, int, int, str]]) -> None:
+        """Take in the links of a page of pattern `source`: rows (pattern, Apath, hash, URL); O(n_links)."""
+        if source not in self._groups and len(self._groups) >= self.max_patterns:
+            return
+        groups = self._groups.setdefault(source, {})
+        for pattern, apath, target, url in rows:
+            if (pattern, apath) in groups or len(groups) < self.max_patterns:
+                groups[pattern, apath] = groups.get((pattern, apath), 0) + 1
+            self._sample(pattern, target, url)
+
+    def _sample(self, pattern: int, target: int, url: str) -> None:
+        kept = self._samples.get(pattern)
+        if kept is None:
+            if len(self._samples) < self.max_patterns:
+                self._samples[pattern] = {target: url}
+        elif len(kept) < SAMPLES and target not in kept:
+            kept[target] = url
+
+    def samples(self, pattern: int) -> dict[int, str]:
+        """Return some URLs of a pattern by identity hash, those found first."""
+        return self._samples.get(pattern, {})
+
+    def groups(self, source: int) -> Sequence[LinkGroup]:
+        """Return the groups of the links on pages of a pattern."""
+        return list(self._groups.get(source, ()))
+
+    def sources(self) -> Iterator[int]:
+        """Yield the patterns of the pages whose links are known."""
+        return iter(self._groups)
+
+    def targets(self) -> Iterator[int]:
+        """Yield the patterns that links lead to."""
+        return iter(self._samples)
+
+    def merge_patterns(self, resolve: Callable[[int], int]) -> None:
+        """Move what is known of patterns that were generalised to what stands for them now."""
+        for source in [source for source in self._groups if resolve(source) != source]:
+            into = self._groups.setdefault(resolve(source), {})
+            for group, n in self._groups.pop(source).items():
+                into[group] = into.get(group, 0) + n
+        for groups in self._groups.values():
+            for pattern, apath in [group for group in groups if resolve(group[0]) != group[0]]:
+                to = (resolve(pattern), apath)
+                groups[to] = groups.get(to, 0) + groups.pop((pattern, apath))
+        for pattern in [pattern for pattern in self._samples if resolve(pattern) != pattern]:
+            kept = self._samples.setdefault(resolve(pattern), {})
+            for target, url in self._samples.pop(pattern).items():
+                if len(kept) < SAMPLES:
+                    kept[target] = url
 
 
 @dataclass(slots=True)
-class Paths:
-    """What lies on the way (Jiang 2013, definition of the EIT path), as of the last review.
+class ForumPaths(Stateful):
+    """What lies on the way from entry over indexes to threads (Jiang 2013, EIT path), as of the last review.
 
     Attributes
     ----------
     index, thread
         URL patterns to follow, each with the pages its kind was decided by.
+    types
+        Type of the URLs of every link group that was met; `UNDECIDED` of those nobody knows yet.
     crossed
         Patterns of pages whose links count: those in `index`, and where the search began.
-    types
-        Type of the URLs of every way that was met; `UNDECIDED` of those nobody knows yet.
     off
         Patterns whose own pages say that they are neither index nor thread.
-    flips
+    page_links
         Patterns that turn pages.
     """
 
     index: dict[int, float] = field(default_factory=dict)
     thread: dict[int, float] = field(default_factory=dict)
+    types: Flat[dict[LinkGroup, int]] = field(default_factory=dict)
     crossed: set[int] = field(default_factory=set)
-    types: dict[Way, int] = field(default_factory=dict)
     off: set[int] = field(default_factory=set)
-    flips: set[int] = field(default_factory=set)
+    page_links: Annotated[set[int], key("flips")] = field(default_factory=set)
 
-    def open(self) -> list[Way]:
-        """Return the ways on index pages that nobody knows yet."""
-        return [way for way, kind in self.types.items() if kind == UNDECIDED]
+    def open(self) -> list[LinkGroup]:
+        """Return the link groups on index pages that nobody knows yet."""
+        return [group for group, kind in self.types.items() if kind == UNDECIDED]
 
     def type_of(self, pattern: int, apath: int, fits: int) -> int:
-        """Return the type of URLs of a way, `UNDECIDED` for one that should be tried, OTHER off the way.
+        """Return the type of URLs of a link group, `UNDECIDED` for one that should be tried, OTHER off the
+        way.
 
         Parameters
         ----------
         pattern, apath
-            The way; one that was not met is judged by its pattern alone.
+            The link group; one that was not met goes by its pattern alone.
         fits
             Type of the learned expression that the URL fits, 0 if none; it decides where votes do not.
         """
@@ -55,68 +134,60 @@ class Paths:
             return int(known or 0)
         if known is None and (pattern in self.index or pattern in self.thread):
             is_thread = self.thread.get(pattern, -1.0) > self.index.get(pattern, -1.0)
-            return PAGE_FLIP if pattern in self.flips else THREAD if is_thread else INDEX
+            return PAGE_FLIP if pattern in self.page_links else THREAD if is_thread else INDEX
         if fits and pattern not in self.off:
             return fits
         return OTHER if known is None else UNDECIDED
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the way as plain values."""
-        return {
-            "index": list(self.index.items()),
-            "thread": list(self.thread.items()),
-            "types": [[*way, kind] for way, kind in self.types.items()],
-            **{name: sorted(getattr(self, name)) for name in ("crossed", "off", "flips")},
-        }
 
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the way of `to_state`."""
-        self.index = {int(pattern): float(pages) for pattern, pages in state["index"]}
-        self.thread = {int(pattern): float(pages) for pattern, pages in state["thread"]}
-        self.types = {(int(p), int(a)): int(kind) for p, a, kind in state["types"]}
-        self.crossed, self.off, self.flips = (set(map(int, state[n])) for n in ("crossed", "off", "flips"))
-
-
-def find_paths(roots: Iterable[int], places: LinkPlaces, votes: KindVotes) -> Paths:
-    """Walk from the patterns of the roots over those of indexes; cost O(ways).
+def find_paths(roots: Iterable[int], links: LinkTable, votes: KindVotes) -> ForumPaths:
+    """Walk from the patterns of the roots over those of indexes; cost O(link groups).
 
     Links of index pages count whatever they are, those of thread pages only if they turn pages. A pattern
     whose few pages look like indexes is crossed too, so that what lies behind is tried.
     """
-    found = Paths()
+    found = ForumPaths()
     waiting = list(dict.fromkeys(roots))
     found.crossed.update(waiting)
     while waiting:
         source = waiting.pop()
-        for way in places.ways(source):
-            counts = source in found.crossed or votes.is_flip(way[0])
-            if counts and _step(way, votes.judge(*way), found, votes):
-                waiting.append(way[0])
+        for group in links.groups(source):
+            counts = source in found.crossed or votes.turns_pages(group[0])
+            if counts and _step(group, votes.estimate(*group), found, votes):
+                waiting.append(group[0])
     return found
 
 
-def _step(way: Way, judged: Judged, found: Paths, votes: KindVotes) -> bool:
-    """Note a way; say whether the pages behind it are to be crossed for the first time."""
-    pattern, kind = way[0], judged.kind
-    flips = votes.is_flip(pattern)
-    if flips:
-        found.flips.add(pattern)
+def _step(group: LinkGroup, estimate: KindEstimate, found: ForumPaths, votes: KindVotes) -> bool:
+    """Note a link group; say whether the pages behind it are to be crossed for the first time."""
+    pattern, kind = group[0], estimate.kind
+    turns_pages = votes.turns_pages(pattern)
+    if turns_pages:
+        found.page_links.add(pattern)
     if kind == OTHER and votes.pages(pattern):
         found.off.add(pattern)
-    found.types[way] = PAGE_FLIP if flips and kind in (INDEX, THREAD) else kind
+    found.types[group] = PAGE_FLIP if turns_pages and kind in (INDEX, THREAD) else kind
     if kind == THREAD:
         is_new = pattern not in found.thread and pattern not in found.crossed
         found.thread[pattern] = votes.pages(pattern)
         return is_new
     if kind == INDEX:
         found.index[pattern] = votes.pages(pattern)
-    elif kind != UNDECIDED or not votes.pages(pattern) or judged.likely != INDEX:
+    elif kind != UNDECIDED or not votes.pages(pattern) or estimate.likely != INDEX:
         return False
     is_new = pattern not in found.crossed
     found.crossed.add(pattern)
     return is_new
 
 
-def all_indexes(places: LinkPlaces, votes: KindVotes) -> list[int]:
+def all_indexes(links: LinkTable, votes: KindVotes) -> list[int]:
     """Return the patterns whose pages are indexes, wherever they were linked; cost O(patterns)."""
-    return [source for source in places.sources() if votes.judge(source, ANY).kind == INDEX]
+    return [source for source in links.sources() if votes.estimate(source, ANY).kind == INDEX]
+
+
+def known_identity(url: str) -> str:
+    """Return the identity of a URL that was validated before; the URL itself if it has none."""
+    try:
+        return identity(url)
+    except ValueError:
+        return url

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, NotFound, reading_state
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import FOLLOW, NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.composite import FallbackParams, WithFallback
-from linkscore_scoring.policies.focus.certainty import certainty
-from linkscore_scoring.policies.focus.forum_model import EitModel, SeenPage
-from linkscore_scoring.policies.focus.links import known_identity
+from linkscore_scoring.policies.focus.entry import EntryCandidate
+from linkscore_scoring.policies.focus.forum_model import ForumModel, certainty
 from linkscore_scoring.policies.focus.page_types import PageType, load_page_types
-from linkscore_scoring.policies.focus.requests import seeds, wanted
+from linkscore_scoring.policies.focus.paths import known_identity
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, Shares
 from linkscore_scoring.policies.params import outside
 from linkscore_scoring.site.model import SiteModel
@@ -31,6 +31,8 @@ from linkscore_scoring.types import (
     UrlRule,
 )
 
+# Scores by type of URL, in [0, 1]: only their order matters to a crawler. Threads before what leads to them,
+# page links before indexes as they lead to threads nobody knows; chosen (docs/forums.md, how focus decides).
 _VALUES = {THREAD: 0.9, PAGE_FLIP: 0.8, INDEX: 0.6, UNDECIDED: 0.4, OTHER: 0.02}
 _VERDICTS = {UNDECIDED: NO_VERDICT, OTHER: SKIP}
 _WORDS = {
@@ -40,6 +42,17 @@ _WORDS = {
     UNDECIDED: "nobody knows yet where it leads; it stands on an index page and is tried",
     OTHER: "is not on the way from the entry over indexes to threads",
 }
+
+
+_MAJORITY = 0.5  # probability from which the votes for a pattern tell the type of its pages
+
+TRIES = 3
+"""Pages asked for of one URL pattern; links of a group that stays open after them wait their turn. Chosen."""
+
+# Urgencies of pages asked for and values of seeds, in [0, 1]: only their order matters. Chosen.
+_MAX_ENTRIES = 6  # candidates for the entry asked for at once; a bound
+_ENTRY_URGENCY, _OPEN_URGENCY = 0.9, 0.6
+_UNSURE_ENTRY, _OTHER_SEED = 0.5, 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +85,8 @@ class Focus(WithFallback):
     """Follow index, thread and page-flip URLs of a forum, Q&A site or blog; skip the rest.
 
     Every page gets a type from its layout; what pages turned out to be is voted to the links that led there,
-    pooled by URL pattern and Apath (`learners.eit.votes`); from the entry over indexes, the patterns of
-    threads are reached (`eit.paths`), and regular expressions learned of them (`eit.expressions`). Score:
+    pooled by URL pattern and Apath (`focus.votes`); from the entry over indexes, the patterns of
+    threads are reached (`focus.paths`), and regular expressions learned of them (`focus.expressions`). Score:
     threads 0.9, page flips 0.8, indexes 0.6, what stands on an index and was never tried 0.4, off the way
     0.02; verdict FOLLOW for the first three, SKIP for the last. Bucket = ``<pattern>.<Apath>.<type by
     expression>~<bucket of the fallback>``. Until the way is certain, and on sites without one, the fallback
@@ -84,6 +97,20 @@ class Focus(WithFallback):
     25(6), 2013. Differences from the paper: nothing is fetched for learning, pages come in any order and
     every one votes; votes are pooled over pages and never freeze; several groups of a page lead on; page
     flips are told from one page; a pattern whose pages stop to be what they were is learned anew.
+
+    Examples
+    --------
+    Before any page the policy abstains, and says what is missing:
+
+    >>> from linkscore_scoring.engine.config import PolicyChoice
+    >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
+    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> crawl = SimulatedCrawl(crawl_model(PolicyChoice("focus")), GeneratedSite(seed=1)).fetch(1)
+    >>> shard = crawl.model.sites["site.example"]
+    >>> shard.served.is_ready(shard.model)
+    False
+    >>> shard.served.describe(shard.model).partition(";")[0]
+    'abstains, no forum so far: page layouts are known of 0 of 1 pages'
     """
 
     name = "focus"
@@ -94,7 +121,7 @@ class Focus(WithFallback):
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.types = load_page_types(params.page_types)
-        self.model = EitModel()
+        self.model = ForumModel()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Let the page vote, and the fallback learn."""
@@ -103,7 +130,7 @@ class Focus(WithFallback):
         if page.failed:
             self.model.fail(page, site)
         else:
-            self.model.observe(page, SeenPage(self.shares(page), page.page_links), site)
+            self.model.observe(page, self.shares(page), page.page_links, site)
 
     def shares(self, page: PageObservation) -> Shares:
         """Return how probable it is that a page is an index, a thread, or neither; zeros without layout."""
@@ -162,11 +189,11 @@ class Focus(WithFallback):
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return the entry, then what else may be it."""
-        return seeds(self.model, n)
+        return _seeds(self.model, n)
 
     def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
         """Ask for what may be the entry, and for links of index pages that nobody tried."""
-        return wanted(self.model, n, site)
+        return _suggested_fetches(self.model, n, site)
 
     def thread_of(self, page: PageObservation, site: SiteModel) -> str:
         """Return the identity of the first page of a thread page's thread."""
@@ -178,9 +205,9 @@ class Focus(WithFallback):
             return 0
         if self.model.is_entry(page):
             return int(PageType.ENTRY)
-        judged = self.model.votes.judge(self.model.pattern_of(page.requested_url or page.url), ANY)
-        if judged.kind != UNDECIDED and judged.prob >= 0.5:
-            return int({INDEX: PageType.INDEX, THREAD: PageType.THREAD}.get(judged.kind, PageType.OTHER))
+        estimate = self.model.votes.estimate(self.model.pattern_of(page.requested_url or page.url), ANY)
+        if estimate.kind != UNDECIDED and estimate.prob >= _MAJORITY:
+            return int({INDEX: PageType.INDEX, THREAD: PageType.THREAD}.get(estimate.kind, PageType.OTHER))
         if page.layout is None or not page.layout.signals:
             return 0
         return int(self.types.classify(page.layout.signals)[0])
@@ -196,13 +223,13 @@ class Focus(WithFallback):
         return dry and self.model.type_of(pattern, apath, fits) == INDEX
 
     def _explanation(self, kind: int, pattern: int, apath: int) -> Explanation:
-        judged = self.model.votes.judge(pattern, apath)
+        estimate = self.model.votes.estimate(pattern, apath)
         name = self.model.patterns.text(pattern) or "any URL"
         return Explanation(
             f"{name} {_WORDS[kind]}",
             [
-                Term("probability", judged.prob, "of the likeliest kind of page behind such links"),
-                Term("votes", judged.support, "pages behind such links and beside them that voted"),
+                Term("probability", estimate.prob, "of the likeliest kind of page behind such links"),
+                Term("votes", estimate.support, "pages behind such links and beside them that voted"),
             ],
         )
 
@@ -229,3 +256,51 @@ def _parts(place: str) -> tuple[int, int, int]:
     except (ValueError, IndexError):
         return 0, ANY, 0
     return pattern, apath, fits if fits in (INDEX, THREAD, PAGE_FLIP) else 0
+
+
+def _suggested_fetches(model: ForumModel, n: int, site: SiteModel) -> list[Suggestion]:
+    """Return up to `n` unfetched pages, most urgent first; cost O(open link groups)."""
+    found = [] if model.entry is not None else _entry_fetches(model, site)
+    tried: set[int] = set()
+    for pattern, _ in model.paths.open():
+        if len(found) >= n:
+            break
+        if pattern not in tried and model.votes.pages(pattern) < TRIES:
+            tried.add(pattern)
+            found += _open_fetches(model, pattern, site)[:1]
+    return found[:n]
+
+
+def _seeds(model: ForumModel, n: int) -> list[SeedWanted]:
+    """Return up to `n` pages to start from: the entry if one is found, then the other candidates."""
+    found = []
+    if model.entry is not None:
+        shown = model.n_index(model.entry.groups)
+        value = 1.0 if model.certainty.ready else _UNSURE_ENTRY
+        found.append(SeedWanted(model.entry.url, f"entry: links to {shown} index URLs", value))
+    named = {seed.url for seed in found}
+    for place, candidate in enumerate(c for c in model.entries.candidates() if c.url not in named):
+        found.append(SeedWanted(candidate.url, _reason(candidate, model), _OTHER_SEED / (1.0 + place)))
+    return found[:n]
+
+
+def _entry_fetches(model: ForumModel, site: SiteModel) -> list[Suggestion]:
+    unseen = [c for c in model.entries.candidates() if not c.came and not _is_fetched(c.url, site)]
+    return [Suggestion(c.url, _reason(c, model), _ENTRY_URGENCY) for c in unseen[:_MAX_ENTRIES]]
+
+
+def _open_fetches(model: ForumModel, pattern: int, site: SiteModel) -> list[Suggestion]:
+    name = model.patterns.text(pattern) or "any URL"
+    reason = f"stands on an index page, and nobody knows yet what {name} is"
+    urls = model.links.samples(pattern).items()
+    return [Suggestion(url, reason, _OPEN_URGENCY) for key, url in urls if not site.memory.is_fetched(key)]
+
+
+def _reason(candidate: EntryCandidate, model: ForumModel) -> str:
+    if not candidate.linked:
+        return "may be the entry: root, folder or forum part of the first URL"
+    return f"may be the entry: {candidate.linked} of {model.entries.pages} pages link to it"
+
+
+def _is_fetched(url: str, site: SiteModel) -> bool:
+    return site.memory.is_fetched(hash64(known_identity(url)))

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.focus.regex_set import MAX_PATTERNS, RegexSet, check_regex
+from linkscore_scoring.policies.focus.expressions import MAX_PATTERNS, RegexSet, check_regex
 from linkscore_scoring.types import INDEX, PAGE_FLIP, THREAD
 
 RULES = [

@@ -9,10 +9,9 @@ import pytest
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.focus.entry import EntrySearch, guesses, shortness
 from linkscore_scoring.policies.focus.expressions import Expressions
-from linkscore_scoring.policies.focus.links import LinkPlaces
-from linkscore_scoring.policies.focus.paths import find_paths
+from linkscore_scoring.policies.focus.forum_model import PredictionWatch, tail_prob
+from linkscore_scoring.policies.focus.paths import LinkTable, find_paths
 from linkscore_scoring.policies.focus.votes import KindVotes
-from linkscore_scoring.policies.focus.watch import PredictionWatch, tail_prob
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -37,7 +36,7 @@ def test_the_entry_is_the_shortest_of_the_pages_with_about_the_most_index_urls()
     everywhere = {hash64(url): url for url in (home, board, faq)}
     for url, own, n in ((board, 2, 9), (home, 1, 8), (faq, 3, 1), ("http://h/t/1", 4, 3)):
         search.see([hash64(url)], url, everywhere, {(2, 0): n}, own)
-    found = search.entry(lambda ways: ways[2, 0], lambda pattern: pattern == 2)
+    found = search.entry(lambda groups: groups[2, 0], lambda pattern: pattern == 2)
     assert found is not None
     assert found.url == home
 
@@ -46,7 +45,7 @@ def test_no_entry_without_index_urls() -> None:
     search = EntrySearch()
     for n in range(3):
         search.see([n], f"http://h/{n}", {}, {}, n)
-    assert search.entry(lambda ways: 0, lambda pattern: False) is None
+    assert search.entry(lambda groups: 0, lambda pattern: False) is None
 
 
 def test_tail_probability_is_binomial() -> None:
@@ -71,9 +70,9 @@ def test_a_new_pattern_has_to_disappoint_twelve_times() -> None:
 
 
 @pytest.fixture
-def forum() -> tuple[KindVotes, LinkPlaces, int]:
+def forum() -> tuple[KindVotes, LinkTable, int]:
     """Votes and links of a forum: home -> boards -> threads and profiles; boards have pages."""
-    votes, places = KindVotes(UrlPatterns()), LinkPlaces()
+    votes, links = KindVotes(UrlPatterns()), LinkTable()
     urls = {
         "board": [f"http://h/board?b={n}" for n in range(3)],
         "flip": [f"http://h/board?b={n}&page={n + 2}" for n in range(3)],
@@ -87,16 +86,16 @@ def forum() -> tuple[KindVotes, LinkPlaces, int]:
         for _ in urls[name][:3]:
             votes.cast(ids[name], [], share, copy=0.0)
     for _ in range(2):
-        votes.flip(ids["flip"], INDEX, 1.0)
-    places.see(home, [(ids["board"], 1, hash64(url), url) for url in urls["board"]])
+        votes.count_page_links(ids["flip"], INDEX, 1.0)
+    links.see(home, [(ids["board"], 1, hash64(url), url) for url in urls["board"]])
     for name in ("flip", "thread", "profile"):
-        places.see(ids["board"], [(ids[name], 2, hash64(url), url) for url in urls[name]])
-    return votes, places, home
+        links.see(ids["board"], [(ids[name], 2, hash64(url), url) for url in urls[name]])
+    return votes, links, home
 
 
-def test_the_way_leads_over_indexes_to_threads(forum: tuple[KindVotes, LinkPlaces, int]) -> None:
-    votes, places, home = forum
-    found = find_paths([home], places, votes)
+def test_the_way_leads_over_indexes_to_threads(forum: tuple[KindVotes, LinkTable, int]) -> None:
+    votes, links, home = forum
+    found = find_paths([home], links, votes)
     text = votes.patterns.text
     assert {text(p) for p in found.index} >= {"h/board?b b=#"}
     assert {text(p) for p in found.thread} == {"h/thread?t t=#"}
@@ -105,11 +104,11 @@ def test_the_way_leads_over_indexes_to_threads(forum: tuple[KindVotes, LinkPlace
 
 
 def test_expressions_are_learned_of_the_way_and_do_not_fit_what_is_off_it(
-    forum: tuple[KindVotes, LinkPlaces, int],
+    forum: tuple[KindVotes, LinkTable, int],
 ) -> None:
-    votes, places, home = forum
+    votes, links, home = forum
     expressions = Expressions()
-    expressions.learn(find_paths([home], places, votes), places, votes)
+    expressions.learn(find_paths([home], links, votes), links, votes)
     assert expressions.match("http://h/thread?t=4711") == THREAD
     assert expressions.match("http://h/board?b=12") == INDEX
     assert expressions.match("http://h/user?u=1") == 0
@@ -117,9 +116,9 @@ def test_expressions_are_learned_of_the_way_and_do_not_fit_what_is_off_it(
     assert all(re.fullmatch(rule.pattern, rule.example) for rule in expressions.rules())
 
 
-def test_an_expression_decides_only_where_votes_do_not(forum: tuple[KindVotes, LinkPlaces, int]) -> None:
-    votes, places, home = forum
-    found = find_paths([home], places, votes)
+def test_an_expression_decides_only_where_votes_do_not(forum: tuple[KindVotes, LinkTable, int]) -> None:
+    votes, links, home = forum
+    found = find_paths([home], links, votes)
     (thread,) = found.thread
     (off,) = found.off
     assert found.type_of(thread, 2, INDEX) == THREAD

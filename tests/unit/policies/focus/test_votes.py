@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindVotes
 from linkscore_scoring.types import INDEX, OTHER, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -29,87 +30,87 @@ def cast(votes: KindVotes, pattern: int, *pages: tuple[float, float, float], cop
 
 def test_one_page_decides_nothing_and_two_alike_do(votes: KindVotes, topic: int) -> None:
     cast(votes, topic, THREAD_PAGE)
-    assert votes.judge(topic, ANY).kind == UNDECIDED
+    assert votes.estimate(topic, ANY).kind == UNDECIDED
     cast(votes, topic, THREAD_PAGE)
-    assert votes.judge(topic, ANY).kind == THREAD
+    assert votes.estimate(topic, ANY).kind == THREAD
 
 
 def test_probability_is_shrunk_from_even_over_the_patterns_above(votes: KindVotes, topic: int) -> None:
     cast(votes, topic, THREAD_PAGE, THREAD_PAGE)
     above = (2 + 1 / 3) / 3  # the folder /topic: two votes, one even
-    assert votes.judge(topic, ANY).prob == pytest.approx((2 + above) / 3)
+    assert votes.estimate(topic, ANY).prob == pytest.approx((2 + above) / 3)
 
 
 def test_a_wrong_page_is_outvoted_and_a_majority_turns_a_decision(votes: KindVotes, topic: int) -> None:
     cast(votes, topic, INDEX_PAGE, INDEX_PAGE)
-    assert votes.judge(topic, ANY).kind == INDEX
+    assert votes.estimate(topic, ANY).kind == INDEX
     cast(votes, topic, *[THREAD_PAGE] * 6)
-    assert votes.judge(topic, ANY).kind == THREAD
+    assert votes.estimate(topic, ANY).kind == THREAD
 
 
 def test_ten_votes_decide_by_whatever_leads(votes: KindVotes, topic: int) -> None:
     cast(votes, topic, *[THREAD_PAGE] * 4, *[OTHER_PAGE] * 3)
-    assert votes.judge(topic, ANY).kind == UNDECIDED
+    assert votes.estimate(topic, ANY).kind == UNDECIDED
     cast(votes, topic, THREAD_PAGE, OTHER_PAGE)
-    judged = votes.judge(topic, ANY)
-    assert judged.kind == THREAD
-    assert judged.prob < 0.6
+    estimate = votes.estimate(topic, ANY)
+    assert estimate.kind == THREAD
+    assert estimate.prob < 0.6
 
 
 def test_a_pattern_nobody_opened_is_taken_for_what_stands_beside_it(votes: KindVotes, topic: int) -> None:
     new = votes.patterns.insert("http://h/other/1")
     cast(votes, topic, *[THREAD_PAGE] * 8)
-    assert votes.judge(new, PLACE).kind == THREAD
-    assert votes.judge(new, ANY).kind == UNDECIDED
+    assert votes.estimate(new, PLACE).kind == THREAD
+    assert votes.estimate(new, ANY).kind == UNDECIDED
 
 
-def test_page_flips_count_as_votes_for_the_kind_of_page_they_stand_on(votes: KindVotes) -> None:
+def test_page_links_count_as_votes_for_the_kind_of_page_they_stand_on(votes: KindVotes) -> None:
     pages = votes.patterns.insert("http://h/list?page=2")
     for _ in range(2):
-        votes.flip(pages, INDEX, 1.0)
-    judged = votes.judge(pages, ANY)
-    assert votes.is_flip(pages)
-    assert judged.support == 1.5
-    assert judged.prob == pytest.approx((1 / 3 + 1.5) / 2.5)
+        votes.count_page_links(pages, INDEX, 1.0)
+    estimate = votes.estimate(pages, ANY)
+    assert votes.turns_pages(pages)
+    assert estimate.support == 1.5
+    assert estimate.prob == pytest.approx((1 / 3 + 1.5) / 2.5)
 
 
-def test_links_that_seldom_turn_pages_are_no_page_flips(votes: KindVotes, topic: int) -> None:
-    votes.flip(topic, THREAD, 1.0)
-    votes.flip(topic, THREAD, 1.0)
+def test_links_that_seldom_turn_pages_are_no_page_links(votes: KindVotes, topic: int) -> None:
+    votes.count_page_links(topic, THREAD, 1.0)
+    votes.count_page_links(topic, THREAD, 1.0)
     for _ in range(8):
-        votes.flip(topic, THREAD, 0.0)
-    assert not votes.is_flip(topic)
+        votes.count_page_links(topic, THREAD, 0.0)
+    assert not votes.turns_pages(topic)
 
 
-def test_copies_are_off_the_way_unless_they_are_page_flips(votes: KindVotes, topic: int) -> None:
+def test_copies_are_off_the_way_unless_they_turn_pages(votes: KindVotes, topic: int) -> None:
     cast(votes, topic, *[THREAD_PAGE] * 3, copy=1.0)
-    assert votes.judge(topic, ANY).kind == OTHER
-    votes.flip(topic, THREAD, 1.0)
-    votes.flip(topic, THREAD, 1.0)
-    assert votes.judge(topic, ANY).kind == THREAD
+    assert votes.estimate(topic, ANY).kind == OTHER
+    votes.count_page_links(topic, THREAD, 1.0)
+    votes.count_page_links(topic, THREAD, 1.0)
+    assert votes.estimate(topic, ANY).kind == THREAD
 
 
 def test_a_pattern_that_is_dropped_starts_anew(votes: KindVotes, topic: int) -> None:
     cast(votes, topic, *[THREAD_PAGE] * 5)
     votes.drop(topic)
     assert votes.pages(topic) == 0.0
-    assert votes.judge(topic, ANY).kind == UNDECIDED
+    assert votes.estimate(topic, ANY).kind == UNDECIDED
 
 
 def test_votes_move_on_when_patterns_are_generalised(votes: KindVotes) -> None:
     for name in "abcdefghijkl":
         cast(votes, votes.patterns.insert(f"http://h/tag/{name}"), INDEX_PAGE)
-    votes.follow()
+    votes.merge_patterns()
     tag = votes.patterns.levels("http://h/tag/never-seen")[-1]
     assert votes.pages(tag) == 12.0
-    assert votes.judge(tag, ANY).kind == INDEX
+    assert votes.estimate(tag, ANY).kind == INDEX
 
 
 def test_what_is_remembered_in_a_review_is_not_used_after_it(votes: KindVotes, topic: int) -> None:
-    with votes.still():
-        assert votes.judge(topic, ANY).kind == UNDECIDED
+    with votes.remembered_estimates():
+        assert votes.estimate(topic, ANY).kind == UNDECIDED
     cast(votes, topic, THREAD_PAGE, THREAD_PAGE)
-    assert votes.judge(topic, ANY).kind == THREAD
+    assert votes.estimate(topic, ANY).kind == THREAD
 
 
 def test_the_fullest_nodes_stay_when_there_are_too_many(votes: KindVotes, topic: int) -> None:
@@ -121,5 +122,5 @@ def test_the_fullest_nodes_stay_when_there_are_too_many(votes: KindVotes, topic:
 
 
 def test_state_of_votes_with_too_few_counts_is_refused(votes: KindVotes) -> None:
-    with pytest.raises(ValueError, match="five counts"):
+    with pytest.raises(CorruptState, match="five counts"):
         votes.load_state({"nodes": [[1, -1, 0.0]], "flips": []})

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from linkscore_scoring.policies.focus.itf.learn import LearnedPattern, learn_from_groups, learn_patterns
+from linkscore_scoring.policies.focus.itf import LearnedPattern, learn_from_groups, learn_patterns
 
 STEW = "http://www.gardenstew.com/"
 ABOUT = [f"{STEW}about{n}.html" for n in (20152, 18382, 19741, 20142)]
