@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from boards import Board
 
-from linkscore_scoring.policies.tag_path_bandit.policy import TagPathBandit
+from linkscore_scoring.policies.tag_path_bandit import TagPathBandit
 from linkscore_scoring.policies.tag_path_bandit.tag_path_groups import TagPathGroups, vector_of
-from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms
-from linkscore_scoring.policies.tag_path_bandit.yield_trend import YieldTrend
+from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
 from linkscore_scoring.testing.subject import packed, unpacked
 
 LIST, MENU = "html/body/main/ul/li/a[entry]", "html/body/nav/a[menu]"

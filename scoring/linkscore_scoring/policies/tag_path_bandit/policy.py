@@ -19,19 +19,17 @@ from linkscore_scoring.policies.answers import NO_VERDICT, SKIP, Explanation, Sc
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.params import Params, one_of, outside
 from linkscore_scoring.policies.tag_path_bandit.tag_path_groups import TagPathGroups
-from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms
-from linkscore_scoring.policies.tag_path_bandit.yield_trend import YieldTrend
+from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, LinkBatch, PageObservation
 
-_TARGET = 0.5
+_TARGET = 0.5  # reward from which a page is a target, and probability from which a link is taken for one
 _FEATURES = ("url", "ngrams")
-_DIM = 1 << 15
+_DIM = 1 << 15  # features: URLs of one site need fewer than links of a crawl; chosen, not measured
 _BUCKET = re.compile(r"g(-1|[0-9]{1,9})\.([0-9]{1,18})", re.ASCII)
-_NO_GROUP = -1
-_MOST_GROUPS = 500
-_MOST_PAGES = 20_000
+_NO_GROUP = -1  # links of unknown place
+_MOST_GROUPS, _MOST_PAGES = 500, 20_000  # bounds, as those of `TagPathGroups` and `TargetArms`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +39,9 @@ class TagPathBanditParams(Params):
     Attributes
     ----------
     exploration
-        The paper's alpha, weight of the bonus, >= 0.
+        The paper's alpha, weight of the bonus, >= 0, in targets; 2 sqrt(2) is that of AUER (Kleinberg 2010).
     similarity
-        Least cosine of a tag path to the centre of its group, in (0, 1].
+        Least cosine of a tag path to the centre of its group, in (0, 1]; .75 is the default of their code.
     classifier
         Name of the classifier of URLs.
     stop_yield
@@ -86,6 +84,18 @@ class TagPathBandit(Policy):
     the classifier knows both kinds, rewards are corrected when labels come instead; URL tokens and 2- to
     4-grams, digits folded; the classifier learns label by label; links of unknown place are one group; the
     stop rule is ours.
+
+    Examples
+    --------
+    A crawl that reports after each fetch whether the page was wanted; links that look like it come first:
+
+    >>> from linkscore_scoring.engine.config import PolicyChoice
+    >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
+    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> model = crawl_model(PolicyChoice("tag_path_bandit"))
+    >>> crawl = SimulatedCrawl(model, GeneratedSite(seed=1), reports=True).fetch(60)
+    >>> crawl.wanted_share() > 0.6
+    True
     """
 
     name = "tag_path_bandit"

@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 from linkscore_scoring.errors import reading_state
 
 DIM = 1 << 12
+"""Dimensions of a hashed tag path (the default of Gauquier's code)."""
+
+_SIMILARITY = 0.75  # least cosine, in (0, 1] (the default of their code)
+_MAX_GROUPS, _MAX_PATHS = 500, 20_000  # bounds: 32 kB a group
+_FIRST_ROOM = 8  # groups there is room for at first; it doubles
 _DIGITS = re.compile(r"[0-9]+")
 _START, _END = "^", "$"
 
@@ -38,13 +43,22 @@ class TagPathGroups:
     known of the link itself only, its digits are ``#``; a path moves a centre once and not with every link;
     hashed counts add up where theirs are averaged; the search is exact. Cost of a new path: O(groups x 2^12),
     0.1 ms at 100 groups; 32 kB a group.
+
+    Examples
+    --------
+    >>> groups = TagPathGroups()
+    >>> raw = ("html/body/ul/li/a[entry 1]", "html/body/ul/li/a[entry 2]", "html/body/nav/p/b/a[menu]")
+    >>> [groups.join(path, each) for path, each in enumerate(raw)]
+    [0, 0, 1]
     """
 
-    def __init__(self, *, similarity: float = 0.75, max_groups: int = 500, max_paths: int = 20_000) -> None:
+    def __init__(
+        self, *, similarity: float = _SIMILARITY, max_groups: int = _MAX_GROUPS, max_paths: int = _MAX_PATHS
+    ) -> None:
         self.similarity = similarity
         self.max_groups, self.max_paths = max_groups, max_paths
         self.names: list[str] = []
-        self._sums = np.zeros((8, DIM))
+        self._sums = np.zeros((_FIRST_ROOM, DIM))
         self._groups: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -105,7 +119,7 @@ class TagPathGroups:
         """
         with reading_state("tag path groups"):
             self.names = [str(name) for name in state["names"]]
-            sums = np.zeros((max(8, len(self.names)), DIM))
+            sums = np.zeros((max(_FIRST_ROOM, len(self.names)), DIM))
             sums.ravel()[np.frombuffer(state["places"], "<i8")] = np.frombuffer(state["sums"], "<f8")
             self._sums = sums
             self._groups = {int(path): int(group) for path, group in state["paths"]}

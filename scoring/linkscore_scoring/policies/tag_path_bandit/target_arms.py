@@ -1,17 +1,19 @@
-"""Arms rewarded with the targets found behind them, and the fetches that may still be rewarded."""
+"""Arms rewarded with the targets found behind them; the trend of targets per fetch says when to stop."""
 
 from __future__ import annotations
 
 from itertools import islice
 from math import log, sqrt
-from typing import Any
+from typing import Annotated
 
-from linkscore_scoring.errors import reading_state
+from linkscore_scoring.state import Flat, Stateful, Stored, key
 
-_ALMOST_NONE = 1e-6
+_ALMOST_NONE = 1e-6  # pulls of an arm nobody pulled, so that its bonus is large (Gauquier 2026)
+_MAX_PAGES = 20_000  # pulls, and targets expected, that labels may still correct; a bound
+_WINDOW = 500  # fetches; chosen, not measured
 
 
-class TargetArms:
+class TargetArms(Stateful):
     """Mean number of targets per pull of each arm, with the bonus of AUER for sleeping bandits.
 
     A pull is rewarded at once with the targets that a classifier sees on the page, and corrected when labels
@@ -26,14 +28,28 @@ class TargetArms:
     -----
     Source: Kleinberg, Niculescu-Mizil and Sharma, Regret bounds for sleeping experts and bandits, 2010, as
     used by Gauquier 2026: mean + alpha sqrt(ln t / n), n + 1e-6 where an arm was not pulled.
+
+    Examples
+    --------
+    >>> arms = TargetArms()
+    >>> arms.pulled(1, page=10, targets=[100, 101])
+    >>> arms.pulled(1, page=11, targets=[])
+    >>> arms.mean(1)
+    1.0
+    >>> arms.labelled(101, parents=[10], target=False)  # it only looked like one
+    >>> arms.mean(1), round(arms.value(1, alpha=2.0), 2)
+    (0.5, 1.98)
     """
 
-    def __init__(self, *, max_pages: int = 20_000) -> None:
+    total: Stored[int]
+    _arms: Stored[Flat[dict[int, list[float]]]]
+    _pulled: Stored[dict[int, int]]
+    _expected: Stored[dict[int, int]]
+
+    def __init__(self, *, max_pages: int = _MAX_PAGES) -> None:
         self.max_pages = max_pages
         self.total = 0
-        self._arms: dict[int, list[float]] = {}
-        self._pulled: dict[int, int] = {}
-        self._expected: dict[int, int] = {}
+        self._arms, self._pulled, self._expected = {}, {}, {}
 
     def pulls(self, arm: int) -> int:
         """Return how often an arm was pulled."""
@@ -57,8 +73,8 @@ class TargetArms:
         self._pulled[page] = arm
         self._expected.update(dict.fromkeys(targets, arm))
         for table in (self._pulled, self._expected):
-            for key in list(islice(table, max(0, len(table) - self.max_pages))):
-                del table[key]
+            for oldest in list(islice(table, max(0, len(table) - self.max_pages))):
+                del table[oldest]
 
     def labelled(self, page: int, parents: list[int], *, target: bool) -> None:
         """Correct the reward of the pull that found a page: its expected finder, or its first parent."""
@@ -70,25 +86,58 @@ class TargetArms:
             if arm is not None:
                 self._arms[arm][1] += 1.0
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the arms as plain values."""
-        return {
-            "total": self.total,
-            "arms": [[arm, *counts] for arm, counts in self._arms.items()],
-            "pulled": list(self._pulled.items()),
-            "expected": list(self._expected.items()),
-        }
 
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the arms of `to_state`.
+class YieldTrend(Stateful):
+    """Targets per fetch, smoothed exponentially over a window of fetches.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("target arms"):
-            self.total = int(state["total"])
-            self._arms = {int(arm): [float(n), float(found)] for arm, n, found in state["arms"]}
-            self._pulled = {int(page): int(arm) for page, arm in state["pulled"]}
-            self._expected = {int(page): int(arm) for page, arm in state["expected"]}
+    A label that comes late counts at once when it comes, so the trend lags behind by the delay.
+
+    Parameters
+    ----------
+    window
+        Fetches after which a target counts 1 / e of what it did.
+
+    Examples
+    --------
+    >>> trend = YieldTrend(window=2)
+    >>> trend.fetched()
+    >>> trend.found()
+    >>> trend.fetched()  # (.5 x 1) / (.5 x 1 + 1)
+    >>> round(trend.rate, 3), round(trend.expected(30), 1)
+    (0.333, 10.0)
+    """
+
+    fetches: Annotated[int, key("counts")]
+    targets: Annotated[int, key("counts")]
+    _mass: Annotated[float, key("sums")]
+    _found: Annotated[float, key("sums")]
+
+    def __init__(self, *, window: int = _WINDOW) -> None:
+        self.window = window
+        self.fetches = self.targets = 0
+        self._mass = self._found = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Smoothed targets per fetch; 0 before the first fetch."""
+        return self._found / self._mass if self._mass else 0.0
+
+    def fetched(self) -> None:
+        """Count a fetch."""
+        keep = 1.0 - 1.0 / self.window
+        self.fetches += 1
+        self._mass = keep * self._mass + 1.0
+        self._found *= keep
+
+    def found(self) -> None:
+        """Count a target."""
+        self.targets += 1
+        self._found += 1.0
+
+    def expected(self, fetches: int) -> float:
+        """Return how many targets the next fetches bring if the trend holds."""
+        return self.rate * fetches
+
+    def is_exhausted(self, least: float) -> bool:
+        """Say whether the yield is below `least`, after a window of fetches; never if `least` is 0."""
+        return least > 0.0 and self.fetches >= self.window and self.rate < least
