@@ -1,1 +1,27 @@
-"""Online learners and bandits."""
+"""What policies learn with, and share: classifiers, bandits, features of links, validation while learning.
+
+`classifiers` and `bandits` are families of algorithms, found by name. `link_features`, `neighbour_labels` and
+`latest_links` describe links for them. `rewards`, `pairwise_auc` and `progressive_validation` say what
+fetches were worth and which policy would have ordered them best. What only one policy uses lives with that
+policy.
+"""
+
+from __future__ import annotations
+
+from linkscore_scoring.learners.latest_links import LatestLinks
+from linkscore_scoring.learners.link_features import LinkFeatures
+from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
+from linkscore_scoring.learners.pairwise_auc import comparable_pairs, pairwise_auc, pairwise_gain
+from linkscore_scoring.learners.progressive_validation import ValidationWindow
+from linkscore_scoring.learners.rewards import text_reward
+
+__all__ = [
+    "LatestLinks",
+    "LinkFeatures",
+    "NeighbourLabels",
+    "ValidationWindow",
+    "comparable_pairs",
+    "pairwise_auc",
+    "pairwise_gain",
+    "text_reward",
+]

@@ -9,7 +9,9 @@ from typing import Any
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 
-_NOBODY = (0, "", 0, "")
+_NOBODY = (0, "", 0, "")  # the link of a pattern that is not known
+_MAX_PATTERNS = 20_000  # patterns; a bound, a site's own replaces it
+_ANCHOR_CHARS = 80  # of an anchor; a bound
 
 
 class LatestLinks:
@@ -21,7 +23,7 @@ class LatestLinks:
         Patterns kept; beyond it those seen first are dropped.
     """
 
-    def __init__(self, *, max_patterns: int = 20_000) -> None:
+    def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
         self.max_patterns = max_patterns
         self._examples: dict[int, tuple[int, str, int, str]] = {}
 
@@ -32,7 +34,7 @@ class LatestLinks:
         """Take in the links of a page."""
         columns = zip(links.patterns, links.keys, links.urls, links.apaths, links.anchors, strict=True)
         for pattern, key, url, apath, anchor in columns:
-            self._examples[pattern] = (key, url, apath, anchor[:80])
+            self._examples[pattern] = (key, url, apath, anchor[:_ANCHOR_CHARS])
         for pattern in list(islice(self._examples, max(0, len(self._examples) - self.max_patterns))):
             del self._examples[pattern]
 

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import reading_state
+from linkscore_scoring.state import Stateful, key
 
 KINDS = ("good parents", "bad parents", "good siblings", "bad siblings")
-_NONE = (0, 0)
+"""Columns of `NeighbourLabels.counts`."""
+
+_NONE = (0, 0)  # bad and good children of a page that has none
+_MAX_PAGES = 50_000  # pages; a bound
 
 
-class NeighbourLabels:
+class NeighbourLabels(Stateful):
     """Labels of pages, and per page the labels of the pages it links to; crawl-wide, by identity hash.
 
     Parameters
     ----------
     max_pages
         Labelled pages and parents kept, each; beyond it the oldest are forgotten.
+
+    Examples
+    --------
+    Page 1 is good and links to 2 (good) and 3 (bad); what does a link on page 1 have around it?
+
+    >>> labels = NeighbourLabels()
+    >>> labels.note(1, [], True)
+    >>> labels.note(2, [1], True)
+    >>> labels.note(3, [1], False)
+    >>> dict(zip(KINDS, labels.counts([[1]])[0].tolist()))
+    {'good parents': 1.0, 'bad parents': 0.0, 'good siblings': 1.0, 'bad siblings': 1.0}
     """
 
-    def __init__(self, *, max_pages: int = 50_000) -> None:
+    _labels: Annotated[dict[int, bool], key("pages", "labels")]
+    _children: Annotated[dict[int, tuple[int, int]], key("parents", "children")]
+
+    def __init__(self, *, max_pages: int = _MAX_PAGES) -> None:
         self.max_pages = max_pages
-        self._labels: dict[int, bool] = {}
-        self._children: dict[int, tuple[int, int]] = {}
+        self._labels, self._children = {}, {}
 
     def label(self, page: int) -> bool | None:
         """Return the label of a page, None if it has none."""
@@ -70,29 +86,7 @@ class NeighbourLabels:
                 good_siblings += siblings[1]
         return good, bad, good_siblings, bad_siblings
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the labels as plain values."""
-        return {
-            "pages": list(self._labels),
-            "labels": list(self._labels.values()),
-            "parents": list(self._children),
-            "children": list(self._children.values()),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the labels of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("neighbour labels"):
-            self._labels = dict(zip(state["pages"], map(bool, state["labels"]), strict=True))
-            pairs = ((int(bad), int(good)) for bad, good in state["children"])
-            self._children = dict(zip(state["parents"], pairs, strict=True))
-
 
 def _trim(table: dict[int, Any], most: int) -> None:
-    for key in list(islice(table, max(0, len(table) - most))):
-        del table[key]
+    for oldest in list(islice(table, max(0, len(table) - most))):
+        del table[oldest]

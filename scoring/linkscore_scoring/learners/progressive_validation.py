@@ -7,15 +7,16 @@ figure is of data that was learned from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.errors import reading_state
+from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.pairwise_auc import Floats, comparable_pairs, pairwise_auc
 from linkscore_scoring.learners.rewards import text_reward
+from linkscore_scoring.state import Flat, State, Stateful, Stored, key
 from linkscore_scoring.types import PageObservation
 
 NO_ANSWER = -1.0
@@ -56,7 +57,7 @@ class ValidatedLink:
     scores: list[float]
 
 
-class ValidationWindow:
+class ValidationWindow(Stateful):
     """The latest fetched links of a site, with the score of each policy and the reward that followed.
 
     The reward of a link is the text of its page's own (`learners.rewards`), less what later pages take over,
@@ -91,11 +92,14 @@ class ValidationWindow:
     [1.0, 0.0]
     """
 
+    recorded: Annotated[int, key("judged")]
+    _links: Stored[Flat[dict[int, ValidatedLink]]]
+
     def __init__(self, *, max_links: int = _MAX_LINKS, discount: float = _DISCOUNT) -> None:
         self.max_links = max_links
         self.discount = discount
         self.recorded = 0
-        self._links: dict[int, ValidatedLink] = {}
+        self._links = {}
 
     def __len__(self) -> int:
         return len(self._links)
@@ -111,16 +115,16 @@ class ValidationWindow:
 
     def update(self, page: PageObservation) -> None:
         """Note the text a page took over from pages fetched before."""
-        for key, chars in page.lost.items():
-            link = self._links.get(key)
+        for loser, chars in page.lost.items():
+            link = self._links.get(loser)
             if link is not None:
                 link.own_chars -= chars
                 if not link.is_labelled:
                     link.reward = text_reward(link.own_chars)
 
-    def label(self, key: int, reward: float) -> None:
+    def label(self, page: int, reward: float) -> None:
         """Let an outside reward replace that of a page; pages that left the window are not taken in again."""
-        link = self._links.get(key)
+        link = self._links.get(page)
         if link is not None:
             link.reward, link.is_labelled = reward, True
 
@@ -176,26 +180,17 @@ class ValidationWindow:
         for link in self._links.values():
             link.scores = [link.scores[at] if at >= 0 else NO_ANSWER for at in columns]
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the links as plain values."""
-        return {
-            "judged": self.recorded,
-            "links": [[key, *astuple(link)] for key, link in self._links.items()],
-        }
-
-    def load_state(self, state: dict[str, Any], policies: int) -> None:
-        """Take over the links of `to_state`, each with the scores of so many policies.
+    def load_state(self, state: State, policies: int | None = None) -> None:
+        """Take over the links of `to_state`, each with the scores of so many policies if they are given.
 
         Raises
         ------
         CorruptState
             If a field is missing or malformed.
         """
-        with reading_state("judged links"):
-            self.recorded = int(state["judged"])
-            self._links = {key: ValidatedLink(*link) for key, *link in state["links"]}
-            if any(len(link.scores) != policies for link in self._links.values()):
-                raise ValueError(f"scores of {policies} policies expected")
+        super().load_state(state)
+        if policies is not None and any(len(link.scores) != policies for link in self._links.values()):
+            raise CorruptState(f"validation window: scores of {policies} policies expected")
 
 
 def log_odds_offset(scores: Floats, other: Floats, weights: Floats) -> float:

@@ -7,9 +7,7 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.classifiers.base import features_of
-from linkscore_scoring.learners.classifiers.calibration import PlattCalibration
-from linkscore_scoring.learners.classifiers.drift import DriftDetector
-from linkscore_scoring.learners.classifiers.online import OnlineClassifier
+from linkscore_scoring.learners.classifiers.online import DriftDetector, OnlineClassifier, PlattCalibration
 from linkscore_scoring.testing.classifiers import DIM, auc, drawn_rows
 from linkscore_scoring.testing.subject import packed, unpacked
 

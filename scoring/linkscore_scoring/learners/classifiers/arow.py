@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints, sigmoid
-from linkscore_scoring.learners.classifiers.tables import packed_columns, unpack_columns
+from linkscore_scoring.learners.classifiers.base import (
+    DIM,
+    Classifier,
+    Features,
+    Floats,
+    Ints,
+    packed_columns,
+    sigmoid,
+    unpack_columns,
+)
 
-_MU, _SIGMA = 0, 1
+_MU, _SIGMA = 0, 1  # rows of the table
 _BLANK = np.array([[0.0], [1.0]])
 
 
@@ -28,11 +36,20 @@ class Arow(Classifier):
     a diagonal covariance. Differences: a row of weight w is learned with r / w; the probability, which the
     paper does not define, is the logistic of 2 m / sqrt(1 + pi v / 8), m the margin and v its variance
     (MacKay 1992).
+
+    Examples
+    --------
+    >>> from linkscore_scoring.learners.classifiers.base import features_of
+    >>> model = Arow(dim=8)
+    >>> model.learn(features_of([{1: 1.0}, {2: 1.0}] * 10), np.array([1.0, 0.0] * 10))
+    >>> good, bad = model.predict_prob(features_of([{1: 1.0}, {2: 1.0}]))
+    >>> bool(good > 0.5 > bad)
+    True
     """
 
     name = "arow"
 
-    def __init__(self, *, dim: int = 1 << 18, r: float = 1.0) -> None:
+    def __init__(self, *, dim: int = DIM, r: float = 1.0) -> None:
         super().__init__(dim=dim)
         self.r = r
         self._table = np.repeat(_BLANK, dim, axis=1)

@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints, sigmoid
-from linkscore_scoring.learners.classifiers.tables import packed_columns, unpack_columns
+from linkscore_scoring.learners.classifiers.base import (
+    DIM,
+    Classifier,
+    Features,
+    Floats,
+    Ints,
+    packed_columns,
+    sigmoid,
+    unpack_columns,
+)
 
-_Z, _N = 0, 1
+_Z, _N = 0, 1  # rows of the table, as in the paper
 _BLANK = np.zeros((2, 1))
 
 
@@ -27,6 +35,15 @@ class Ftrl(Classifier):
     -----
     Source: McMahan et al., Ad click prediction, KDD 2013, algorithm 1. Differences: none. 6 MB at 2^18
     features.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.learners.classifiers.base import features_of
+    >>> model = Ftrl(dim=8)
+    >>> model.learn(features_of([{1: 1.0}, {2: 1.0}] * 10), np.array([1.0, 0.0] * 10))
+    >>> good, bad = model.predict_prob(features_of([{1: 1.0}, {2: 1.0}]))
+    >>> bool(good > 0.5 > bad)
+    True
     """
 
     name = "ftrl"
@@ -34,7 +51,7 @@ class Ftrl(Classifier):
     def __init__(
         self,
         *,
-        dim: int = 1 << 18,
+        dim: int = DIM,
         alpha: float = 0.5,
         beta: float = 1.0,
         l1: float = 0.0,

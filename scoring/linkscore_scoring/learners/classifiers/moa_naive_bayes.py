@@ -7,10 +7,17 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints, sigmoid
-from linkscore_scoring.learners.classifiers.tables import packed_columns, unpack_columns
+from linkscore_scoring.learners.classifiers.base import (
+    Classifier,
+    Features,
+    Floats,
+    Ints,
+    packed_columns,
+    sigmoid,
+    unpack_columns,
+)
 
-_COUNT, _MEAN, _SQUARES = range(3)
+_LEAST = 1e300  # log votes of an impossible row are finite, so that their difference is a number
 _BLANK = np.zeros((2, 1))
 
 
@@ -32,6 +39,15 @@ class MoaNaiveBayes(Classifier):
     -----
     Source: MOA 2012.08, `moa.classifiers.bayes.NaiveBayes`, as Meusel, Mika and Blanco 2014 ran it with
     default options. Differences: `predict_prob` is the normalised posterior; `margins` are MOA's votes.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.learners.classifiers.base import features_of
+    >>> model = MoaNaiveBayes(dim=8)
+    >>> model.learn(features_of([{1: 1.0}, {2: 1.0}] * 10), np.array([1.0, 0.0] * 10))
+    >>> good, bad = model.predict_prob(features_of([{1: 1.0}, {2: 1.0}]))
+    >>> bool(good > 0.5 > bad)
+    True
     """
 
     name = "moa_naive_bayes"
@@ -97,7 +113,7 @@ class MoaNaiveBayes(Classifier):
         """Return the posterior of the relevant class; 0.5 until both classes were seen."""
         if not self._classes.all():
             return np.full(X.n, 0.5)
-        against, for_ = np.maximum(self.log_votes(X), -1e300)
+        against, for_ = np.maximum(self.log_votes(X), -_LEAST)
         return sigmoid(for_ - against)
 
     def soften(self, keep: float) -> None:

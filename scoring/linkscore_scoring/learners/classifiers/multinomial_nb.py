@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints, sigmoid
-from linkscore_scoring.learners.classifiers.tables import packed_columns, unpack_columns
+from linkscore_scoring.learners.classifiers.base import (
+    DIM,
+    Classifier,
+    Features,
+    Floats,
+    Ints,
+    packed_columns,
+    sigmoid,
+    unpack_columns,
+)
 
 _BLANK = np.zeros((2, 1))
 
@@ -25,12 +33,21 @@ class MultinomialNb(Classifier):
     -----
     Source: McCallum and Nigam, A comparison of event models for naive Bayes text classification, AAAI 1998
     workshop. Differences: the vocabulary grows, its size is the number of features seen so far.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.learners.classifiers.base import features_of
+    >>> model = MultinomialNb(dim=8)
+    >>> model.learn(features_of([{1: 1.0}, {2: 1.0}] * 10), np.array([1.0, 0.0] * 10))
+    >>> good, bad = model.predict_prob(features_of([{1: 1.0}, {2: 1.0}]))
+    >>> bool(good > 0.5 > bad)
+    True
     """
 
     name = "multinomial_nb"
     balanced = False
 
-    def __init__(self, *, dim: int = 1 << 18, smoothing: float = 0.5) -> None:
+    def __init__(self, *, dim: int = DIM, smoothing: float = 0.5) -> None:
         super().__init__(dim=dim)
         self.smoothing = smoothing
         self._table = np.zeros((2, dim))

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import reading_state
-from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints
+from linkscore_scoring.learners.classifiers.base import DIM, Classifier, Features, Floats, Ints
+from linkscore_scoring.state import Stateful, Stored
 
-_FOLDED = 256
+_FOLDED = 256  # features of a tree; chosen, not measured: more cost milliseconds a row
+_MAX_RETAINED = 2_000  # rows; a bound: a restart replays them
+_RATE = 0.3  # AdaGrad's learning rate; chosen, not measured
 
 Retained = tuple[list[int], list[float], bool, float]
 
 
-class RiverModel(Classifier):
+class RiverModel(Stateful, Classifier):
     """A learner of river behind our interface; an option, one row at a time and so not for the hot path.
 
     What it knows is exactly what replaying its retained feedback gives: when `max_retained` rows are kept the
@@ -32,10 +34,12 @@ class RiverModel(Classifier):
     Cost: 0.1 to several ms a row, to learn and to predict.
     """
 
-    def __init__(self, *, dim: int = 1 << 18, max_retained: int = 2_000) -> None:
+    _retained: Stored[list[Retained]]
+
+    def __init__(self, *, dim: int = DIM, max_retained: int = _MAX_RETAINED) -> None:
         super().__init__(dim=dim)
         self.max_retained = max_retained
-        self._retained: list[Retained] = []
+        self._retained = []
         self._model: Any = None
 
     @abstractmethod
@@ -79,19 +83,9 @@ class RiverModel(Classifier):
         """Keep the newest share of the feedback only."""
         self._rebuild(self._retained[-max(1, int(keep * len(self._retained))) :])
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the retained feedback."""
-        return {"retained": self._retained}
-
-    def load_state(self, state: dict[str, Any]) -> None:
+    def after_load(self) -> None:
         """Replay the retained feedback."""
-        with reading_state(f"{self.name}"):
-            rows = [_row(*row) for row in state["retained"]]
-        self._rebuild(rows)
-
-
-def _row(indices: Any, values: Any, relevant: Any, weight: Any) -> Retained:
-    return list(map(int, indices)), list(map(float, values)), bool(relevant), float(weight)
+        self._rebuild(self._retained)
 
 
 class HoeffdingTree(RiverModel):
@@ -134,4 +128,4 @@ class RiverLogistic(RiverModel):
         from river.linear_model import LogisticRegression
         from river.optim import AdaGrad
 
-        return LogisticRegression(optimizer=AdaGrad(0.3))
+        return LogisticRegression(optimizer=AdaGrad(_RATE))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import log, sqrt
-from typing import Any
+from typing import Annotated
+
+from linkscore_scoring.state import Stateful, key
 
 Node = tuple[int, int]
 """URL pattern and folded Apath, either of them `ANY`: what counts are kept for."""
@@ -29,7 +31,7 @@ def nodes_of(pattern: int, apath: int) -> tuple[Node, Node, Node, Node]:
     return SITE, (ANY, apath), (pattern, ANY), (pattern, apath)
 
 
-class HierarchicalArms:
+class HierarchicalArms(Stateful):
     """Pulls, rewards and hub yields of arms and of the nodes above them.
 
     The mean of a node is shrunk towards the mean of the one above it by `weight` pseudo-pulls, down the chain
@@ -63,6 +65,9 @@ class HierarchicalArms:
     0.994
     """
 
+    pulls_total: Annotated[int, key("total")]
+    _nodes: Annotated[dict[Node, list[float]], key("nodes", "counts")]
+
     def __init__(
         self,
         *,
@@ -76,7 +81,7 @@ class HierarchicalArms:
         self.pooled = pooled
         self.max_nodes = max_nodes
         self.pulls_total = 0
-        self._nodes: dict[Node, list[float]] = {}
+        self._nodes = {}
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -136,12 +141,3 @@ class HierarchicalArms:
         for node in by_use[: len(by_use) // 4]:
             if node != SITE:
                 del self._nodes[node]
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the arms as plain values."""
-        return {"total": self.pulls_total, "nodes": list(self._nodes), "counts": list(self._nodes.values())}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the arms of `to_state`."""
-        self.pulls_total = int(state["total"])
-        self._nodes = {(p, a): list(c) for (p, a), c in zip(state["nodes"], state["counts"], strict=True)}

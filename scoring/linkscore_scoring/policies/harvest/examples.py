@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from linkscore_scoring.policies.harvest.likeness import Likeness
+from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import ExampleWanted
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -56,7 +56,7 @@ class CandidateGroup:
 
     pages: int = 0
     uncertainty: float = 0.0
-    members: list[ExampleCandidate] = field(default_factory=list)
+    members: list[Flat[ExampleCandidate]] = field(default_factory=list)
 
     def take(self, pages: int, uncertainty: float, members: list[ExampleCandidate]) -> None:
         """Take in pages; beyond 4 the least uncertain goes, of several the oldest."""
@@ -67,7 +67,7 @@ class CandidateGroup:
             self.members.remove(min(self.members, key=lambda member: member.uncertainty))
 
 
-class ExampleCandidates:
+class ExampleCandidates(Stateful):
     """Keeps the most uncertain of the fetched pages of each URL pattern, among equals the latest.
 
     Groups follow their patterns: those whose patterns have merged are one from then on. When there are too
@@ -93,9 +93,11 @@ class ExampleCandidates:
     [('http://h.example/post/2', 6, 0.375)]
     """
 
+    _groups: Stored[Flat[dict[int, CandidateGroup]]]
+
     def __init__(self, *, max_groups: int = _MAX_GROUPS) -> None:
         self.max_groups = max_groups
-        self._groups: dict[int, CandidateGroup] = {}
+        self._groups = {}
 
     def add(self, pattern: int, page: ExampleCandidate, patterns: UrlPatterns) -> None:
         """Take in a fetched page of a URL pattern."""
@@ -131,26 +133,6 @@ class ExampleCandidates:
                 group.pages, group.uncertainty, group.members
             )
         return merged
-
-    def to_state(self) -> dict[str, Any]:
-        """Return groups as plain values."""
-        groups = [
-            [
-                pattern,
-                group.pages,
-                group.uncertainty,
-                [[m.key, m.url, m.text_reward, m.label, m.layout_label] for m in group.members],
-            ]
-            for pattern, group in self._groups.items()
-        ]
-        return {"groups": groups}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the groups of `to_state`."""
-        self._groups = {
-            pattern: CandidateGroup(pages, uncertainty, [ExampleCandidate(*columns) for columns in members])
-            for pattern, pages, uncertainty, members in state["groups"]
-        }
 
 
 def suggest_examples(

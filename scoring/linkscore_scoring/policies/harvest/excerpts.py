@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 from linkscore_scoring.learners.rewards import HALF_CHARS, text_reward
 from linkscore_scoring.policies.harvest.arms import Node
+from linkscore_scoring.state import Flat, Stateful, Stored, key
 
 # Tunables of the default policy, set while looking at four stored sites. Taking expected text away and
 # doubting untested excerpts was measured as a whole (docs/policies.md, what each part is worth): without
@@ -62,7 +63,7 @@ class PageWorth:
     source: RewardSource = RewardSource.TEXT
 
 
-class ExcerptLedger:
+class ExcerptLedger(Stateful):
     """Pages with their text, and per Apath what following its links cost the pages they stand on.
 
     Parameters
@@ -92,6 +93,10 @@ class ExcerptLedger:
     0.667
     """
 
+    _pages: Stored[Flat[dict[int, PageWorth]]]
+    _tested: Stored[dict[int, list[float]]]
+    _pages_showing: Annotated[dict[int, int], key("stakes")]
+
     def __init__(
         self,
         *,
@@ -102,20 +107,18 @@ class ExcerptLedger:
         self.half_chars = half_chars
         self.max_pages = max_pages
         self.max_apaths = max_apaths
-        self._pages: dict[int, PageWorth] = {}
-        self._tested: dict[int, list[float]] = {}
-        self._pages_showing: dict[int, int] = {}
+        self._pages, self._tested, self._pages_showing = {}, {}, {}
 
     def __len__(self) -> int:
         return len(self._pages)
 
-    def page(self, key: int) -> PageWorth | None:
+    def page(self, page_key: int) -> PageWorth | None:
         """Return what is remembered of a page."""
-        return self._pages.get(key)
+        return self._pages.get(page_key)
 
-    def add(self, key: int, page: PageWorth) -> None:
+    def add(self, page_key: int, page: PageWorth) -> None:
         """Remember a page; one with text of its own counts for the Apaths of the links between its texts."""
-        self._pages[key] = page
+        self._pages[page_key] = page
         if page.own_chars >= self.half_chars:
             for apath in page.between:
                 self._pages_showing[apath] = self._pages_showing.get(apath, 0) + 1
@@ -168,36 +171,7 @@ class ExcerptLedger:
             default=0.0,
         )
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the ledger as plain values."""
-        pages = [
-            [key, p.own_chars, p.nodes, list(p.pending.items()), p.between, p.reward, p.weight, int(p.source)]
-            for key, p in self._pages.items()
-        ]
-        return {
-            "pages": pages,
-            "tested": list(self._tested.items()),
-            "stakes": list(self._pages_showing.items()),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the ledger of `to_state`."""
-        self._pages = {
-            key: PageWorth(
-                own,
-                [(p, a) for p, a in nodes],
-                dict(pending),
-                list(between),
-                reward,
-                weight,
-                RewardSource(source),
-            )
-            for key, own, nodes, pending, between, reward, weight, source in state["pages"]
-        }
-        self._tested = {apath: list(counts) for apath, counts in state["tested"]}
-        self._pages_showing = dict(state["stakes"])
-
 
 def _trim(table: dict[int, Any], most: int) -> None:
-    for key in list(islice(table, max(0, len(table) - most))):
-        del table[key]
+    for oldest in list(islice(table, max(0, len(table) - most))):
+        del table[oldest]

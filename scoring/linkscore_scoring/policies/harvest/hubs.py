@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 from linkscore_scoring.policies.harvest.arms import ANY, SITE, HierarchicalArms, Node
+from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 Arm = tuple[int, int]
@@ -31,7 +31,7 @@ class HubPage:
     fresh: dict[Arm, int] = field(default_factory=dict)
 
 
-class HubLedger:
+class HubLedger(Stateful):
     """Yields of fetched pages, and the worth per fetch of arms that follows from them.
 
     A link that leads to a page of reward r and, by it, to n fresh links worth v each pays (r + n v) / (1 + n)
@@ -73,14 +73,16 @@ class HubLedger:
     0.85
     """
 
+    _pages: Stored[Flat[dict[int, HubPage]]]
+    _nodes: Stored[dict[Node, list[float]]]
+
     def __init__(
         self, arms: HierarchicalArms, *, max_pages: int = _MAX_PAGES, weight: float = _PARENT_PULLS
     ) -> None:
         self.arms = arms
         self.max_pages = max_pages
         self.weight = weight
-        self._pages: dict[int, HubPage] = {}
-        self._nodes: dict[Node, list[float]] = {}
+        self._pages, self._nodes = {}, {}
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -168,23 +170,6 @@ class HubLedger:
             n = max(self.arms.pulls((arm[0], ANY)), self.arms.pulls((ANY, arm[1])))
             known[arm] = worth, worth * n / (n + self.weight)
         return known[arm]
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the ledger as plain values."""
-        pages = [[key, p.nodes, p.arms, list(p.fresh.items())] for key, p in self._pages.items()]
-        return {"pages": pages, "nodes": list(self._nodes.items())}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the ledger of `to_state`."""
-        self._pages = {
-            key: HubPage(
-                [(p, a) for p, a in nodes],
-                [(p, a) for p, a in arms],
-                {(arm[0], arm[1]): n for arm, n in fresh},
-            )
-            for key, nodes, arms, fresh in state["pages"]
-        }
-        self._nodes = {(node[0], node[1]): list(counts) for node, counts in state["nodes"]}
 
 
 def nodes_above(arm: Arm, patterns: UrlPatterns) -> list[Node]:

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import log, sqrt
-from typing import Any
+from typing import Annotated, Any
 from zlib import crc32
 
 from linkscore_scoring.clustering.class_tokens import fold_digits
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.state import Flat, Stateful, Stored, key
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -40,7 +41,7 @@ _MARKUP_TAGS = frozenset(
 )
 
 
-class Likeness:
+class Likeness(Stateful):
     """Labels pages by their nearest example: cosine of layouts at least `least`, and a URL of the same shape.
 
     Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread, its further
@@ -74,11 +75,16 @@ class Likeness:
     0.0
     """
 
+    layouts: Stored[Layouts]
+    _found: Stored[Flat[dict[str, PathTrie]]]
+    _unlike: Annotated[int, key("counts")]
+    _due: Annotated[int, key("counts")]
+
     def __init__(self, *, least: float = _LEAST_COSINE) -> None:
         self.least = least
         self.layouts = Layouts()
         self._examples: list[ExamplePage] = []
-        self._found: dict[str, PathTrie] = {}
+        self._found = {}
         self._vectors: list[Vector] = []
         self._unlike = 0
         self._due = _FIRST_FIT
@@ -99,11 +105,11 @@ class Likeness:
             self.fit(())
         return self._examples != before
 
-    def see(self, key: str, paths: PathTrie) -> bool:
+    def see(self, url: str, paths: PathTrie) -> bool:
         """Take in a fetched page, and say whether a fit is due."""
         self.layouts.see(paths)
-        if any(example.key == key and not example.paths.tags for example in self._examples):
-            self._found[key] = paths
+        if any(example.key == url and not example.paths.tags for example in self._examples):
+            self._found[url] = paths
             return True
         return self._unlike >= self._due
 
@@ -114,18 +120,18 @@ class Likeness:
         self.layouts.fit([*shown, *islice(reversed(unlike), _BACKGROUND)])
         self._compare()
 
-    def label(self, key: str, paths: PathTrie, patterns: UrlPatterns) -> float:
+    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:
         """Return how far a page is like an example: 1 at a cosine of `least`, below it (cosine / least)^2."""
-        return min(1.0, (self.nearest(key, paths, patterns) / self.least) ** 2)
+        return min(1.0, (self.nearest(url, paths, patterns) / self.least) ** 2)
 
-    def nearest(self, key: str, paths: PathTrie, patterns: UrlPatterns) -> float:
+    def nearest(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:
         """Return the cosine of the nearest example whose URL has the same shape, 0 if there is none."""
         vector = self.layouts.vector(paths)
         return max(
             (
                 cosine(vector, shown)
                 for example, shown in zip(self._examples, self._vectors, strict=True)
-                if shown and (not example.key or patterns.could_be_one(example.key, key))
+                if shown and (not example.key or patterns.could_be_one(example.key, url))
             ),
             default=0.0,
         )
@@ -154,20 +160,8 @@ class Likeness:
     def _compare(self) -> None:
         self._vectors = [self.layouts.vector(self._paths(example)) for example in self._examples]
 
-    def to_state(self) -> dict[str, Any]:
-        """Return what was learned, and the pages found for examples given by URL, as plain values."""
-        found = [[key, p.parents, p.tags, p.classes, p.leaves] for key, p in self._found.items()]
-        return {
-            "layouts": self.layouts.to_state(),
-            "found": found,
-            "counts": [self._unlike, self._due],
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over what was learned; the examples themselves come with the crawl."""
-        self.layouts.load_state(state["layouts"])
-        self._unlike, self._due = state["counts"]
-        self._found = {key: PathTrie(*columns) for key, *columns in state["found"]}
+    def after_load(self) -> None:
+        """Compare with the examples, which come with the crawl."""
         self._compare()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node, nodes_of
@@ -19,6 +19,7 @@ from linkscore_scoring.policies.harvest.rewards import PageRewards
 from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
     ExamplePage,
     ExampleWanted,
@@ -69,7 +70,7 @@ class HarvestParams(Params):
         yield from outside("curiosity", self.curiosity, 0.0, 10.0)
 
 
-class Harvest(Policy):
+class Harvest(Stateful, Policy):
     """A sleeping bandit over (URL pattern, Apath) arms whose reward is text of a page's own.
 
     Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + 400), x = characters
@@ -103,6 +104,10 @@ class Harvest(Policy):
     name = "harvest"
     Params = HarvestParams
     reads_templates = False
+
+    arms: Stored[HierarchicalArms]
+    rewards: Stored[PageRewards]
+    hubs: Stored[HubLedger]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -245,21 +250,6 @@ class Harvest(Policy):
                 Term("labelled", self.rewards.labelled_share, "how far labels, not text, decide"),
             ],
         )
-
-    def to_state(self) -> dict[str, Any]:
-        """Return arms, rewards and hubs as plain values."""
-        return {
-            "arms": self.arms.to_state(),
-            "rewards": self.rewards.to_state(),
-            "hubs": self.hubs.to_state(),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over arms, rewards and hubs."""
-        with reading_state("harvest"):
-            self.arms.load_state(state["arms"])
-            self.rewards.load_state(state["rewards"])
-            self.hubs.load_state(state["hubs"])
 
 
 def _folded(apaths: Sequence[int], site: SiteModel) -> dict[int, int]:

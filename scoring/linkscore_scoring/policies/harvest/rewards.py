@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.learners.rewards import text_reward
@@ -12,6 +11,7 @@ from linkscore_scoring.policies.harvest.examples import ExampleCandidate, Exampl
 from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.likeness import Likeness
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import ExamplePage, ExampleWanted, PageObservation
 
 # Tunables of the default policy.
@@ -19,7 +19,7 @@ _LABELS_TO_HALVE = 2.0  # labels after which text counts half, > 0; chosen, not 
 _ALIKE = 0.5  # label from which a page counts as like an example, in (0, 1]; chosen, not measured
 
 
-class PageRewards:
+class PageRewards(Stateful):
     """Rewards of pages, revised as more becomes known.
 
     A page counts by what feedback said of it; else, if there are examples, by whether it is like one
@@ -32,6 +32,11 @@ class PageRewards:
     arms
         What earns the rewards.
     """
+
+    ledger: Stored[ExcerptLedger]
+    likeness: Stored[Likeness]
+    labels: Stored[int]
+    candidates: Stored[ExampleCandidates]
 
     def __init__(self, arms: HierarchicalArms) -> None:
         self.arms = arms
@@ -147,19 +152,3 @@ class PageRewards:
     def _revise(self, page: PageWorth, reward: float) -> None:
         self.arms.revise(page.nodes, page.weight * (reward - page.reward))
         page.reward = reward
-
-    def to_state(self) -> dict[str, Any]:
-        """Return what is known of pages as plain values."""
-        return {
-            "ledger": self.ledger.to_state(),
-            "likeness": self.likeness.to_state(),
-            "labels": self.labels,
-            "candidates": self.candidates.to_state(),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the rewards of `to_state`."""
-        self.ledger.load_state(state["ledger"])
-        self.likeness.load_state(state["likeness"])
-        self.labels = int(state["labels"])
-        self.candidates.load_state(state["candidates"])

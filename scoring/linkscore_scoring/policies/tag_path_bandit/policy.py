@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.classifiers import CLASSIFIERS
 from linkscore_scoring.learners.classifiers.base import Floats
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
@@ -22,6 +21,7 @@ from linkscore_scoring.policies.tag_path_bandit.tag_path_groups import TagPathGr
 from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, LinkBatch, PageObservation
 
 _TARGET = 0.5  # reward from which a page is a target, and probability from which a link is taken for one
@@ -66,7 +66,7 @@ class TagPathBanditParams(Params):
         yield from outside("stop_window", self.stop_window, 1, 1_000_000)
 
 
-class TagPathBandit(Policy):
+class TagPathBandit(Stateful, Policy):
     """Links that look like targets first, else the tag paths whose pages hold most new targets.
 
     A target is a page with a reported reward of at least 0.5; without feedback nothing is learned but the
@@ -104,6 +104,13 @@ class TagPathBandit(Policy):
     needs_feedback = True
     reads_templates = False
 
+    groups: Stored[TagPathGroups]
+    arms: Stored[TargetArms]
+    urls: Stored[OnlineClassifier]
+    trend: Stored[YieldTrend]
+    _labels: Stored[dict[int, bool]]
+    _examples: Stored[LatestLinks]
+
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
         self.groups = TagPathGroups(similarity=params.similarity, max_groups=_MOST_GROUPS)
@@ -112,7 +119,7 @@ class TagPathBandit(Policy):
         self.trend = YieldTrend(window=params.stop_window)
         self._examples = LatestLinks()
         self._features = LinkFeatures(_FEATURES, dim=_DIM)
-        self._labels: dict[int, bool] = {}
+        self._labels = {}
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Group new tag paths, and reward the pull that led here with the targets in sight."""
@@ -235,27 +242,6 @@ class TagPathBandit(Policy):
                 Term("yield", self.trend.rate, "targets per fetch of this site of late"),
             ],
         )
-
-    def to_state(self) -> dict[str, Any]:
-        """Return groups, arms, classifier and trend as plain values."""
-        return {
-            "groups": self.groups.to_state(),
-            "arms": self.arms.to_state(),
-            "urls": self.urls.to_state(),
-            "trend": self.trend.to_state(),
-            "labels": list(self._labels.items()),
-            "examples": self._examples.to_state(),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the knowledge of `to_state`."""
-        with reading_state("tag_path_bandit"):
-            self.groups.load_state(state["groups"])
-            self.arms.load_state(state["arms"])
-            self.urls.load_state(state["urls"])
-            self.trend.load_state(state["trend"])
-            self._labels = {int(key): bool(label) for key, label in state["labels"]}
-            self._examples.load_state(state["examples"])
 
 
 def _bucket(bucket: str) -> tuple[int, int]:

@@ -71,7 +71,7 @@ def test_pages_and_apaths_are_bounded() -> None:
 
 def test_a_ledger_restored_expects_the_same() -> None:
     ledger, again = ExcerptLedger(), ExcerptLedger()
-    ledger.add(1, PageWorth(900, [(1, 2)], {5: 2}, [6], 0.5, True))
+    ledger.add(1, PageWorth(900, [(1, 2)], {5: 2}, [6], 0.5, 1.0))
     ledger.followed(1, 5, 300)
     again.load_state(ledger.to_state())
     assert again.to_state() == ledger.to_state()
