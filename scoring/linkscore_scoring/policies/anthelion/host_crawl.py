@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import log
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.learners.bandits.allocation import allocate
 from linkscore_scoring.learners.bandits.hashed_random import Floats, uniform
@@ -23,6 +22,7 @@ from linkscore_scoring.learners.link_features import LinkFeatures
 from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored, key
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 MAX_PAGES = 50_000
@@ -50,7 +50,7 @@ STEPS = int(2 * _EDGE / _STEP) + 1
 """Steps of `steps_of`."""
 
 
-class HostCrawl:
+class HostCrawl(Stateful):
     """Classifier, host bandit and labels of one crawl; a label is a reported reward of at least 0.5.
 
     A page's features are taken when its label comes, with the labels its neighbours have by then. The same
@@ -72,6 +72,14 @@ class HostCrawl:
         Worth of a hub against a relevant page, in [0, 1]; 0 learns no hubs.
     """
 
+    state_name = "host crawl"
+    seq: Stored[int]
+    classifier: Stored[OnlineClassifier]
+    hubs: Stored[OnlineClassifier]
+    neighbours: Annotated[NeighbourLabels, key("relatives")]
+    hosts: Stored[HostBandit]
+    _anchors: Stored[dict[int, str]]
+
     def __init__(
         self, *, classifier: str, groups: Iterable[str], hosts: HostBandit, hub_weight: float = 0.0
     ) -> None:
@@ -82,7 +90,7 @@ class HostCrawl:
         self.hosts = hosts
         self.hub_weight = hub_weight
         self.seq = 0
-        self._anchors: dict[int, str] = {}
+        self._anchors = {}
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the event, anchor texts of new links if they are features, and whether the page is a hub."""
@@ -101,10 +109,10 @@ class HostCrawl:
         return float(self._relevance(page.links.rows(rows), site).sum()) if rows else 0.0
 
     def _note_anchors(self, page: PageObservation) -> None:
-        for key, anchor in zip(page.links.keys, page.links.anchors, strict=True):
-            self._anchors.setdefault(key, anchor[:_ANCHOR_CHARS])
-        for key in list(islice(self._anchors, max(0, len(self._anchors) - self.neighbours.max_pages))):
-            del self._anchors[key]
+        for link, anchor in zip(page.links.keys, page.links.anchors, strict=True):
+            self._anchors.setdefault(link, anchor[:_ANCHOR_CHARS])
+        for link in list(islice(self._anchors, max(0, len(self._anchors) - self.neighbours.max_pages))):
+            del self._anchors[link]
 
     def learn(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Learn from a label; one without URL teaches the bandit only."""
@@ -180,33 +188,6 @@ class HostCrawl:
             apaths=[(found.folded, found.classless) for found in ids],
             neighbours=self.neighbours.counts(parents) if wanted else None,
         )
-
-    def to_state(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
-        return {
-            "seq": self.seq,
-            "classifier": self.classifier.to_state(),
-            "hubs": self.hubs.to_state(),
-            "relatives": self.neighbours.to_state(),
-            "hosts": self.hosts.to_state(),
-            "anchors": list(self._anchors.items()),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the knowledge of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("host crawl"):
-            self.seq = int(state["seq"])
-            self.classifier.load_state(state["classifier"])
-            self.hubs.load_state(state["hubs"])
-            self.neighbours.load_state(state["relatives"])
-            self.hosts.load_state(state["hosts"])
-            self._anchors = {int(key): str(anchor) for key, anchor in state["anchors"]}
 
 
 class SiteRanking:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.bandits.hashed_random import Floats, tie_of, uniform
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES, USES_BEST
@@ -18,6 +17,7 @@ from linkscore_scoring.learners.classifiers.base import Features
 from linkscore_scoring.learners.classifiers.moa_naive_bayes import MoaNaiveBayes
 from linkscore_scoring.policies.anthelion.host_crawl import MAX_PAGES, HostCrawl, clipped, host_arm, lexical
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stored, key
 from linkscore_scoring.types import FeedbackObservation, LinkBatch
 
 SLOTS = 10_000
@@ -50,11 +50,17 @@ class ReleasedCrawl(HostCrawl):
     best of the queue; selections do not run ahead of labels.
     """
 
+    state_name = "released crawl"
+    _hosts: Annotated[list[int], key("numbers")]
+    _waiting: Stored[list[tuple[str, int, bool, bool]]]
+    votes: Stored[MoaNaiveBayes]
+
     def __init__(self, *, hosts: HostBandit) -> None:
         super().__init__(classifier="moa_naive_bayes", groups=(), hosts=hosts)
         self.votes = MoaNaiveBayes(dim=SLOTS + NUMERIC, gaussian=NUMERIC)
+        self._hosts = []
         self._numbers: dict[int, int] = {}
-        self._waiting: list[tuple[str, int, bool, bool]] = []
+        self._waiting = []
 
     def learn(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Count the label and put it in the buffer; labels of pages without URL are dropped."""
@@ -96,26 +102,19 @@ class ReleasedCrawl(HostCrawl):
         return np.broadcast_to(values, probs.shape).astype(np.float64)
 
     def _number(self, site: SiteModel) -> int:
-        known = len(self._numbers)
-        if known >= MAX_PAGES:
-            return self._numbers.get(host_arm(site.name), known)
-        return self._numbers.setdefault(host_arm(site.name), known)
+        """Return the number of the site, a new one if it has none and there is room."""
+        host, known = host_arm(site.name), len(self._hosts)
+        if host not in self._numbers and known < MAX_PAGES:
+            self._numbers[host] = known
+            self._hosts.append(host)
+        return self._numbers.get(host, known)
 
     def _good_parent(self, parents: list[int]) -> bool:
         return bool(parents) and self.neighbours.label(parents[0]) is True
 
-    def to_state(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
-        own = {"numbers": list(self._numbers), "waiting": self._waiting, "votes": self.votes.to_state()}
-        return {**super().to_state(), **own}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the knowledge of `to_state`."""
-        super().load_state(state)
-        with reading_state("released crawl"):
-            self._numbers = {int(host): n for n, host in enumerate(state["numbers"])}
-            self._waiting = [(str(u), int(n), bool(g), bool(y)) for u, n, g, y in state["waiting"]]
-            self.votes.load_state(state["votes"])
+    def after_load(self) -> None:
+        """Number the hosts in their order."""
+        self._numbers = {host: number for number, host in enumerate(self._hosts)}
 
 
 def scaled(margins: Floats) -> Floats:

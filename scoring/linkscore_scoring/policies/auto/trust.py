@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.pairwise_auc import Floats, comparable_pairs, pairwise_gain
 from linkscore_scoring.learners.progressive_validation import ValidationWindow
+from linkscore_scoring.state import Flat, Stateful, Stored, key
 
 # Of these only the patience was chosen by measurement; the others were set before anything was measured
 # (docs/policies.md#auto).
@@ -113,7 +113,7 @@ def handicaps(evidence: Evidence, values: Floats, margin: float) -> Floats:
     return added
 
 
-class Trust:
+class Trust(Stateful):
     """The active one among policies of a site, changed as evidence comes; the first one until then.
 
     Parameters
@@ -123,6 +123,11 @@ class Trust:
     margin
         Reward by which another policy must be expected to beat the first one.
     """
+
+    active: Annotated[int, key("leader")]
+    values: Stored[list[float]]
+    shares: Stored[list[float]]
+    own_weight: Annotated[list[float], key("led")]
 
     def __init__(self, policies: int, *, margin: float = 0.05) -> None:
         self.policies = policies
@@ -149,29 +154,14 @@ class Trust:
         self.own_weight = evidence.own_weight.tolist()
         return evidence
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the active policy and figures as plain values."""
-        return {"leader": self.active, "values": self.values, "shares": self.shares, "led": self.own_weight}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the figures of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed, or of another number of policies.
-        """
-        with reading_state("trust"):
-            self.active = int(state["leader"])
-            self.values, self.shares, self.own_weight = (
-                [float(value) for value in state[name]] for name in ("values", "shares", "led")
-            )
-            sizes = {len(self.values), len(self.shares), len(self.own_weight)}
-            if sizes != {self.policies} or not 0 <= self.active < self.policies:
-                raise ValueError(f"figures of {self.policies} policies expected")
+    def after_load(self) -> None:
+        """Refuse the figures of another number of policies."""
+        sizes = {len(self.values), len(self.shares), len(self.own_weight)}
+        if sizes != {self.policies} or not 0 <= self.active < self.policies:
+            raise ValueError(f"figures of {self.policies} policies expected")
 
 
-class CrawlTrust:
+class CrawlTrust(Stateful):
     """Advantage of each policy over the first one, as the sites of a crawl last reported it.
 
     A site counts by the links it judged, at most 32, so that one large site does not decide for all; the mean
@@ -185,10 +175,14 @@ class CrawlTrust:
         Sites remembered, the latest to report.
     """
 
+    state_name = "crawl-wide trust"
+    _reports: Stored[Flat[dict[int, list[float]]]]
+    _sums: Stored[list[float]]
+
     def __init__(self, policies: int, *, max_sites: int = _MAX_SITES) -> None:
         self.policies = policies
         self.max_sites = max_sites
-        self._reports: dict[int, list[float]] = {}
+        self._reports = {}
         self._sums = [0.0] * (policies + 1)
 
     def report(self, site: int, advantages: Floats, weight: float) -> None:
@@ -211,20 +205,7 @@ class CrawlTrust:
         if report is not None:
             self._sums = [total - part for total, part in zip(self._sums, report, strict=True)]
 
-    def to_state(self) -> dict[str, Any]:
-        """Return the reports as plain values."""
-        return {"reports": [[site, *report] for site, report in self._reports.items()], "sums": self._sums}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the reports of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed, or of another number of policies.
-        """
-        with reading_state("crawl-wide trust"):
-            self._reports = {int(site): [float(x) for x in report] for site, *report in state["reports"]}
-            self._sums = [float(x) for x in state["sums"]]
-            if any(len(part) != self.policies + 1 for part in (self._sums, *self._reports.values())):
-                raise ValueError(f"figures of {self.policies} policies expected")
+    def after_load(self) -> None:
+        """Refuse the figures of another number of policies."""
+        if any(len(part) != self.policies + 1 for part in (self._sums, *self._reports.values())):
+            raise ValueError(f"figures of {self.policies} policies expected")
