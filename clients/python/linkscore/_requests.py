@@ -9,7 +9,7 @@ from google.protobuf import field_mask_pb2
 
 from linkscore.messages import (
     BrowseBatch,
-    CrawlConfig,
+    CrawlOptions,
     Link,
     Policy,
     Sites,
@@ -26,7 +26,7 @@ from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 
 
-def crawl(*, crawl: str, **config: Unpack[CrawlConfig]) -> crawl_pb2.Crawl:
+def crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
     return crawl_pb2.Crawl(
         name=crawl_name(crawl),
         policy=policy_spec(config.get("policy")),

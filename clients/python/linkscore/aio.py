@@ -13,7 +13,7 @@ from linkscore import _channel, _requests
 from linkscore.errors import AlreadyExists, from_rpc_error
 from linkscore.messages import (
     BrowseBatch,
-    CrawlConfig,
+    CrawlOptions,
     Link,
     Policy,
     Sites,
@@ -124,7 +124,7 @@ class AsyncClient:
     # Crawls
 
     async def create_crawl(
-        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlConfig]
+        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
         """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
         request = crawl_pb2.CreateCrawlRequest(crawl=_requests.crawl(crawl=crawl, **config))
@@ -134,7 +134,7 @@ class AsyncClient:
         return made.crawl
 
     async def ensure_crawl(
-        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlConfig]
+        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
         """Create a crawl, or take the one there is; it then serves the policy given here, if one is."""
         try:

@@ -13,7 +13,7 @@ from linkscore import _channel, _requests
 from linkscore.errors import AlreadyExists, from_rpc_error
 from linkscore.messages import (
     BrowseBatch,
-    CrawlConfig,
+    CrawlOptions,
     Link,
     Policy,
     Sites,
@@ -130,7 +130,7 @@ class Client:
     # Crawls
 
     def create_crawl(
-        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlConfig]
+        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
         """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
         request = crawl_pb2.CreateCrawlRequest(crawl=_requests.crawl(crawl=crawl, **config))
@@ -138,7 +138,7 @@ class Client:
         return made.crawl
 
     def ensure_crawl(
-        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlConfig]
+        self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
         """Create a crawl, or take the one there is; it then serves the policy given here, if one is."""
         try:

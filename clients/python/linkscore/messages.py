@@ -28,7 +28,7 @@ BrowseBatch = tuple[str, Iterable[browse_pb2.BrowseRecord]] | browse_pb2.ImportB
 """Id and records of a batch, or the message."""
 
 
-class CrawlConfig(TypedDict, total=False):
+class CrawlOptions(TypedDict, total=False):
     """What a crawl may be created with; what is left out has the server's default.
 
     Attributes

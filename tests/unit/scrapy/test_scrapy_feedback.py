@@ -6,7 +6,7 @@ import pytest
 
 from linkscore.scrapy import feedback
 from linkscore.scrapy.feedback import FeedbackBatch
-from linkscore.scrapy.visits import Visit
+from linkscore.scrapy.pages import FetchedPage
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def counts(batch: FeedbackBatch) -> list[tuple[str, int]]:
 
 
 def test_items_of_a_page_are_one_event(batch: FeedbackBatch) -> None:
-    visit = Visit("http://h/a", ticket=b"t")
+    visit = FetchedPage("http://h/a", ticket=b"t")
     for _ in range(3):
         batch.scraped(visit)
     batch.dropped(visit)
@@ -30,12 +30,12 @@ def test_items_of_a_page_are_one_event(batch: FeedbackBatch) -> None:
 
 
 def test_a_page_whose_items_are_dropped_is_not_wanted(batch: FeedbackBatch) -> None:
-    batch.dropped(Visit("http://h/a"))
+    batch.dropped(FetchedPage("http://h/a"))
     assert counts(batch) == [("http://h/a", 0)]
 
 
 def test_a_verdict_is_reported_once_and_a_better_one_again(batch: FeedbackBatch) -> None:
-    visit = Visit("http://h/a")
+    visit = FetchedPage("http://h/a")
     batch.dropped(visit)
     assert counts(batch) == [("http://h/a", 0)]
     batch.dropped(visit)
@@ -47,15 +47,15 @@ def test_a_verdict_is_reported_once_and_a_better_one_again(batch: FeedbackBatch)
 
 
 def test_empty_pages_say_nothing_before_the_first_item(batch: FeedbackBatch) -> None:
-    batch.empty(Visit("http://h/a"))
+    batch.empty(FetchedPage("http://h/a"))
     assert not batch
-    batch.scraped(Visit("http://h/b"))
-    batch.empty(Visit("http://h/c"))
+    batch.scraped(FetchedPage("http://h/b"))
+    batch.empty(FetchedPage("http://h/c"))
     assert counts(batch) == [("http://h/b", 1), ("http://h/c", 0)]
 
 
 def test_what_was_not_taken_by_the_server_is_sent_again_under_its_id(batch: FeedbackBatch) -> None:
-    batch.scraped(Visit("http://h/a"))
+    batch.scraped(FetchedPage("http://h/a"))
     visits, first = batch.take()
     batch.put_back(visits)
     assert batch.take()[1] == first
@@ -64,5 +64,5 @@ def test_what_was_not_taken_by_the_server_is_sent_again_under_its_id(batch: Feed
 def test_a_server_that_stays_away_costs_no_memory(batch: FeedbackBatch, monkeypatch) -> None:
     monkeypatch.setattr(feedback, "MAX_PENDING", 3)
     for i in range(5):
-        batch.scraped(Visit(f"http://h/{i}"))
+        batch.scraped(FetchedPage(f"http://h/{i}"))
     assert [url for url, _ in counts(batch)] == ["http://h/2", "http://h/3", "http://h/4"]

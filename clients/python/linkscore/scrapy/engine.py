@@ -1,9 +1,71 @@
-"""What is asked of Scrapy's engine beyond its public interface; each does nothing where that is not found."""
+"""What is asked of Scrapy's engine beyond its public interface; without that, each does nothing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
+
+from linkscore.scrapy.session import Session
+
+WAITING_PER_SLOT = 2
+"""Requests that may wait in a host's download slot for its delay to pass; chosen, not measured."""
+
+
+class Throttle:
+    """Says when the next request may be popped, so that it is chosen with what the pages before it taught.
+
+    Scrapy pops the next request as soon as a download ends, before the page's links are scored, and pops more
+    for a busy host than it can send: what comes later, however good, waits behind them. Here a page keeps its
+    place among `CONCURRENT_REQUESTS` until its links are with the scheduler, and a host gets no more requests
+    than it has room for. Without an engine everything may go.
+    """
+
+    def __init__(self, crawler: Any, session: Session) -> None:
+        self._crawler = crawler
+        self._session = session
+
+    @property
+    def _engine(self) -> Any:
+        return getattr(self._crawler, "engine", None)
+
+    def must_wait(self) -> bool:
+        """Say whether pages on their way to the server take all places of `CONCURRENT_REQUESTS`."""
+        engine = self._engine
+        if engine is None or engine.scraper.slot is None or self._session.breaker.broken:
+            return False
+        places = engine.downloader.total_concurrency
+        unscored = self._unscored(engine.scraper.slot)
+        return bool(unscored and 0 < places <= len(engine.downloader.active) + unscored)
+
+    def _unscored(self, scraping: Any) -> int:
+        released = self._session.released
+        return len(scraping.queue) + sum(1 for request in scraping.active if request not in released)
+
+    def slot_of(self, request: Any) -> str:
+        """Name the download slot of a request: its host, as a rule."""
+        engine = self._engine
+        return "" if engine is None else str(engine.downloader.get_slot_key(request))
+
+    def busy(self) -> Counter[str]:
+        """Count the requests of each slot that are on their way."""
+        engine = self._engine
+        if engine is None:
+            return Counter()
+        downloader = engine.downloader
+        return Counter(downloader.get_slot_key(request) for request in downloader.active)
+
+    def has_room(self, slot_name: str, busy: Counter[str]) -> bool:
+        """Say whether a slot can take one more request."""
+        if not busy[slot_name]:
+            return True
+        downloader = self._engine.downloader
+        slot = downloader.slots.get(slot_name)
+        if slot is None:
+            return bool(busy[slot_name] < (downloader.domain_concurrency or 1))
+        if slot.concurrency and busy[slot_name] >= slot.concurrency:
+            return False
+        return not slot.delay or busy[slot_name] - len(slot.transferring) < WAITING_PER_SLOT
 
 
 def nudge(crawler: Any) -> None:

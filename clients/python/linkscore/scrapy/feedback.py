@@ -1,12 +1,20 @@
-"""Collects what the item pipelines said, to report it in batches."""
+"""Reports what item pipelines said of pages in batches: by size, by time, at the end of the crawl."""
 
 from __future__ import annotations
 
-from linkscore.scrapy.visits import Visit
+import asyncio
+
+from linkscore.scrapy.pages import FetchedPage
+from linkscore.scrapy.session import Session
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
+# A bound, chosen: pages remembered while the server stays away.
 MAX_PENDING = 20_000
+# Well below what one call may carry (setting `max_feedback_per_call`, 5,000).
 BATCH = 2_000
+# Chosen, not measured: a report follows its items within seconds, and a busy crawl makes few calls.
+FLUSH_AT = 100
+FLUSH_AFTER_S = 2.0
 
 
 class FeedbackBatch:
@@ -20,53 +28,110 @@ class FeedbackBatch:
     """
 
     def __init__(self) -> None:
-        self._pending: dict[str, Visit] = {}
+        self._pending: dict[str, FetchedPage] = {}
         #: Whether any item passed yet: until then a page without one says nothing.
         self.any_item = False
 
     def __len__(self) -> int:
         return len(self._pending)
 
-    def scraped(self, visit: Visit) -> None:
+    def scraped(self, fetched: FetchedPage) -> None:
         """Note an item that passed the pipelines."""
-        visit.scraped += 1
+        fetched.scraped += 1
         self.any_item = True
-        if visit.reported is not True:
-            self._add(visit)
+        if fetched.reported is not True:
+            self._add(fetched)
 
-    def dropped(self, visit: Visit) -> None:
+    def dropped(self, fetched: FetchedPage) -> None:
         """Note an item a pipeline dropped."""
-        visit.dropped += 1
-        if visit.reported is None:
-            self._add(visit)
+        fetched.dropped += 1
+        if fetched.reported is None:
+            self._add(fetched)
 
-    def empty(self, visit: Visit) -> None:
+    def empty(self, fetched: FetchedPage) -> None:
         """Note a page the spider found no item on."""
         if self.any_item:
-            self._add(visit)
+            self._add(fetched)
 
-    def _add(self, visit: Visit) -> None:
-        self._pending[visit.event_id] = visit
+    def _add(self, fetched: FetchedPage) -> None:
+        self._pending[fetched.event_id] = fetched
         if len(self._pending) > MAX_PENDING:
             del self._pending[next(iter(self._pending))]
 
-    def take(self) -> tuple[list[Visit], list[scoring_pb2.Feedback]]:
+    def take(self) -> tuple[list[FetchedPage], list[scoring_pb2.Feedback]]:
         """Take the next pages and the events that report them."""
         keys = list(self._pending)[:BATCH]
-        visits = [self._pending.pop(key) for key in keys]
-        for visit in visits:
-            visit.reported = visit.scraped > 0
-        return visits, [_event(visit) for visit in visits]
+        pages = [self._pending.pop(key) for key in keys]
+        for fetched in pages:
+            fetched.reported = fetched.scraped > 0
+        return pages, [_event(fetched) for fetched in pages]
 
-    def put_back(self, visits: list[Visit]) -> None:
+    def put_back(self, pages: list[FetchedPage]) -> None:
         """Keep what could not be reported for the next time."""
-        for visit in visits:
-            visit.reported = None
-            self._add(visit)
+        for fetched in pages:
+            fetched.reported = None
+            self._add(fetched)
 
 
-def _event(visit: Visit) -> scoring_pb2.Feedback:
-    kind = "items" if visit.scraped else "none"
+def _event(fetched: FetchedPage) -> scoring_pb2.Feedback:
+    kind = "items" if fetched.scraped else "none"
     return scoring_pb2.Feedback(
-        event_id=f"{visit.event_id}:{kind}", url=visit.url, ticket=visit.ticket, item_count=visit.scraped
+        event_id=f"{fetched.event_id}:{kind}",
+        url=fetched.url,
+        ticket=fetched.ticket,
+        item_count=fetched.scraped,
     )
+
+
+class Reporter:
+    """Reports what extraction found on fetched pages."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._batch = FeedbackBatch()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def scraped(self, fetched: FetchedPage) -> None:
+        """Note an item that passed."""
+        self._batch.scraped(fetched)
+        self._schedule()
+
+    def dropped(self, fetched: FetchedPage) -> None:
+        """Note an item that was dropped."""
+        self._batch.dropped(fetched)
+        self._schedule()
+
+    def empty(self, fetched: FetchedPage) -> None:
+        """Note a page without items."""
+        if self._session.config.report_empty:
+            self._batch.empty(fetched)
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._batch:
+            return
+        if len(self._batch) == FLUSH_AT:
+            self._session.start(self.flush())
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self._session.start(self.flush())
+
+    async def flush(self) -> None:
+        """Send all there is; what the server does not take waits for the next time."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._batch:
+            pages, events = self._batch.take()
+            if not await self._send(events):
+                self._batch.put_back(pages)
+                return
+            self._session.count("feedback", len(events))
+
+    async def _send(self, events: list[scoring_pb2.Feedback]) -> bool:
+        crawl = self._session.config.crawl
+        answer = await self._session.call(lambda client: client.report_feedback(crawl=crawl, feedback=events))
+        return answer is not None

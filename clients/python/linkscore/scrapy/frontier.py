@@ -3,89 +3,130 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from linkscore.scrapy.links import MAX_BUCKETS
+from linkscore.scrapy.scoring import MAX_BUCKETS
 
-#: A bucket's links of one download slot.
-Room = tuple[str, str]
+QueueKey = tuple[str, str]
+"""The queue of a bucket's links in one download slot: names of both."""
 
 
 @dataclass(slots=True)
-class Entry:
-    """One waiting request: its fingerprint and its rooms."""
+class WaitingRequest:
+    """One waiting request: its fingerprint and its queues."""
 
     fingerprint: bytes
-    rooms: list[Room]
+    queues: list[QueueKey]
 
 
-class Index:
+class FrontierIndex:
     """Order of the waiting requests, by number; the requests themselves are elsewhere.
 
-    Within a room the higher own part of the score goes first, and first in, first out among equals. A request
-    is taken once, from whichever of its rooms comes first; its traces in the others are skipped.
+    Within a queue the higher own part of the score goes first, and first in, first out among equals. A
+    request is taken once, from whichever of its queues comes first; its traces in the others are skipped.
     """
 
     def __init__(self) -> None:
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, WaitingRequest] = {}
         self._numbers: dict[bytes, int] = {}
-        self._heaps: dict[Room, list[tuple[float, int]]] = {}
-        self._sizes: dict[Room, int] = {}
+        self._heaps: dict[QueueKey, list[tuple[float, int]]] = {}
+        self._sizes: dict[QueueKey, int] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def size(self, room: Room) -> int:
-        """Count the requests waiting in a room."""
-        return self._sizes.get(room, 0)
+    def size(self, queue: QueueKey) -> int:
+        """Count the requests waiting in a queue."""
+        return self._sizes.get(queue, 0)
 
-    def rooms(self) -> Iterable[Room]:
-        """Name the rooms that are not empty."""
+    def queues(self) -> Iterable[QueueKey]:
+        """Name the queues that are not empty."""
         return self._sizes.keys()
 
-    def push(self, number: int, fingerprint: bytes, waits: Sequence[tuple[Room, float]]) -> None:
+    def push(self, number: int, fingerprint: bytes, entries: Sequence[tuple[QueueKey, float]]) -> None:
         """Let a new request wait."""
-        self._entries[number] = Entry(fingerprint, [])
+        self._entries[number] = WaitingRequest(fingerprint, [])
         self._numbers[fingerprint] = number
-        for room, own in waits:
-            self._enter(number, room, own)
+        for queue, own in entries:
+            self._enter(number, queue, own)
 
     def also(
-        self, fingerprint: bytes, waits: Sequence[tuple[Room, float]]
-    ) -> tuple[int, list[tuple[Room, float]]]:
-        """Let a waiting request wait in further rooms; give its number and the rooms that were new to it."""
+        self, fingerprint: bytes, entries: Sequence[tuple[QueueKey, float]]
+    ) -> tuple[int, list[tuple[QueueKey, float]]]:
+        """Let a waiting request wait in further queues; give its number and those that were new to it."""
         number = self._numbers.get(fingerprint)
         if number is None:
             return 0, []
         entry = self._entries[number]
-        new = [(room, own) for room, own in waits if room not in entry.rooms]
-        new = new[: MAX_BUCKETS - len(entry.rooms)]
-        for room, own in new:
-            self._enter(number, room, own)
+        new = [(queue, own) for queue, own in entries if queue not in entry.queues]
+        new = new[: MAX_BUCKETS - len(entry.queues)]
+        for queue, own in new:
+            self._enter(number, queue, own)
         return number, new
 
-    def _enter(self, number: int, room: Room, own: float) -> None:
-        self._entries[number].rooms.append(room)
-        heapq.heappush(self._heaps.setdefault(room, []), (-own, number))
-        self._sizes[room] = self._sizes.get(room, 0) + 1
+    def _enter(self, number: int, queue: QueueKey, own: float) -> None:
+        self._entries[number].queues.append(queue)
+        heapq.heappush(self._heaps.setdefault(queue, []), (-own, number))
+        self._sizes[queue] = self._sizes.get(queue, 0) + 1
 
-    def head(self, room: Room) -> int | None:
-        """Number of the request that is next in a room."""
-        heap = self._heaps.get(room, [])
+    def head(self, queue: QueueKey) -> int | None:
+        """Number of the request that is next in a queue."""
+        heap = self._heaps.get(queue, [])
         while heap and heap[0][1] not in self._entries:
             heapq.heappop(heap)
         return heap[0][1] if heap else None
 
-    def take(self, number: int) -> list[Room]:
-        """Take a request out of all its rooms; give the rooms that are empty now."""
+    def take(self, number: int) -> list[QueueKey]:
+        """Take a request out of all its queues; give the queues that are empty now."""
         entry = self._entries.pop(number)
         if self._numbers.get(entry.fingerprint) == number:
             del self._numbers[entry.fingerprint]
         emptied = []
-        for room in entry.rooms:
-            self._sizes[room] -= 1
-            if not self._sizes[room]:
-                del self._sizes[room], self._heaps[room]
-                emptied.append(room)
+        for queue in entry.queues:
+            self._sizes[queue] -= 1
+            if not self._sizes[queue]:
+                del self._sizes[queue], self._heaps[queue]
+                emptied.append(queue)
         return emptied
+
+
+class BucketRanking:
+    """Keeps the queues that are not empty sorted by value, best first.
+
+    A bucket's value is what RankBuckets said last; one it was never asked about has the value it arrived
+    with.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+        self._order: list[tuple[float, QueueKey]] = []
+
+    def add(self, queue: QueueKey, value: float) -> bool:
+        """Take in a queue; `value` counts if its bucket has none yet. Say whether it counted."""
+        fresh = queue[0] not in self.values
+        self.values.setdefault(queue[0], value)
+        key = (-self.values[queue[0]], queue)
+        i = bisect_left(self._order, key)
+        if i == len(self._order) or self._order[i] != key:
+            insort(self._order, key)
+        return fresh
+
+    def drop(self, queue: QueueKey) -> None:
+        """Leave out a queue that is empty."""
+        key = (-self.values[queue[0]], queue)
+        i = bisect_left(self._order, key)
+        if i < len(self._order) and self._order[i] == key:
+            del self._order[i]
+
+    def refresh(self, values: Mapping[str, float]) -> None:
+        """Take over new values."""
+        self.values.update(values)
+        self._order = sorted((-self.values[queue[0]], queue) for _, queue in self._order)
+
+    def groups(self) -> Iterator[list[QueueKey]]:
+        """Give the queues of equal value together, best first."""
+        for _, same in groupby(self._order, key=lambda entry: entry[0]):
+            yield [queue for _, queue in same]

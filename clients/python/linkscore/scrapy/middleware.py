@@ -15,18 +15,16 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from linkscore.scrapy.engine import nudge, on_last_failure
-from linkscore.scrapy.links import Answer
-from linkscore.scrapy.notes import ANSWERS, note_page
-from linkscore.scrapy.reporter import Reporter
-from linkscore.scrapy.scorer import Scorer
+from linkscore.scrapy.feedback import Reporter
+from linkscore.scrapy.pages import FetchedPage, failed_page, fetched_page, page_message
+from linkscore.scrapy.scoring import ANSWERS, PageAnswer, Scorer, is_web, note_page
 from linkscore.scrapy.session import Session
-from linkscore.scrapy.visits import Visit, failed_page, is_web, page_of, visit_of
 from linkscore.v1.common_pb2 import Page
 
 logger = logging.getLogger(__name__)
 
-#: A spider that yields many Requests gets them scheduled in groups of this size.
 GROUP = 500
+"""A spider that yields many Requests gets them scheduled in groups of this size; chosen, not measured."""
 
 
 class LinkscoreMiddleware:
@@ -43,7 +41,7 @@ class LinkscoreMiddleware:
         self._session = Session.of(crawler)
         self._scorer = Scorer(self._session)
         self._reporter = Reporter(self._session)
-        self._visits: WeakKeyDictionary[Any, Visit] = WeakKeyDictionary()
+        self._fetched: WeakKeyDictionary[Any, FetchedPage] = WeakKeyDictionary()
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> Self:
@@ -59,41 +57,41 @@ class LinkscoreMiddleware:
 
     def process_spider_input(self, response: Any, spider: Any = None) -> None:
         """Send the response; its scores are on their way while the spider reads it."""
-        self._visit(response)
+        self._fetched_page(response)
 
     def process_spider_exception(self, response: Any, exception: Exception, spider: Any = None) -> None:
         """Send a response the spider never got or failed on: it was fetched all the same."""
-        self._visit(response)
+        self._fetched_page(response)
 
     async def process_spider_output(
         self, response: Any, result: AsyncIterator[Any], spider: Any = None
     ) -> AsyncIterator[Any]:
         """Pass items at once and Requests with their scores."""
-        visit = self._visit(response)
+        fetched = self._fetched_page(response)
         held: list[Any] = []
         error: Exception | None = None
         try:
             async for thing in result:
                 if not isinstance(thing, Request):
-                    visit.handed_on += 1
+                    fetched.handed_on += 1
                     yield thing
                     continue
                 held.append(thing)
                 if self._session.config.observe_only or len(held) >= GROUP:
-                    async for request in self._release(visit, held):
+                    async for request in self._release(fetched, held):
                         yield request
                     held = []
         except Exception as e:  # what was yielded before it counts
             error = e
-        async for request in self._release(visit, held):
+        async for request in self._release(fetched, held):
             yield request
-        self._finished(response, visit)
+        self._finished(response, fetched)
         if error is not None:
             raise error
 
-    async def _release(self, visit: Visit, requests: list[Any]) -> AsyncIterator[Any]:
+    async def _release(self, fetched: FetchedPage, requests: list[Any]) -> AsyncIterator[Any]:
         if not self._session.config.observe_only:
-            requests = await self._scorer.score(visit.answer, requests)
+            requests = await self._scorer.score(fetched.answer, requests)
         self._session.releasing += 1
         try:
             for request in requests:
@@ -101,24 +99,24 @@ class LinkscoreMiddleware:
         finally:
             self._session.releasing -= 1
 
-    def _finished(self, response: Any, visit: Visit) -> None:
-        if not visit.handed_on and 200 <= response.status < 300:
-            self._reporter.empty(visit)
+    def _finished(self, response: Any, fetched: FetchedPage) -> None:
+        if not fetched.handed_on and 200 <= response.status < 300:
+            self._reporter.empty(fetched)
         self._session.released.add(response.request)
         nudge(self._crawler)
 
-    def _visit(self, response: Any) -> Visit:
-        visit = self._visits.get(response)
-        if visit is None:
-            visit = self._visits[response] = visit_of(response)
-            visit.ticket = visit.ticket or self._scorer.ticket(visit.url)
-            if is_web(visit.url):
-                page = page_of(visit, response)
-                visit.answer = self._session.start(self._answer(page, response.request))
-                ANSWERS[response] = visit.answer
-        return visit
+    def _fetched_page(self, response: Any) -> FetchedPage:
+        fetched = self._fetched.get(response)
+        if fetched is None:
+            fetched = self._fetched[response] = fetched_page(response)
+            fetched.ticket = fetched.ticket or self._scorer.ticket(fetched.url)
+            if is_web(fetched.url):
+                page = page_message(fetched, response)
+                fetched.answer = self._session.start(self._answer(page, response.request))
+                ANSWERS[response] = fetched.answer
+        return fetched
 
-    async def _answer(self, page: Page, request: Any) -> Answer | None:
+    async def _answer(self, page: Page, request: Any) -> PageAnswer | None:
         answer = await self._scorer.ingest(page)
         if answer is not None:
             note_page(request, answer)
@@ -135,14 +133,14 @@ class LinkscoreMiddleware:
         self._session.start(self._scorer.ingest(failed_page(request, exception)))
 
     def _scraped(self, response: Any) -> None:
-        visit = self._visits.get(response) if isinstance(response, Response) else None
-        if visit is not None:
-            self._reporter.scraped(visit)
+        fetched = self._fetched.get(response) if isinstance(response, Response) else None
+        if fetched is not None:
+            self._reporter.scraped(fetched)
 
     def _dropped(self, response: Any) -> None:
-        visit = self._visits.get(response) if isinstance(response, Response) else None
-        if visit is not None:
-            self._reporter.dropped(visit)
+        fetched = self._fetched.get(response) if isinstance(response, Response) else None
+        if fetched is not None:
+            self._reporter.dropped(fetched)
 
     async def _closed(self) -> None:
         await self._session.drain()

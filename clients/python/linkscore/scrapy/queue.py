@@ -11,13 +11,11 @@ from scrapy import signals
 from scrapy.settings.default_settings import SCHEDULER_PRIORITY_QUEUE
 from scrapy.utils.misc import load_object
 
-from linkscore.scrapy.engine import flush_seen
-from linkscore.scrapy.frontier import Index, Room
-from linkscore.scrapy.links import Wait, waits_of
-from linkscore.scrapy.pace import Pace
-from linkscore.scrapy.ranking import Ranking
+from linkscore.scrapy.engine import Throttle, flush_seen
+from linkscore.scrapy.frontier import BucketRanking, FrontierIndex, QueueKey
+from linkscore.scrapy.request_store import DiskRequestStore, MemoryRequestStore, RequestStore
+from linkscore.scrapy.scoring import QueueEntry, entries_of
 from linkscore.scrapy.session import Session
-from linkscore.scrapy.shelf import DiskShelf, MemoryShelf, Shelf
 
 State = dict[str, Any]
 
@@ -59,7 +57,7 @@ class BucketQueue:
         self._crawler = crawler
         self._key = key
         self._session = Session.of(crawler)
-        self._pace = Pace(crawler, self._session)
+        self._throttle = Throttle(crawler, self._session)
         self._plain = load_object(SCHEDULER_PRIORITY_QUEUE).from_crawler(
             crawler,
             downstream_queue_cls,
@@ -68,73 +66,75 @@ class BucketQueue:
             start_queue_cls=start_queue_cls,
         )
         self._urgent: int = state.get("urgent", 0)
-        self._index, self._ranking = Index(), Ranking()
+        self._index, self._ranking = FrontierIndex(), BucketRanking()
         self._numbers = itertools.count(1)
-        self._shelf: Shelf = self._disk(key) if key else MemoryShelf()
+        self._store: RequestStore = self._disk(key) if key else MemoryRequestStore()
         self._session.queues.add(self)
         crawler.signals.connect(self._seen_again, signals.request_dropped)
 
-    def _disk(self, key: str) -> DiskShelf:
+    def _disk(self, key: str) -> DiskRequestStore:
         places = self._crawler.settings.getint("CONCURRENT_REQUESTS")
-        shelf = DiskShelf(Path(key, "buckets.sqlite"), spider=self._crawler.spider, in_flight=2 * places)
-        values = shelf.values()
+        store = DiskRequestStore(
+            Path(key, "buckets.sqlite"), spider=self._crawler.spider, in_flight=2 * places
+        )
+        values = store.values()
         last = 0
-        for last, fingerprint, waits in shelf.entries():
-            self._index.push(last, fingerprint, waits)
-            for room, _ in waits:
-                self._ranking.add(room, values.get(room[0], 0.0))
+        for last, fingerprint, entries in store.entries():
+            self._index.push(last, fingerprint, entries)
+            for queue, _ in entries:
+                self._ranking.add(queue, values.get(queue[0], 0.0))
         self._numbers = itertools.count(last + 1)
-        return shelf
+        return store
 
     def __len__(self) -> int:
         return len(self._index) + len(self._plain)
 
     def buckets(self) -> Iterable[str]:
         """Name the buckets that are not empty."""
-        return {bucket for bucket, _ in self._index.rooms()}
+        return {bucket for bucket, _ in self._index.queues()}
 
     def reorder(self, values: Mapping[str, float]) -> None:
         """Take over the values RankBuckets answered."""
         self._ranking.refresh(values)
-        self._shelf.save(values)
+        self._store.save(values)
 
     def push(self, request: Any) -> None:
         """Let a request wait; ValueError if it cannot be stored on disk."""
-        waits = [] if self._session.config.observe_only else waits_of(request)
-        if not waits:
+        entries = [] if self._session.config.observe_only else entries_of(request)
+        if not entries:
             self._plain.push(request)
             self._urgent += _is_urgent(request)
             return
         number = next(self._numbers)
         fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
-        rooms = self._rooms(request, waits)
-        self._shelf.put(number, request, fingerprint, rooms)
+        queues = self._queues(request, entries)
+        self._store.put(number, request, fingerprint, queues)
         if self._key:
             flush_seen(self._crawler)
-        self._index.push(number, fingerprint, rooms)
-        self._rank(rooms, waits)
+        self._index.push(number, fingerprint, queues)
+        self._rank(queues, entries)
 
-    def _rooms(self, request: Any, waits: list[Wait]) -> list[tuple[Room, float]]:
-        slot = self._pace.slot_of(request)
-        return [((bucket, slot), own) for bucket, _, own in waits]
+    def _queues(self, request: Any, entries: list[QueueEntry]) -> list[tuple[QueueKey, float]]:
+        slot = self._throttle.slot_of(request)
+        return [((bucket, slot), own) for bucket, _, own in entries]
 
-    def _rank(self, rooms: list[tuple[Room, float]], waits: list[Wait]) -> None:
-        for (room, own), (_, score, _) in zip(rooms, waits, strict=True):
-            if self._ranking.add(room, score - own):
-                self._shelf.save({room[0]: score - own})
+    def _rank(self, queues: list[tuple[QueueKey, float]], entries: list[QueueEntry]) -> None:
+        for (queue, own), entry in zip(queues, entries, strict=True):
+            if self._ranking.add(queue, entry.score - own):
+                self._store.save({queue[0]: entry.score - own})
 
     def _seen_again(self, request: Any) -> None:
         """Let a URL that was found again, and dropped as a duplicate, wait where it was found too."""
-        waits = waits_of(request)
-        if not waits:
+        entries = entries_of(request)
+        if not entries:
             return
         fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
-        number, new = self._index.also(fingerprint, self._rooms(request, waits))
+        number, new = self._index.also(fingerprint, self._queues(request, entries))
         if not new:
             return
-        self._shelf.also(number, new)
-        names = {room[0] for room, _ in new}
-        self._rank(new, [wait for wait in waits if wait[0] in names])
+        self._store.also(number, new)
+        names = {queue[0] for queue, _ in new}
+        self._rank(new, [entry for entry in entries if entry.bucket in names])
         self._session.count("also_waits", len(new))
 
     def pop(self) -> Any:
@@ -146,17 +146,17 @@ class BucketQueue:
         number = self._next()
         if number is None:
             return None
-        for room in self._index.take(number):
-            self._ranking.drop(room)
+        for queue in self._index.take(number):
+            self._ranking.drop(queue)
         self._session.popped += 1
-        return self._shelf.take(number)
+        return self._store.take(number)
 
     def peek(self) -> Any:
         """Give the request `pop` would give, and keep it."""
         if self._plain_first():
             return self._plain.peek()
         number = self._next()
-        return None if number is None else self._shelf.get(number)
+        return None if number is None else self._store.get(number)
 
     def _plain_first(self) -> bool:
         return not self._index or bool(self._urgent and self._plain)
@@ -168,13 +168,13 @@ class BucketQueue:
         return request
 
     def _next(self) -> int | None:
-        return None if self._pace.must_wait() else self._best()
+        return None if self._throttle.must_wait() else self._best()
 
     def _best(self) -> int | None:
-        """Number of the oldest head among the best rooms whose host has room."""
-        busy = self._pace.busy()
+        """Number of the oldest head among the best queues whose host has room."""
+        busy = self._throttle.busy()
         for group in self._ranking.groups():
-            heads = [self._index.head(room) for room in group if self._pace.has_room(room[1], busy)]
+            heads = [self._index.head(queue) for queue in group if self._throttle.has_room(queue[1], busy)]
             waiting = [head for head in heads if head is not None]
             if waiting:
                 return min(waiting)
@@ -182,7 +182,7 @@ class BucketQueue:
 
     def close(self) -> State:
         """Close what is open; give the state that Scrapy keeps for the next run."""
-        self._shelf.close()
+        self._store.close()
         return {"plain": self._plain.close(), "urgent": self._urgent}
 
 

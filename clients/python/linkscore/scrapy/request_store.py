@@ -11,19 +11,19 @@ from typing import Any, Protocol
 
 from scrapy.utils.request import request_from_dict
 
-from linkscore.scrapy.frontier import Room
+from linkscore.scrapy.frontier import QueueKey
 
-Waits = Sequence[tuple[Room, float]]
+Entries = Sequence[tuple[QueueKey, float]]
 
 
-class Shelf(Protocol):
+class RequestStore(Protocol):
     """Keeps requests by number."""
 
-    def put(self, number: int, request: Any, fingerprint: bytes, waits: Waits) -> None:
+    def put(self, number: int, request: Any, fingerprint: bytes, entries: Entries) -> None:
         """Keep a request; ValueError if it cannot be stored."""
 
-    def also(self, number: int, waits: Waits) -> None:
-        """Note further rooms of a request."""
+    def also(self, number: int, entries: Entries) -> None:
+        """Note further queues of a request."""
 
     def get(self, number: int) -> Any:
         """Give a request and keep it."""
@@ -38,16 +38,16 @@ class Shelf(Protocol):
         """Close what is open."""
 
 
-class MemoryShelf:
+class MemoryRequestStore:
     """Keeps requests as they are; nothing survives."""
 
     def __init__(self) -> None:
         self._requests: dict[int, Any] = {}
 
-    def put(self, number: int, request: Any, fingerprint: bytes, waits: Waits) -> None:
+    def put(self, number: int, request: Any, fingerprint: bytes, entries: Entries) -> None:
         self._requests[number] = request
 
-    def also(self, number: int, waits: Waits) -> None:
+    def also(self, number: int, entries: Entries) -> None:
         pass
 
     def get(self, number: int) -> Any:
@@ -71,7 +71,7 @@ CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, value REAL);
 """
 
 
-class DiskShelf:
+class DiskRequestStore:
     """Keeps requests in one SQLite file of the job directory, however many buckets there are.
 
     Every change is in the file at once, so a crawl that is killed resumes with its whole frontier. What was
@@ -91,30 +91,30 @@ class DiskShelf:
         )  # as safe as Scrapy's own queues if the machine goes down
         self._db.executescript(_SCHEMA)
 
-    def entries(self) -> Iterator[tuple[int, bytes, list[tuple[Room, float]]]]:
+    def entries(self) -> Iterator[tuple[int, bytes, list[tuple[QueueKey, float]]]]:
         """Give what waits since the last run, oldest first."""
-        waits: dict[int, list[tuple[Room, float]]] = {}
+        entries: dict[int, list[tuple[QueueKey, float]]] = {}
         for number, bucket, slot, own in self._db.execute("SELECT number, bucket, slot, own FROM wait"):
-            waits.setdefault(number, []).append(((bucket, slot), own))
+            entries.setdefault(number, []).append(((bucket, slot), own))
         for number, mark in self._db.execute("SELECT number, fingerprint FROM request ORDER BY number"):
-            yield number, mark, waits.get(number, [])
+            yield number, mark, entries.get(number, [])
 
     def values(self) -> dict[str, float]:
         """Give the buckets' values as last saved."""
         return dict(self._db.execute("SELECT name, value FROM bucket"))
 
-    def put(self, number: int, request: Any, fingerprint: bytes, waits: Waits) -> None:
+    def put(self, number: int, request: Any, fingerprint: bytes, entries: Entries) -> None:
         body = _dump(request, self._spider)
         with self._transaction():
             self._db.execute("INSERT INTO request VALUES (?, ?, ?)", (number, fingerprint, body))
-            self._write(number, waits)
+            self._write(number, entries)
 
-    def also(self, number: int, waits: Waits) -> None:
+    def also(self, number: int, entries: Entries) -> None:
         with self._transaction():
-            self._write(number, waits)
+            self._write(number, entries)
 
-    def _write(self, number: int, waits: Waits) -> None:
-        rows = [(number, bucket, slot, own) for (bucket, slot), own in waits]
+    def _write(self, number: int, entries: Entries) -> None:
+        rows = [(number, bucket, slot, own) for (bucket, slot), own in entries]
         self._db.executemany("INSERT INTO wait VALUES (?, ?, ?, ?)", rows)
 
     def get(self, number: int) -> Any:

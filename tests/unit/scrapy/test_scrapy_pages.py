@@ -9,8 +9,9 @@ from scrapy.http import HtmlResponse, Response
 from twisted.internet.error import ConnectionRefusedError as Refused
 from twisted.web._newclient import ResponseNeverReceived
 
-from linkscore.scrapy import visits
-from linkscore.scrapy.visits import failed_page, fetch_error, is_web, page_of, visit_of
+from linkscore.scrapy import pages
+from linkscore.scrapy.pages import failed_page, fetch_error, fetched_page, page_message
+from linkscore.scrapy.scoring import is_web
 
 
 def test_a_page_says_what_was_asked_and_what_was_got() -> None:
@@ -18,7 +19,7 @@ def test_a_page_says_what_was_asked_and_what_was_got() -> None:
     request = Request("http://h/new", meta=meta)
     headers = {"Content-Type": "text/html"}
     response = HtmlResponse("http://h/new", 200, headers, b"<p>", request=request)
-    page = page_of(visit_of(response), response)
+    page = page_message(fetched_page(response), response)
     assert (page.url, page.final_url, page.ticket) == ("http://h/old", "http://h/new", b"t")
     assert (page.status_code, page.content_type, page.body) == (200, "text/html", b"<p>")
     assert page.event_id
@@ -31,15 +32,15 @@ def test_a_binary_body_stays_here() -> None:
         body=b"%PDF",
         request=Request("http://h/a.pdf"),
     )
-    page = page_of(visit_of(response), response)
+    page = page_message(fetched_page(response), response)
     assert (page.WhichOneof("content"), page.content_type) == (None, "application/pdf")
     assert page.final_url == ""
 
 
 def test_a_huge_body_is_cut(monkeypatch) -> None:
-    monkeypatch.setattr(visits, "MAX_BODY_BYTES", 4)
+    monkeypatch.setattr(pages, "MAX_BODY_BYTES", 4)
     response = HtmlResponse("http://h/", body=b"123456", request=Request("http://h/"))
-    assert page_of(visit_of(response), response).body == b"1234"
+    assert page_message(fetched_page(response), response).body == b"1234"
 
 
 def test_a_failed_fetch_says_why() -> None:

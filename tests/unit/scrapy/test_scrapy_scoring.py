@@ -8,7 +8,7 @@ import pickle
 import pytest
 from scrapy import Request
 
-from linkscore.scrapy.links import META, Answer, mark, ticket_of, waits, waits_of
+from linkscore.scrapy.scoring import META, PageAnswer, entries_of, mark, queue_entries, ticket_of
 from linkscore.v1 import common_pb2
 
 
@@ -27,80 +27,80 @@ def scores(*entries: tuple[str, str, float], encoded: bool = True) -> common_pb2
 
 @pytest.mark.parametrize("url", ["http://h/a?x=1&y=2", "http://h/a?x=1&y=2#part", "http://h/a?y=2&x=1"])
 def test_a_request_finds_its_row_by_the_identity_scrapy_uses(url: str) -> None:
-    answer = Answer(scores(("http://h/a?x=1&y=2", "b", 0.5)))
+    answer = PageAnswer(scores(("http://h/a?x=1&y=2", "b", 0.5)))
     assert [row.bucket for row in answer.of(url)] == ["b"]
 
 
 def test_a_url_that_is_not_on_the_page_has_no_row() -> None:
-    assert Answer(scores(("http://h/a", "b", 0.5))).of("http://h/other") == []
+    assert PageAnswer(scores(("http://h/a", "b", 0.5))).of("http://h/other") == []
 
 
 def test_rows_that_could_not_be_used_are_left_out() -> None:
     links = scores(("http://h/a", "b", 0.5), ("", "b", 0.0))
     links.statuses[0].code = common_pb2.ITEM_CODE_INVALID
-    assert Answer(links).buckets == set()
+    assert PageAnswer(links).buckets == set()
 
 
 def test_a_link_seen_through_several_paths_waits_in_each_bucket_best_first() -> None:
     scored = {"a": 0.1, "b": 0.6, "c": 0.2, "d": 0.9, "e": 0.3, "f": 0.4}
     seen = [("http://h/a", name, score) for name, score in scored.items()]
     request = Request("http://h/a")
-    mark(request, Answer(scores(*seen, ("http://h/a", "d", 0.5))).of(request.url), {})
-    assert [name for name, _, _ in waits_of(request)] == ["d", "b", "f", "e"]
+    mark(request, PageAnswer(scores(*seen, ("http://h/a", "d", 0.5))).of(request.url), {})
+    assert [name for name, _, _ in entries_of(request)] == ["d", "b", "f", "e"]
     assert request.priority == 28
     assert ticket_of(request) == b"d"
     assert request.meta[META]["score"] == 0.9
 
 
 def test_the_own_part_of_a_score_is_what_the_bucket_is_not_worth() -> None:
-    found = Answer(scores(("http://h/a", "b", 0.5))).of("http://h/a")
-    assert waits(found, {"b": 0.3}) == [("b", 0.5, 0.2)]
-    assert waits(found, {}) == [("b", 0.5, 0.0)]
+    found = PageAnswer(scores(("http://h/a", "b", 0.5))).of("http://h/a")
+    assert queue_entries(found, {"b": 0.3}) == [("b", 0.5, 0.2)]
+    assert queue_entries(found, {}) == [("b", 0.5, 0.0)]
 
 
 def test_a_priority_of_the_spider_stays_on_top() -> None:
     request = Request("http://h/a", priority=100)
-    mark(request, Answer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
     assert request.priority == 116
-    assert waits_of(request) == []
+    assert entries_of(request) == []
     assert ticket_of(request) == b"b"
 
 
 def test_a_depth_penalty_gives_way_to_the_score() -> None:
     request = Request("http://h/a", priority=-7)
-    mark(request, Answer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
     assert request.priority == 16
 
 
 def test_without_encoded_priorities_only_the_ticket_is_kept() -> None:
     request = Request("http://h/a", priority=3)
-    mark(request, Answer(scores(("http://h/a", "b", 0.5), encoded=False)).of(request.url), {})
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5), encoded=False)).of(request.url), {})
     assert request.priority == 3
-    assert waits_of(request) == []
+    assert entries_of(request) == []
     assert ticket_of(request) == b"b"
 
 
 def test_a_redirected_request_waits_no_more() -> None:
     request = Request("http://h/a", meta={"redirect_times": 1})
-    mark(request, Answer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
-    assert waits_of(request)
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
+    assert entries_of(request)
     moved = request.replace(url="http://h/b", meta={**request.meta, "redirect_times": 2})
-    assert waits_of(moved) == []
+    assert entries_of(moved) == []
 
 
 @pytest.mark.parametrize("module", [pickle, marshal])
 def test_what_a_request_carries_can_be_stored(module) -> None:
     request = Request("http://h/a")
-    mark(request, Answer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
     stored = request.replace(meta=module.loads(module.dumps(request.meta)))
-    assert waits_of(stored) == waits_of(request)
+    assert entries_of(stored) == entries_of(request)
     assert ticket_of(stored) == b"b"
 
 
 def test_a_request_says_of_which_type_its_url_is() -> None:
     links = scores(("http://h/a", "b", 0.5), ("http://h/b", "b", 0.4), ("http://h/c", "b", 0.3))
     links.url_types.extend([common_pb2.URL_TYPE_PAGE_FLIP, common_pb2.URL_TYPE_UNSPECIFIED, 99])
-    answer, notes = Answer(links), []
+    answer, notes = PageAnswer(links), []
     for url in ("http://h/a", "http://h/b", "http://h/c"):
         request = Request(url)
         mark(request, answer.of(url), {})
@@ -110,6 +110,6 @@ def test_a_request_says_of_which_type_its_url_is() -> None:
 
 def test_an_answer_tells_of_its_page_what_is_known() -> None:
     links = scores(("http://h/a", "b", 0.5))
-    told = Answer(links, page_type=common_pb2.PAGE_TYPE_THREAD, thread_id="http://h/t").told
+    told = PageAnswer(links, page_type=common_pb2.PAGE_TYPE_THREAD, thread_id="http://h/t").page_info
     assert told == {"page_type": "thread", "thread_id": "http://h/t"}
-    assert Answer(links).told == {}
+    assert PageAnswer(links).page_info == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore.scrapy.breaker import Breaker
+from linkscore.scrapy.session import CircuitBreaker
 
 
 class Clock:
@@ -20,31 +20,31 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def breaker(clock: Clock) -> Breaker:
-    return Breaker(clock=clock)
+def breaker(clock: Clock) -> CircuitBreaker:
+    return CircuitBreaker(clock=clock)
 
 
-def test_calls_pass_until_the_first_outage(breaker: Breaker) -> None:
+def test_calls_pass_until_the_first_outage(breaker: CircuitBreaker) -> None:
     assert breaker.allows()
     assert breaker.allows()
     breaker.failed()
     assert not breaker.allows()
 
 
-def test_after_the_wait_one_call_probes(breaker: Breaker, clock: Clock) -> None:
+def test_after_the_wait_one_call_probes(breaker: CircuitBreaker, clock: Clock) -> None:
     breaker.failed()
     clock.now = 1.0
     assert breaker.allows()
     assert not breaker.allows()
 
 
-def test_pages_that_fail_together_count_once(breaker: Breaker) -> None:
+def test_pages_that_fail_together_count_once(breaker: CircuitBreaker) -> None:
     for _ in range(16):
         breaker.failed()
     assert breaker.wait_s == 1.0
 
 
-def test_the_wait_doubles_up_to_a_minute(breaker: Breaker, clock: Clock) -> None:
+def test_the_wait_doubles_up_to_a_minute(breaker: CircuitBreaker, clock: Clock) -> None:
     waits = []
     for _ in range(8):
         assert breaker.allows()
@@ -54,7 +54,7 @@ def test_the_wait_doubles_up_to_a_minute(breaker: Breaker, clock: Clock) -> None
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
-def test_one_answer_closes_it(breaker: Breaker, clock: Clock) -> None:
+def test_one_answer_closes_it(breaker: CircuitBreaker, clock: Clock) -> None:
     breaker.failed()
     clock.now = 1.0
     assert breaker.allows()
@@ -64,7 +64,7 @@ def test_one_answer_closes_it(breaker: Breaker, clock: Clock) -> None:
     assert breaker.allows()
 
 
-def test_the_server_may_ask_for_a_longer_wait(breaker: Breaker, clock: Clock) -> None:
+def test_the_server_may_ask_for_a_longer_wait(breaker: CircuitBreaker, clock: Clock) -> None:
     breaker.failed(retry_after_s=30)
     clock.now = 29
     assert not breaker.allows()
@@ -72,7 +72,7 @@ def test_the_server_may_ask_for_a_longer_wait(breaker: Breaker, clock: Clock) ->
     assert breaker.allows()
 
 
-def test_a_cancelled_probe_leaves_the_next_one_free(breaker: Breaker, clock: Clock) -> None:
+def test_a_cancelled_probe_leaves_the_next_one_free(breaker: CircuitBreaker, clock: Clock) -> None:
     breaker.failed()
     clock.now = 1.0
     assert breaker.allows()

@@ -10,16 +10,15 @@ from urllib.parse import urldefrag
 from scrapy.http import TextResponse
 
 from linkscore.messages import page
-from linkscore.scrapy.links import ticket_of
+from linkscore.scrapy.scoring import ticket_of
 from linkscore.v1 import common_pb2
 
-#: Longer bodies are cut: what stands behind has never been seen to matter, and it would hit the message
-#: limit.
 MAX_BODY_BYTES = 8 * 1024 * 1024
+"""Longer bodies are cut: what follows was never seen to matter, and it would hit the message limit."""
 
 
 @dataclass(slots=True, eq=False)
-class Visit:
+class FetchedPage:
     """One fetched page on its way through the spider.
 
     Attributes
@@ -44,29 +43,24 @@ class Visit:
     reported: bool | None = None
 
 
-def visit_of(response: Any) -> Visit:
+def fetched_page(response: Any) -> FetchedPage:
     """Start the account of a response; redirects count for the URL that was asked for first."""
     request = response.request
     first = (request.meta.get("redirect_urls") or [request.url])[0]
-    return Visit(url=urldefrag(first).url, ticket=ticket_of(request))
+    return FetchedPage(url=urldefrag(first).url, ticket=ticket_of(request))
 
 
-def is_web(url: str) -> bool:
-    """Say whether the server takes a URL: http and https only."""
-    return url.startswith(("http://", "https://"))
-
-
-def page_of(visit: Visit, response: Any) -> common_pb2.Page:
+def page_message(fetched: FetchedPage, response: Any) -> common_pb2.Page:
     """Build the page of a response. Bodies that are no text stay here: they have no links."""
     final = urldefrag(response.url).url
     return page(
-        url=visit.url,
-        final_url=final if final != visit.url else "",
+        url=fetched.url,
+        final_url=final if final != fetched.url else "",
         status_code=response.status,
         content_type=(response.headers.get("Content-Type") or b"").decode("latin-1"),
         body=response.body[:MAX_BODY_BYTES] if isinstance(response, TextResponse) else None,
-        ticket=visit.ticket,
-        event_id=visit.event_id,
+        ticket=fetched.ticket,
+        event_id=fetched.event_id,
     )
 
 

@@ -1,0 +1,256 @@
+"""Asks the server for scores and brings the rows of its answers to the Requests of a spider."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urldefrag
+from weakref import WeakKeyDictionary
+
+from w3lib.url import canonicalize_url
+
+from linkscore.messages import Row, rows
+from linkscore.scrapy.session import Session
+from linkscore.v1 import common_pb2
+
+META = "linkscore"
+"""Key of `Request.meta` under which a scored request keeps what linkscore said about it."""
+
+MAX_BUCKETS = 4
+"""A bound, chosen: buckets a link waits in at most."""
+
+_HAS_VALUES = "bucket_values" in common_pb2.LinkScores.DESCRIPTOR.fields_by_name
+
+
+class QueueEntry(NamedTuple):
+    """A bucket a link waits in: its name, the score there, and the part of it that is the link's own."""
+
+    bucket: str
+    score: float
+    own: float
+
+
+class PageAnswer:
+    """The rows of one page by URL, best first; the same URL through several tag paths has several.
+
+    `page_info` is what the answer says about the page itself: `page_type` and `thread_id`, as far as known.
+    """
+
+    def __init__(self, links: common_pb2.LinkScores, *, page_type: int = 0, thread_id: str = "") -> None:
+        self.page_info: dict[str, str] = {"page_type": page_type_name(page_type)} if page_type else {}
+        if thread_id:
+            self.page_info["thread_id"] = thread_id
+        self._by_url: dict[str, list[Row]] = {}
+        self._by_canonical: dict[str, list[Row]] | None = None
+        self.values = bucket_values(links)
+        for row in rows(links):
+            if row.usable and row.url:
+                self._by_url.setdefault(row.url, []).append(row)
+        for found in self._by_url.values():
+            found.sort(key=lambda row: -row.score)
+
+    @property
+    def buckets(self) -> Iterable[str]:
+        """Names of the buckets on the page."""
+        return {row.bucket for found in self._by_url.values() for row in found}
+
+    def tickets(self) -> Iterable[tuple[str, bytes]]:
+        """URL and best ticket of every link of the page."""
+        return ((url, found[0].ticket) for url, found in self._by_url.items())
+
+    def of(self, url: str) -> list[Row]:
+        """Give the rows of a URL: as it stands, else by the identity Scrapy's duplicate filter uses."""
+        found = self._by_url.get(urldefrag(url).url)
+        if found is not None:
+            return found
+        if self._by_canonical is None:
+            self._by_canonical = {canonicalize_url(known): r for known, r in self._by_url.items()}
+        return self._by_canonical.get(canonicalize_url(url), [])
+
+
+def is_web(url: str) -> bool:
+    """Say whether the server takes a URL: http and https only."""
+    return url.startswith(("http://", "https://"))
+
+
+def page_type_name(number: int) -> str:
+    """Give the type of a page as a word: ``index``, ``thread``, ``other`` or ``entry``."""
+    return _word(common_pb2.PageType, number, "PAGE_TYPE_")
+
+
+def url_type_name(number: int) -> str:
+    """Give the type of a URL as a word: ``index``, ``thread``, ``page_flip`` or ``other``."""
+    return _word(common_pb2.UrlType, number, "URL_TYPE_")
+
+
+def _word(kind: Any, number: int, prefix: str) -> str:
+    """Give an enum value as a word; the number of one that is newer than this client."""
+    known = kind.values()
+    return str(kind.Name(number)).removeprefix(prefix).lower() if number in known else str(number)
+
+
+def bucket_values(links: common_pb2.LinkScores) -> dict[str, float]:
+    """Give the values of the buckets of an answer, if the server sends them."""
+    if not _HAS_VALUES:
+        return {}
+    return dict(zip(links.bucket_names, links.bucket_values, strict=False))  # type: ignore[attr-defined]
+
+
+def queue_entries(found: Sequence[Row], values: dict[str, float]) -> list[QueueEntry]:
+    """Give the distinct buckets of a URL's rows, best first, at most four."""
+    chosen: dict[str, QueueEntry] = {}
+    for row in found:
+        own = row.score - values[row.bucket] if row.bucket in values else 0.0
+        chosen.setdefault(row.bucket, QueueEntry(row.bucket, row.score, round(own, 6)))
+    return list(chosen.values())[:MAX_BUCKETS]
+
+
+def mark(request: Any, found: Sequence[Row], values: dict[str, float]) -> None:
+    """Write into a Request what its rows say.
+
+    A positive priority the spider chose itself is kept on top of the encoded one, and such a request waits in
+    no bucket: it goes ahead of them.
+    """
+    best = found[0]
+    note: dict[str, Any] = {"score": best.score, "ticket": best.ticket}
+    if best.encoded_priority is not None:
+        own = max(0, request.priority)
+        request.priority = own + round(best.encoded_priority)
+        if not own:
+            # Plain tuples: the meta of a request is pickled into job directories, which outlive this class.
+            note["buckets"] = [tuple(entry) for entry in queue_entries(found, values)]
+            note["redirects"] = request.meta.get("redirect_times", 0)
+    if best.url_type:
+        note["url_type"] = url_type_name(best.url_type)
+    request.meta[META] = note
+
+
+def entries_of(request: Any) -> list[QueueEntry]:
+    """Give the buckets a Request waits in; none for one that is not scored, or that was redirected since."""
+    note = request.meta.get(META) or {}
+    if request.meta.get("redirect_times", 0) > note.get("redirects", 0):
+        return []
+    return [QueueEntry(*entry) for entry in note.get("buckets", ())]
+
+
+def ticket_of(request: Any) -> bytes:
+    """Give the ticket a Request carries; empty if none."""
+    note = request.meta.get(META) or {}
+    ticket: bytes = note.get("ticket", b"")
+    return ticket
+
+
+ANSWERS: WeakKeyDictionary[Any, Awaitable[PageAnswer | None]] = WeakKeyDictionary()
+"""The answers to the pages under way, by response."""
+
+
+async def page_note(response: Any) -> dict[str, str]:
+    """Wait for what the server says about a page: `page_type` and `thread_id`, each only if it is known.
+
+    For callbacks that are coroutines. Waits at most `LINKSCORE_TIMEOUT`; empty if the server does not answer
+    or the page was not sent.
+    """
+    pending = ANSWERS.get(response)
+    answer = await asyncio.shield(pending) if pending is not None else None
+    return dict(answer.page_info) if answer is not None else {}
+
+
+def note_page(request: Any, answer: PageAnswer) -> None:
+    """Write into the Request of a page what the answer says about the page."""
+    if answer.page_info:
+        request.meta[META] = {**(request.meta.get(META) or {}), **answer.page_info}
+
+
+# A bound, chosen: links of a crawl that is only watched whose tickets are kept, at most 64 bytes each.
+_MAX_TICKETS = 200_000
+
+
+class Scorer:
+    """Turns pages into answers and answers into priorities."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        watching = session.config.observe_only
+        self._encoding = (
+            common_pb2.PRIORITY_ENCODING_UNSPECIFIED if watching else common_pb2.PRIORITY_ENCODING_SCRAPY
+        )
+        self._tickets: OrderedDict[str, bytes] | None = OrderedDict() if watching else None
+
+    async def ingest(self, page: common_pb2.Page) -> PageAnswer | None:
+        """Send one page; None if the server does not answer or does not take the page."""
+        config = self._session.config
+        answer = await self._session.call(
+            lambda client: client.ingest_pages(crawl=config.crawl, pages=[page], encoding=self._encoding)
+        )
+        if answer is None:
+            return None
+        self._session.count("pages")
+        result = answer.results[0]
+        if result.status.code == common_pb2.ITEM_CODE_INVALID:
+            self._session.count("errors/INVALID_PAGE")
+            return None
+        found = PageAnswer(result.links, page_type=result.page_type, thread_id=result.thread_id)
+        self._keep_tickets(found)
+        return found
+
+    def ticket(self, url: str) -> bytes:
+        """Give the ticket of a URL when only watching, where Requests carry none."""
+        return self._tickets.pop(url, b"") if self._tickets else b""
+
+    def _keep_tickets(self, found: PageAnswer) -> None:
+        if self._tickets is None:
+            return
+        for url, ticket in found.tickets():
+            self._tickets.setdefault(url, ticket)
+        while len(self._tickets) > _MAX_TICKETS:
+            self._tickets.popitem(last=False)
+
+    async def score(self, pending: asyncio.Task[PageAnswer | None] | None, requests: list[Any]) -> list[Any]:
+        """Write score, ticket, buckets and priority into Requests; on an outage give them as they are."""
+        for request in requests:
+            request.meta.pop(META, None)  # what a spider copied from the page before
+        found = await asyncio.shield(pending) if pending is not None else None
+        if found is None:
+            self._session.count("fallback", len(requests))
+            return requests
+        pairs = await self._rows(found, requests)
+        await self._session.rank_if_due(found.buckets)
+        return [request for request, rows_, values in pairs if self._keep(request, rows_, values)]
+
+    async def _rows(
+        self, found: PageAnswer, requests: list[Any]
+    ) -> list[tuple[Any, list[Row], dict[str, float]]]:
+        pairs = [(request, found.of(request.url), found.values) for request in requests]
+        unknown = [request for request, rows_, _ in pairs if not rows_ and is_web(request.url)]
+        if not unknown:
+            return pairs
+        asked = await self._ask(unknown)
+        return [asked.get(id(request), (request, rows_, values)) for request, rows_, values in pairs]
+
+    async def _ask(self, requests: list[Any]) -> dict[int, tuple[Any, list[Row], dict[str, float]]]:
+        """Score the links the spider made itself, which stand in no anchor of the page."""
+        config, urls = self._session.config, [request.url for request in requests]
+        answer = await self._session.call(
+            lambda client: client.score_links(crawl=config.crawl, links=urls, encoding=self._encoding)
+        )
+        if answer is None:
+            return {}
+        values = bucket_values(answer.links)
+        return {
+            id(requests[row.index]): (requests[row.index], [row], values)
+            for row in rows(answer.links)
+            if row.usable
+        }
+
+    def _keep(self, request: Any, found: list[Row], values: dict[str, float]) -> bool:
+        if not found:
+            self._session.count("fallback")
+            return True
+        if found[0].verdict == common_pb2.VERDICT_SKIP and self._session.config.obey_skip:
+            self._session.count("skipped")
+            return False
+        mark(request, found, values)
+        self._session.count("scored")
+        return True
