@@ -113,7 +113,7 @@ def batches_of(
 
 
 def fingerprint(file: LogFile, cleaning: Cleaning, batch_records: int) -> str:
-    """Return what tells the batches of one reading of a file from those of others; reads the file."""
+    """Return the prefix of batch ids of one way to read a file; reads the file once."""
     with file.path.open("rb") as opened:
         content = hashlib.file_digest(opened, "sha256").hexdigest()
     how = (file.format, sorted(file.columns.items()), file.names, file.has_header, file.host)

@@ -227,7 +227,7 @@ class CrawlRegistry:
             actor.release()
             self._store.delete(name)
             return None
-        self._store.visits(name).settle(actor.model.ledger.batches)
+        self._store.visits(name).recover(actor.model.ledger.batches)
         _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
         return actor
 

@@ -12,8 +12,8 @@ class AdmissionLimit:
     """Counts pages and feedback events of unary calls from their arrival to their answer.
 
     When the log is slow they would gather in memory without bound; beyond `limit` new calls are sent away.
-    A stream needs no such bound, its window is one. A call larger than the limit gets its turn when there is
-    no other.
+    A stream needs no such bound, its window is one. A call larger than the limit is admitted when there is no
+    other.
     """
 
     def __init__(self, limit: int) -> None:
@@ -27,7 +27,7 @@ class AdmissionLimit:
         Raises
         ------
         LimitExceeded
-            If there is no room.
+            If they would exceed the limit.
         """
         if self._items and self._items + items > self._limit:
             rule = f"max_items_in_work: {self._items} items are in work and {items} more exceed {self._limit}"

@@ -69,7 +69,7 @@ def status_of(error: Exception) -> status_pb2.Status:
 
 
 def logged(error: Exception) -> str:
-    """Log an exception nobody expected; return what the client is told: a request id."""
+    """Log an exception nobody expected; return the message for the client, with a request id."""
     request_id = secrets.token_hex(8)
     _log.error("request %s failed", request_id, exc_info=error)
     return f"internal error, request id {request_id}"
@@ -88,15 +88,15 @@ def _status(code: int, message: str, reason: str, error: Exception) -> status_pb
 
 def _bad_request(problems: Sequence[FieldProblem]) -> error_details_pb2.BadRequest:
     """Return the fields that are wrong, as many as fit."""
-    request, room = error_details_pb2.BadRequest(), _VIOLATION_BYTES
+    request, bytes_left = error_details_pb2.BadRequest(), _VIOLATION_BYTES
     for left, problem in zip(range(len(problems), 0, -1), problems, strict=True):
         violation = error_details_pb2.BadRequest.FieldViolation(
             field=_cut(problem.field, _FIELD_CHARS),
             description=_cut(problem.rule, _MESSAGE_CHARS),
             reason=problem.reason,
         )
-        room -= violation.ByteSize()
-        if room < 0:
+        bytes_left -= violation.ByteSize()
+        if bytes_left < 0:
             request.field_violations.add(description=f"and {left} more", reason=problem.reason)
             break
         request.field_violations.append(violation)

@@ -21,7 +21,7 @@ _Statuses = list[common_pb2.ItemStatus]
 
 
 class FeedbackInbox:
-    """Checks feedback and submits it in groups, in input order; other calls get their turn between groups.
+    """Checks feedback and submits it in groups, in input order; other calls are served between groups.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
-        actor, choice, encode = self._asked(request)
+        actor, choice, encode = self._resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         with self._admission.admitted(len(request.pages)):
             if len(request.pages) == 1:
@@ -99,14 +99,14 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
     ) -> AsyncIterator[pb.StreamPagesResponse]:
         """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
         answers: _Answers = asyncio.Queue()
-        room = asyncio.Semaphore(self._settings.stream_window)
-        feeding = _watched(asyncio.create_task(self._feed(requests, answers, room)))
+        slots = asyncio.Semaphore(self._settings.stream_window)
+        feeding = _watched(asyncio.create_task(self._feed(requests, answers, slots)))
         self._streams.add(feeding)
         try:
             while (item := await answers.get()) is not None:
                 request_id, policy, result = item
                 yield pb.StreamPagesResponse(request_id=request_id, result=await result, policy=policy)
-                room.release()
+                slots.release()
             await asyncio.wait([feeding])
             if feeding.cancelled():
                 raise NotServing("the server drains, open the stream again")
@@ -127,7 +127,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
         """Score links again."""
-        actor, choice, encode = self._asked(request)
+        actor, choice, encode = self._resolve(request)
         _check_count("links", len(request.links), self._settings.max_links_per_call)
         rows, columns, bad = _candidates(request.links, self._parser)
         scored = actor.model.score_links(
@@ -147,7 +147,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value."""
-        actor, choice, _ = self._asked(request)
+        actor, choice, _ = self._resolve(request)
         _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
         order, values = actor.model.rank_buckets(request.buckets, choice)
         order = order[: request.max_results] if request.max_results else order
@@ -159,7 +159,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
         """Order sites, and hand out URLs among them."""
-        actor, choice, _ = self._asked(request)
+        actor, choice, _ = self._resolve(request)
         _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
         names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
         found = actor.model.rank_sites(names, waiting, n, choice)
@@ -178,7 +178,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
         """Say why links have their scores."""
-        actor, choice, _ = self._asked(request)
+        actor, choice, _ = self._resolve(request)
         _check_count("links", len(request.links), _MAX_EXPLAINED)
         rows, columns, bad = _candidates(request.links, self._parser)
         found = actor.model.explain(*columns, choice)
@@ -193,7 +193,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self, request: pb.SuggestExamplesRequest, context: Any
     ) -> pb.SuggestExamplesResponse:
         """Say which fetched pages a user should be asked about."""
-        actor, choice, _ = self._asked(request)
+        actor, choice, _ = self._resolve(request)
         model = actor.model
         found = model.suggest_examples(*results.example_query(request, model.config.name), choice)
         policy = _policy_name(actor, choice)
@@ -203,7 +203,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
     def _actor(self, crawl: str) -> CrawlActor:
         return self._registry.get(parse_crawl(crawl))
 
-    def _asked(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
+    def _resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
         """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
         actor = self._actor(request.crawl)
         choice = choice_of(request.policy)
@@ -261,16 +261,16 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._metrics.novel_chars.inc(seen.novel_chars if seen else 0)
 
     async def _feed(
-        self, requests: AsyncIterator[pb.StreamPagesRequest], answers: _Answers, room: asyncio.Semaphore
+        self, requests: AsyncIterator[pb.StreamPagesRequest], answers: _Answers, slots: asyncio.Semaphore
     ) -> None:
-        """Start a page for every message there is room for; None ends the answers."""
+        """Start a page for every message as slots come free; None ends the answers."""
         first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
         try:
             async for request in requests:
-                first = first or self._asked(request)
+                first = first or self._resolve(request)
                 if request.crawl and self._actor(request.crawl) is not first[0]:
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
-                await room.acquire()
+                await slots.acquire()
                 result = _watched(asyncio.create_task(self._ingest(first[0], request.page, *first[1:])))
                 answers.put_nowait((request.request_id, _policy_name(first[0], first[1]), result))
         finally:

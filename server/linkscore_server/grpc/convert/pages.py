@@ -17,6 +17,7 @@ from linkscore_scoring.urls.identity import validate_url
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
 MAX_TICKET_BYTES = 64
+_ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
 
 
 class PageParser:
@@ -57,7 +58,7 @@ class PageParser:
             url=final,
             requested_key=requested,
             status_code=page.status_code,
-            fetch_error=page.fetch_error[:200],
+            fetch_error=page.fetch_error[:_ERROR_CHARS],
             ticket=page.ticket,
             now_s=seconds_of(page.fetch_time, self._clock) if page.HasField("fetch_time") else self._clock(),
             features=features,

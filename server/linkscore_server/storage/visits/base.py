@@ -68,7 +68,7 @@ class VisitStore(VisitReader):
         """Show readers what is staged of a batch; nothing staged is fine."""
 
     @abstractmethod
-    def settle(self, imported: Collection[str]) -> None:
+    def recover(self, imported: Collection[str]) -> None:
         """Publish what is staged of the batches named, drop what is staged of others: the end of a crash."""
 
     @abstractmethod

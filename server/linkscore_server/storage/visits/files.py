@@ -143,8 +143,8 @@ class FileVisits(VisitStore):
             if len(parts := sorted(folder.glob("*.parquet"))) > self._max_parts:
                 self._merge(folder, parts)
 
-    def settle(self, imported: Collection[str]) -> None:
-        """See `VisitStore.settle`."""
+    def recover(self, imported: Collection[str]) -> None:
+        """See `VisitStore.recover`."""
         if not self._folder.exists():
             return
         for leftover in [*self._folder.glob(f"*{_DRAFT}"), *self._days.glob(f"*/*{_DRAFT}")]:

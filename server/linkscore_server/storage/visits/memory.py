@@ -79,8 +79,8 @@ class MemoryVisits(VisitStore):
         if batch is not None and len(batch["day"]):
             self._reader.batches.append((time.time(), batch))
 
-    def settle(self, imported: Collection[str]) -> None:
-        """See `VisitStore.settle`."""
+    def recover(self, imported: Collection[str]) -> None:
+        """See `VisitStore.recover`."""
         for batch_id in list(self._staged):
             if batch_id in imported:
                 self.publish(batch_id)

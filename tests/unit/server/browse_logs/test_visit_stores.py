@@ -98,9 +98,9 @@ def test_after_a_crash_a_staged_batch_is_there_if_the_log_has_it(
     store: VisitStore, imported: list[str], seen: bool
 ) -> None:
     stage(store, "1", A)
-    store.settle(imported)
+    store.recover(imported)
     assert bool(clicks(store)) == seen
-    store.settle(["1"])
+    store.recover(["1"])
     assert bool(clicks(store)) == seen
 
 
@@ -163,7 +163,7 @@ def test_what_a_crash_leaves_is_cleared_up(
     with pytest.raises(KeyboardInterrupt):
         add(files, "new", B, C)
     monkeypatch.undo()
-    files.settle(["old", "new"] if in_log else ["old"])
+    files.recover(["old", "new"] if in_log else ["old"])
     assert clicks(files) == seen
     assert not list((tmp_path / "browse" / "staged").iterdir())
     assert not list((tmp_path / "browse").rglob("*.tmp"))
@@ -178,7 +178,7 @@ def test_a_merge_that_was_cut_short_changes_nothing(
     with pytest.raises(KeyboardInterrupt):
         add(files, "3", B)
     monkeypatch.undo()
-    files.settle(["0", "1", "2", "3"])
+    files.recover(["0", "1", "2", "3"])
     assert clicks(files) == {(A[0], 0): 3, (B[0], 0): 1}
     assert not list((tmp_path / "browse").rglob("*.tmp"))
 
@@ -204,7 +204,7 @@ def test_work_a_crash_left_is_cleared_up_and_nothing_is_written_elsewhere(
     assert clicks(files) == {(A[0], 0): 1}
     assert list(files.spans()) == [SITE]
     (tmp_path / "browse" / "browse-work-x").mkdir()
-    files.settle(["1"])
+    files.recover(["1"])
     assert sorted(path.name for path in (tmp_path / "browse").iterdir()) == ["days", "staged"]
 
 
