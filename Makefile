@@ -7,6 +7,8 @@ GEN_VENV := .venv-gen
 DOCS_VENV := .venv-docs
 RELEASE_VENV := .venv-release
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
+# Processes that tests are spread over, a file of tests to one.
+CORES ?= 2
 SOURCES := clients/python scoring server cli lab
 
 .PHONY: test-clients gen-go gen-node run test slow quality check gen docs bench image lock baseline release clean
@@ -16,7 +18,7 @@ run: $(STAMP)
 	    $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow" -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Clients in other languages, each where its tools are.
 test-clients:

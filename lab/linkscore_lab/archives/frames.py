@@ -19,6 +19,7 @@ import zstandard
 
 from linkscore_lab.archives.record import BrokenFrame
 
+# Bytes read and decompressed at a time: some pages of HTML. Chosen, not measured.
 BLOCK_BYTES = 1 << 16
 
 
@@ -138,10 +139,13 @@ def _starts_record(data: bytes) -> bool:
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _DICTIONARY_MAGIC = b"\x5d\x2a\x4d\x18"
+# RFC 8878, section 3.1.2: four bytes of magic, four of length.
 _SKIPPABLE_HEAD_BYTES = 8
 # A call cannot be bounded, and four bytes may stand for 128 KB: this much input is 64 MB at the very most.
 _INPUT_BYTES = 1 << 11
+# A bound on memory: 128 MB, the largest window of `zstd --ultra --long` that decompresses without a flag.
 _WINDOW_BYTES = 1 << 27
+# A bound: `zstd --train` makes dictionaries of 110 KB.
 _MAX_DICTIONARY_BYTES = 1 << 24
 
 

@@ -20,6 +20,7 @@ from linkscore_scoring.errors import InvalidInput
 
 _PAGES = "pages/pages.jsonl"
 _WARC_SUFFIXES = (".warc.gz", ".warc.zst", ".warc")
+# Fixed part of a local file header (PKWARE APPNOTE, section 4.3.7).
 _LOCAL_HEAD_BYTES = 30
 
 

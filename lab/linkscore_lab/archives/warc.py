@@ -2,8 +2,8 @@
 
 A record that cannot be read is told to whoever asks, and reading goes on at the next.
 
-Sources: ISO 28500:2017 (WARC 1.1), sections 4 and 5 (1.0 differs in nothing read here); RFC 9112, sections 4
-and 7.1 (chunks); RFC 9110, section 8.4 (content coding).
+Sources: ISO 28500:2017 (WARC 1.1), sections 4 and 5 (1.0 differs in nothing read here); RFC 9112, sections
+4 and 7.1 (chunks); RFC 9110, section 8.4 (content coding).
 """
 
 from __future__ import annotations
@@ -81,13 +81,17 @@ class _Window:
                 return False
 
 
+# A bound on memory: a record is held whole. Pages have less than a thousandth of it.
 MAX_BLOCK_BYTES = 1 << 28
+# A bound: WARC heads have some hundred bytes; a longer one is no head.
 _MAX_HEAD_BYTES = 1 << 16
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _RECORD_START = re.compile(rb"WARC/1\.[01]\r?\n[A-Za-z]")
+# What `_RECORD_START` matches at most.
 _RECORD_START_BYTES = 11
 # Two line ends close a record; with fewer, the next one or the end of the frame must be there.
 _AFTER = re.compile(rb"(?:\r?\n){2}|(?:\r?\n)?(?:WARC/|\Z)")
+# What `_AFTER` looks at most: three line ends and more than the start of a name.
 _AFTER_BYTES = 8
 _LENGTH = re.compile(rb"\nContent-Length: *(\d{1,18})\r\n", re.IGNORECASE)
 _PARSER = StatusAndHeadersParser(["WARC/1.1", "WARC/1.0", "WARC/0.18", "WARC/0.17"])

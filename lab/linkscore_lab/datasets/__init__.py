@@ -1,0 +1,47 @@
+"""Sites to measure on: their pages, their labels, and which pages are relevant.
+
+`datasets.demo_site` and `datasets.warc_site` are imported by their names: a crawl process, which wants to
+start quickly, needs neither.
+"""
+
+from linkscore_lab.datasets.labels import (
+    SitePageType,
+    read_labels,
+    read_page_types,
+    read_rewards,
+    read_templates,
+)
+from linkscore_lab.datasets.relevance import (
+    ByFeedback,
+    ByStructuredData,
+    ByType,
+    ByUrl,
+    Relevance,
+    choose_relevance,
+)
+from linkscore_lab.datasets.site import Reply, Site, follow, identity, identity_or_none, resolve
+from linkscore_lab.datasets.survey import PageFacts, Survey, read_page, survey_site
+
+__all__ = [
+    "ByFeedback",
+    "ByStructuredData",
+    "ByType",
+    "ByUrl",
+    "PageFacts",
+    "Relevance",
+    "Reply",
+    "Site",
+    "SitePageType",
+    "Survey",
+    "choose_relevance",
+    "follow",
+    "identity",
+    "identity_or_none",
+    "read_labels",
+    "read_page",
+    "read_page_types",
+    "read_rewards",
+    "read_templates",
+    "resolve",
+    "survey_site",
+]

@@ -69,6 +69,7 @@ def _rows(path: Path, file: TextIO, needed: set[str]) -> Iterator[Mapping[str, s
 
 
 _REWARD_COLUMNS = {"url", "reward"}
+# A bound on the length of a message.
 _MAX_PROBLEMS = 10
 
 

@@ -16,6 +16,7 @@ from lxml import etree
 
 from linkscore_lab.datasets.site import Reply, Site, follow, identity, identity_or_none, resolve
 
+# What scoring calls a long text block (docs/policies.md): shorter ones are menus and buttons.
 LONG_TEXT_CHARS = 25
 _TEXTS = etree.XPath(
     f"//text()[string-length(.) >= {LONG_TEXT_CHARS}]"

@@ -103,6 +103,7 @@ def _content(key: str, pages: Mapping[str, PageFacts]) -> str:
 
 
 UNLABELLED = "(no label)"
+# Looks at what a crawl consists of: as many as a result file keeps (maxItems in results.schema.json).
 MAX_POINTS = 100
 
 

@@ -105,7 +105,9 @@ DEFINITIONS: dict[str, Definition] = {
 
 
 Metric = float | int | None
+# Shares of a site that the metrics of `DEFINITIONS` are named after; result files hold them.
 AREA_PERCENTS = (1, 5, 10, 25, 100)
+# The same, of wanted pages had.
 FETCHES_PERCENTS = (50, 80, 95)
 
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
+# Raised when readers of the old file would go wrong.
 FORMAT = 1
+# What counts as noise where seeds do not differ (docs/development.md).
 MIN_BAND = 0.01
 PROTOCOL = "protocol"
 TYPES = "page_types.tsv"

@@ -6,7 +6,7 @@ once (`prepare_site`) and crawled again for each task, policy, mode, start and s
 """
 
 from linkscore_lab.replay.api import run
-from linkscore_lab.replay.compare import Comparison, compare
+from linkscore_lab.replay.compare import Comparison, compare_files
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import Meta, Results, RunResult, read_results, write_results
@@ -27,7 +27,7 @@ __all__ = [
     "SiteSource",
     "Suite",
     "SuiteSite",
-    "compare",
+    "compare_files",
     "prepare_site",
     "print_summary",
     "read_policy",

@@ -12,6 +12,7 @@ from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 
+# Fetches explained, spread over a crawl. Chosen, not measured.
 _SAMPLES = 12
 
 

@@ -165,6 +165,7 @@ class ScoreFrontier:
         return None
 
 
+# A bound: links by which a record is remembered to have been found. Chosen, not measured.
 MAX_WAYS = 6
 
 

@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
+# Items under way for each process: one at work, two waiting. Chosen, not measured.
 _PER_WORKER = 3
+# How often the bar moves: five times a second.
 _LOOK_S = 0.2
 _work: Callable[[Any], Any] = id
 

@@ -27,7 +27,9 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.grpc.convert.policies import spec_of
 
+# A bound far above a page (the server takes 10 MB by default), so that the server is who refuses.
 _MESSAGE_BYTES = 64 << 20
+# Seconds between two looks at a site that is being learned. Chosen, not measured.
 _LOOK_S = 0.01
 
 

@@ -161,6 +161,7 @@ def order_digest(order: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
+# Raised when readers of the old format would go wrong; see results.schema.json.
 FORMAT = 1
 _Check = Callable[[Any, str], Any]
 

@@ -12,6 +12,7 @@ from linkscore_lab.datasets.site import identity_or_none, resolve
 from linkscore_lab.datasets.survey import PageFacts
 from linkscore_scoring.engine.events import PageFetched, decode
 
+# Redirects followed; as many as `follow` of linkscore_lab.datasets.site.
 MAX_REDIRECTS = 10
 NO_LINKS = array("L")
 

@@ -18,6 +18,7 @@ from scipy.special import stdtrit
 from linkscore_lab.metrics import DEFINITIONS, even_points
 from linkscore_lab.replay.results import RunResult
 
+# Intervals are 95 % everywhere: tables, curves and docs say so.
 CONFIDENCE = 0.95
 
 
@@ -72,6 +73,7 @@ def half_width(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
     return half
 
 
+# A bound on the points of a drawn curve, which keeps the file small. Chosen, not measured.
 MAX_POINTS = 200
 SUMMARY_METRICS = ("valid_ratio", "recall", "area_5pct", "text_share")
 Question = tuple[str, str, str]

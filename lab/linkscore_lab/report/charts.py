@@ -16,6 +16,7 @@ from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.summary import Band, RunGroup, curve_band
 from linkscore_lab.report.html import Html, PolicyMark, joined, tag
 
+# Units of a drawing: finer than its pixels, and whole numbers are short.
 SIZE = 1000
 Point = tuple[int, int]
 
@@ -76,6 +77,7 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
 
 
 LABEL_GAP = 5.8  # per cent of the height: a line of text on a phone
+# A bound on the figures of an axis. Chosen, not measured.
 MAX_TICKS = 7
 
 
@@ -179,7 +181,9 @@ def _ends(bands: Mapping[str, Band], marks: Mapping[str, PolicyMark], frame: Axe
     return tag("div", *labels, class_="ends", aria_hidden="true")
 
 
+# Steps of a small chart. Chosen, not measured.
 N_STEPS = 40
+# Shades that can be told apart; the colours are in report.css.
 N_WANTED, N_OTHER = 4, 4
 OTHER, OTHER_WANTED = "other types", "other wanted types"
 Layers = dict[str, npt.NDArray[np.float64]]

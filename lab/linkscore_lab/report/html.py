@@ -42,8 +42,9 @@ def _attribute(item: tuple[str, str | float | bool | None]) -> str:
 
 
 BASELINE = "breadth_first"
+# Classes c0 to c7 and d0 to d3 of report.css.
 N_COLOURS = 8
-N_DASHES = 4
+N_DASHES = 4  # as above
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,7 @@ def _table(caption: str, heads: Sequence[Html], rows: Sequence[Html]) -> Html:
     return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
+# A bound on the rows of a policy. Chosen, not measured.
 MAX_EXPLANATIONS = 8
 
 

@@ -31,6 +31,7 @@ from linkscore_lab.datasets.demo_site.world import (
 )
 from linkscore_lab.datasets.site import Reply
 
+# As forums have it: a page of a list shows 10 to 25 of its items, here and below.
 BOARD_THREADS_PER_PAGE = 20
 BOARD_SORTS = {
     "replies": lambda thread: -len(thread.authors),
@@ -221,7 +222,9 @@ def _thread_path(found: Thread, page: int) -> str:
     return with_query(found.path, {"page": page if page > 1 else 0})
 
 
+# See `BOARD_THREADS_PER_PAGE`.
 MEMBERS_PER_PAGE = 25
+# Posts a profile links to. Chosen, not measured.
 LATEST = 6
 MEMBER_SORTS = {"posts": lambda member: -len(member.posts), "newest": lambda member: -member.number}
 
@@ -316,7 +319,9 @@ def _member_pages(world: World) -> int:
     return -(-len(world.members) // MEMBERS_PER_PAGE)
 
 
+# See `BOARD_THREADS_PER_PAGE`: fewer, as each comes with an excerpt.
 TAG_THREADS_PER_PAGE = 10
+# A line or two: chosen to be a long text block that a thread page shows too.
 EXCERPT_CHARS = 140
 
 

@@ -168,6 +168,7 @@ def _fill(frame: str, rng: random.Random, topic: Topic) -> str:
     return _SLOT.sub(lambda slot: words.get(slot[1]) or rng.choice(_WORDS[slot[1]]), frame)
 
 
+# Of a thread, as forums have it: 10 to 25. Chosen, not measured.
 POSTS_PER_PAGE = 12
 _GIVEN = (
     "anna",

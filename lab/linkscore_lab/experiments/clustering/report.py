@@ -29,6 +29,7 @@ from linkscore_scoring.clustering.base import MAX_PAGES
 from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer, clusterer_named
 from linkscore_scoring.errors import InvalidInput
 
+# Xu 2018, section 5.2.
 FOLDS = 4
 _HEADINGS = (
     "purity",

@@ -18,7 +18,9 @@ from linkscore_scoring.features.html import extract
 
 TYPES_FILE = "page_types.tsv"
 _ARCHIVE, _LABELS = ".warc.gz", ".labels.tsv.gz"
+# Pages sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
 _CHUNK = 32
+# Of the pages drawn; another one gives other weights.
 _SEED = 1
 
 

@@ -20,6 +20,7 @@ from linkscore_scoring.policies.focus.itf import learn_patterns
 LEAST_PAGES = 10
 """Page types with fewer pages are not learned, only matched against."""
 
+# Samples drawn of each type for a mean. Chosen, not measured.
 DRAWS = 3
 
 

@@ -29,6 +29,7 @@ from linkscore_scoring.pagination.confirmation import CONFIRMED, DENIED, PageLin
 from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.types import PageObservation, links_of_page
 
+# 97.5 % quantile of the normal distribution: intervals of 95 %.
 _Z = 1.96
 
 

@@ -17,7 +17,9 @@ from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
 
+# Numbers of seeds compared. Chosen, not measured.
 SIZES = (1, 3, 5, 10)
+# Sets drawn from the menu for a mean. Chosen, not measured.
 _DRAWS = 200
 _LIST = "INDEX"
 

@@ -25,8 +25,10 @@ from linkscore_lab.experiments.browse_logs.read_counts import read_counts
 from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
 
+# Days mined of the 60 of the logs behind docs/policies.md; the other 20 are judged.
 EARLY_DAYS = 40
 
+# A number that large is a mean of counts, and shown without decimals.
 _WHOLE = 20.0
 _HEADINGS = {
     "population": "over",

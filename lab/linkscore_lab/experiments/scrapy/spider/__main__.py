@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from scrapy.crawler import CrawlerProcess
+
 from linkscore_lab.experiments.scrapy.child import leave_with_parent
 from linkscore_lab.experiments.scrapy.spider.plan import SpiderPlan
 from linkscore_lab.experiments.scrapy.spider.spider import EveryLinkSpider
-from scrapy.crawler import CrawlerProcess
 
 _HERE = "linkscore_lab.experiments.scrapy.spider"
 BASE_SETTINGS: dict[str, Any] = {

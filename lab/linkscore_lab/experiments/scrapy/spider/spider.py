@@ -11,14 +11,15 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from linkscore_lab.datasets.site import identity, identity_or_none
-from linkscore_lab.experiments.scrapy.spider.plan import PageFetch, SpiderPlan, read_identities
 from scrapy import Request, Spider
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.linkextractors import LinkExtractor
+
+from linkscore_lab.datasets.site import identity, identity_or_none
+from linkscore_lab.experiments.scrapy.spider.plan import PageFetch, SpiderPlan, read_identities
 
 
 class StoredSiteHandler(HTTP11DownloadHandler):  # type: ignore[misc]
