@@ -21,6 +21,7 @@ from linkscore_scoring.engine.events import (
     LogsMined,
     PageFetched,
 )
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies import capabilities
@@ -58,6 +59,7 @@ class InProcessScorer:
         policy = policy_class(setup.policy)
         self.per_url, self._reads_templates = policy.per_url, policy.reads_templates
         self.model = CrawlModel(config, ticket_key=b"replay")
+        self._queries = CrawlQueries(self.model)
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
@@ -96,18 +98,18 @@ class InProcessScorer:
 
     def values(self, buckets: Sequence[str]) -> Sequence[float]:
         """See `CrawlScorer.values`."""
-        values: list[float] = self.model.rank_buckets(buckets)[1].tolist()
+        values: list[float] = self._queries.rank_buckets(buckets)[1].tolist()
         return values
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         """See `CrawlScorer.skips`."""
         keys = [key for key, _ in links]
-        found = self.model.score_links(keys, keys, [ticket for _, ticket in links], [""] * len(links))
+        found = self._queries.score_links(keys, keys, [ticket for _, ticket in links], [""] * len(links))
         return [verdict == SKIP for verdict in found.verdicts or [0] * len(links)]
 
     def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
         """See `CrawlScorer.explain`."""
-        for why in self.model.explain([url], [key], [ticket], [""]):
+        for why in self._queries.explain([url], [key], [ticket], [""]):
             return ScoreExplanation(url, why.score, why.bucket, why.explanation.summary)
         return None
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.engine.browse_ledger import BrowseLedger
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.events import (
     BrowseBatchImported,
     ConfigChanged,
@@ -21,36 +20,158 @@ from linkscore_scoring.engine.events import (
     ModelActivated,
     PageFetched,
 )
-from linkscore_scoring.engine.link_batches import hash_of
-from linkscore_scoring.engine.queries import CrawlQuestions
+from linkscore_scoring.engine.fetches import fetch_of, strip_session_ids
+from linkscore_scoring.engine.link_batches import hash_of, score_known, score_page
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
-from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.engine.strip_session_ids import session_free
-from linkscore_scoring.errors import reading_state
+from linkscore_scoring.engine.shard import CrawlWide, SiteShard
+from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
+from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.policies import capabilities
+from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
-from linkscore_scoring.state import from_state
-from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation, Suggestion
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored, from_state
+from linkscore_scoring.types import (
+    UNKNOWN_APATH,
+    ExamplePage,
+    FeedbackObservation,
+    PageObservation,
+    Suggestion,
+)
+from linkscore_scoring.urls.identity import host_of
 
 MAX_EVENT_IDS = 100_000
+"""A bound: ids of the latest events, by which repeats are told."""
 MAX_SITES = 10_000
+"""A bound: sites of one crawl; the one longest without an event is dropped first."""
+MAX_BATCH_IDS = 100_000
+"""A bound: browse log batches remembered; one that comes again later changes the counters, nothing else."""
 _SUGGESTIONS = 4
+"""Pages to fetch that are named with every answer; chosen, not measured."""
 
 
-class CrawlModel(CrawlQuestions):
-    """The state of one crawl: events in (`apply`), answers out (`CrawlQuestions`).
+class BrowseLedger(Stateful):
+    """What the log of a crawl knows of its browse logs: batches by id, oldest first, and records by outcome.
 
-    Parameters are those of `CrawlSites`.
+    Attributes
+    ----------
+    batches
+        Digest of each batch of the last `MAX_BATCH_IDS` by its id.
+    outcomes
+        Records by what became of them: visits under the empty name, others under the rule that left them out.
+    """
+
+    batches: Stored[OrderedDict[str, str]]
+    outcomes: Stored[Counter[str]]
+
+    def __init__(self) -> None:
+        self.batches = OrderedDict()
+        self.outcomes = Counter()
+
+    def take(self, event: BrowseBatchImported) -> bool:
+        """Enter a batch; returns whether it is new, a repeat changes nothing."""
+        if event.batch_id in self.batches:
+            return False
+        self.batches[event.batch_id] = event.digest
+        drop_oldest(self.batches, MAX_BATCH_IDS)
+        self.outcomes.update(event.counts)
+        return True
+
+
+class CrawlModel:
+    """The state of one crawl: events in by `apply`; `CrawlQueries` asks it.
+
+    Parameters
+    ----------
+    config
+        How the crawl is set up.
+    ticket_key
+        Secret for ticket MACs.
+    domain_of
+        Host -> registrable domain; used by crawls of scope ``domain`` only.
+
+    Attributes
+    ----------
+    seq
+        Number of the latest event.
+    sites
+        Its sites by name, the one longest without an event first.
+    crawl_wide
+        What policies know across sites.
+    ledger
+        Its browse logs.
+    book
+        Writes and reads tickets.
+    jobs
+        Learnings that became due, see `take_jobs`.
     """
 
     def __init__(
         self, config: CrawlConfig, *, ticket_key: bytes, domain_of: Callable[[str], str] | None = None
     ) -> None:
-        super().__init__(config, ticket_key=ticket_key, domain_of=domain_of)
-        self.pages = self.feedbacks = 0
-        self.jobs: list[LearningJob] = []
-        self._event_ids: OrderedDict[str, None] = OrderedDict()
+        self.config = config
+        self.seq = self.pages = self.feedbacks = 0
+        self.crawl_wide = CrawlWide(config)
+        self.sites: OrderedDict[str, SiteShard] = OrderedDict()
         self.ledger = BrowseLedger()
+        self.book = TicketBook(ticket_key, config.name)
+        self.jobs: list[LearningJob] = []
+        self._hosts: dict[int, str] = {}
+        self._event_ids: OrderedDict[str, None] = OrderedDict()
+        self._domain_of = domain_of or (lambda host: host)
+
+    def shard(self, site: str) -> SiteShard:
+        """Return a site.
+
+        Raises
+        ------
+        NotFound
+            If the crawl has no such site.
+        """
+        if site not in self.sites:
+            raise NotFound(
+                f"site {site!r}: not among the {len(self.sites)} sites of crawl {self.config.name!r}"
+            )
+        return self.sites[site]
+
+    def new_site(self, site: str) -> SiteShard:
+        """Return a site as it would be before its first page, without keeping it."""
+        model = SiteModel(site, self.config.learning, self.config.bounds)
+        return SiteShard(model, self.config, self.crawl_wide, self.examples_of(site))
+
+    def known_or_new(self, site: str) -> SiteShard:
+        """Return a site, or one never seen in its place."""
+        return self.sites.get(site) or self.new_site(site)
+
+    def examples_of(self, site: str) -> list[ExamplePage]:
+        """Return the example pages of a site, and those whose URL is not known."""
+        return [page for page in self.config.examples if not page.url or self.site_of(page.url) == site]
+
+    def site_of(self, url: str) -> str:
+        """Return the site a URL belongs to: host with port, or registrable domain in scope ``domain``."""
+        host = host_of(url)
+        return self._domain_of(host) if self.config.scope == "domain" else host
+
+    def site_of_ticket(self, raw: bytes) -> str:
+        """Return the site whose model wrote a ticket; empty if missing, foreign or of a dropped site."""
+        ticket = self.book.read(raw)
+        return self._hosts.get(ticket.site, "") if ticket is not None else ""
+
+    def site_of_link(self, url: str, ticket: Ticket) -> str:
+        """Return the site whose model scores a link: the one that wrote its ticket, else that of its URL."""
+        return self._hosts.get(ticket.site) or self.site_of(url)
+
+    def fetch_of(self, event: PageFetched) -> Fetch:
+        """Return a fetch, its event without session ids, as its site takes it in."""
+        ticket = self.book.read(event.ticket) or NO_TICKET
+        return fetch_of(
+            event,
+            self.seq,
+            ticket,
+            is_own_ticket=ticket is not NO_TICKET and self._hosts.get(ticket.site) == event.site,
+            site_of=None if self.config.scope == "any" else self.site_of,
+            seed=self.config.seed,
+        )
 
     def apply(self, seq: int, event: Event) -> Any:
         """Apply one event and return its outcome.
@@ -59,7 +180,7 @@ class CrawlModel(CrawlQuestions):
         which the learning asked for started, else None.
 
         Deterministic: the same events give the same state, whatever the time, machine load or interleaved
-        questions.
+        queries.
         """
         self.seq = seq
         match event:
@@ -96,24 +217,32 @@ class CrawlModel(CrawlQuestions):
 
     def _page(self, seq: int, event: PageFetched) -> PageOutcome:
         shard = self._shard(event.site)
-        found, event = event.features, session_free(event, shard.model.sessions)
-        fetch = self._fetch(seq, event)
+        model, found = shard.model, event.features
+        event = strip_session_ids(event, model.sessions)
+        fetch = self.fetch_of(event)
         if not self._is_new(event.event_id):
-            return self._outcome(seq, event, shard, self.score_page(event), None)
+            depth, cluster = model.memory.depth(fetch.requested) or 0, model.cluster_of(fetch.key)
+            return self._outcome(seq, event, shard, self._score(shard, event, fetch, depth, cluster), None)
         self.pages += 1
         relearned = capabilities.relearned(shard.served)
         observation = shard.observe(fetch)
         if found is not None:
-            shard.model.sessions.see(found.url, [found.links.urls[row] for row in fetch.in_scope])
-        job = shard.model.due_job(seq)
+            model.sessions.see(found.url, [found.links.urls[row] for row in fetch.in_scope])
+        job = model.due_job(seq)
         if job is not None:
             self.jobs.append(job)
-        links = self._score_page(shard, shard.served, event, fetch, observation.depth, observation.cluster)
+        links = self._score(shard, event, fetch, observation.depth, observation.cluster)
         shard.handed_out(dict.fromkeys(links.scores.tolist()))
         outcome = self._outcome(seq, event, shard, links, observation)
         outcome.relearned = capabilities.relearned(shard.served) - relearned
         self._add_rescored(outcome, shard)
         return outcome
+
+    def _score(
+        self, shard: SiteShard, event: PageFetched, fetch: Fetch, depth: int, cluster: int
+    ) -> ScoredLinks:
+        links = event.features.links if event.features is not None else None
+        return score_page(shard.model, shard.served, fetch, links, self.book, depth=depth, cluster=cluster)
 
     def _outcome(
         self,
@@ -132,15 +261,16 @@ class CrawlModel(CrawlQuestions):
             revision=shard.model.revision,
             policy=shard.served.name,
             links=links,
-            suggestions=self._suggestions(event.site, shard),
+            suggestions=self._suggestions(shard),
             learning=shard.model.learning_since > 0,
             thread_id=capabilities.thread_of(shard.served, observation, shard.model) if observation else "",
             page_type=capabilities.page_type_of(shard.served, observation, shard.model) if observation else 0,
         )
 
-    def _suggestions(self, site: str, shard: SiteShard) -> list[Suggestion]:
+    @staticmethod
+    def _suggestions(shard: SiteShard) -> list[Suggestion]:
         if shard.served.needs_learning:
-            return self.fetch_plan(site, _SUGGESTIONS)
+            return shard.fetch_plan(_SUGGESTIONS)
         return capabilities.suggest_fetches(shard.served, _SUGGESTIONS, shard.model)
 
     def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:
@@ -148,7 +278,7 @@ class CrawlModel(CrawlQuestions):
         if not (found := capabilities.rescored(shard.served, shard.model)):
             return
         outcome.rescored_urls = [url for _, url in found]
-        outcome.rescored = self._score_known(shard, shard.served, found)
+        outcome.rescored = score_known(shard.model, shard.served, found)
         shard.handed_out(dict.fromkeys(outcome.rescored.scores.tolist()))
 
     def _feedback(self, seq: int, event: FeedbackGiven) -> bool:
@@ -159,7 +289,7 @@ class CrawlModel(CrawlQuestions):
         identity = shard.model.sessions.strip(event.key)
         key = hash_of(identity) if identity else 0
         contexts = shard.model.memory.contexts(key)
-        ticket = self._book.read(event.ticket)
+        ticket = self.book.read(event.ticket)
         if ticket is not None and ticket.apath not in (UNKNOWN_APATH, *(apath for _, apath in contexts)):
             contexts.append((ticket.source, ticket.apath))
         pattern, page = shard.model.pattern_of(key, identity), shard.model.aliases.get(key, key)
@@ -189,17 +319,15 @@ class CrawlModel(CrawlQuestions):
             return False
         if event_id:
             self._event_ids[event_id] = None
-            if len(self._event_ids) > MAX_EVENT_IDS:
-                self._event_ids.popitem(last=False)
+            drop_oldest(self._event_ids, MAX_EVENT_IDS)
         return True
 
     def _shard(self, site: str) -> SiteShard:
         shard = self.sites.get(site)
         if shard is None:
-            shard = self.sites[site] = self.stranger(site)
+            shard = self.sites[site] = self.new_site(site)
             self._hosts[hash_of(site)] = site
-            if len(self.sites) > MAX_SITES:
-                dropped, _ = self.sites.popitem(last=False)
+            for dropped, _ in drop_oldest(self.sites, MAX_SITES):
                 self._hosts.pop(hash_of(dropped), None)
         self.sites.move_to_end(site)
         return shard

@@ -1,18 +1,25 @@
-"""Links of a question as the batches that policies score, one per site."""
+"""Links as the batches that policies score, one per site, and the scores of those a site knows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 
-from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
+import numpy as np
+
+from linkscore_scoring.engine.results import ScoredLinks, indexed
+from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
+from linkscore_scoring.features.types import Links
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.pagination.page_links import with_page_links
 from linkscore_scoring.policies.answers import KnownUrl
+from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import UNKNOWN_APATH, LinkBatch
+from linkscore_scoring.types import UNKNOWN_APATH, LinkBatch, links_of_page
 
 hash_of = lru_cache(maxsize=1 << 18)(hash64)
+"""Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
 
 
 def batch_of(
@@ -59,18 +66,83 @@ def batch_of_known(model: SiteModel, found: Sequence[KnownUrl]) -> LinkBatch:
 def link_of(model: SiteModel, fetch: Fetch) -> LinkBatch | None:
     """Return the link that a fetch followed, one row, as known before; None for a seed or a repetition."""
     memory = model.memory
-    ways = [(fetch.source, fetch.apath)] if fetch.apath != UNKNOWN_APATH else memory.contexts(fetch.requested)
-    if not ways or memory.is_fetched(fetch.requested):
+    own = [(fetch.source, fetch.apath)] if fetch.apath != UNKNOWN_APATH else []
+    in_links = own or memory.contexts(fetch.requested)
+    if not in_links or memory.is_fetched(fetch.requested):
         return None
     depth = memory.depth(fetch.requested)
     return LinkBatch(
         [fetch.requested_key],
         [fetch.requested],
-        [ways[0][1]],
-        [model.cluster_of(ways[0][0])],
+        [in_links[0][1]],
+        [model.cluster_of(in_links[0][0])],
         [(fetch.depth or 0) if depth is None else depth],
         model.patterns_of([fetch.requested], [fetch.requested_key]),
         [""],
+    )
+
+
+def score_page(
+    model: SiteModel,
+    policy: Policy,
+    fetch: Fetch,
+    links: Links | None,
+    book: TicketBook,
+    *,
+    depth: int,
+    cluster: int,
+) -> ScoredLinks:
+    """Score the links of a page that the site knows, and write their tickets.
+
+    Parameters
+    ----------
+    links
+        All links of the page, in scope or not; None if there is no page.
+    depth, cluster
+        Of the page.
+    """
+    if links is None or not links.urls:
+        return ScoredLinks(np.zeros(0))
+    ids = [model.apaths.find(raw).id for raw in links.apath_table]
+    batch = links_of_page(
+        links.urls,
+        fetch.link_keys,
+        [ids[i] for i in links.apaths],
+        model.patterns_of(fetch.link_keys, links.keys),
+        links.anchors,
+        source=cluster,
+        depth=depth + 1,
+    )
+    scored = policy.score(batch, model)
+    page_links = model.pagination.standing(fetch.page_links, links.urls, model.apaths.classless(batch.apaths))
+    names, buckets = indexed(scored.buckets)
+    site, revision = hash_of(model.name), model.revision
+    values = [book.write(Ticket(site, fetch.key, id_, cluster, depth + 1, revision)) for id_ in ids]
+    inside = set(fetch.in_scope) if len(fetch.in_scope) < len(links) else None
+    return ScoredLinks(
+        scored.scores,
+        [f"{model.name}/{name}" for name in names],
+        buckets,
+        values,
+        links.apaths,
+        scored.verdicts,
+        None if inside is None else [row in inside for row in range(len(links))],
+        stage=model.stage,
+        url_types=with_page_links(scored.url_types, page_links),
+    )
+
+
+def score_known(model: SiteModel, policy: Policy, found: Sequence[KnownUrl]) -> ScoredLinks:
+    """Score URLs that a policy named; they keep the tickets they were given."""
+    scored = policy.score(batch_of_known(model, found), model)
+    names, buckets = indexed(scored.buckets)
+    return ScoredLinks(
+        scored.scores,
+        [f"{model.name}/{name}" for name in names],
+        buckets,
+        verdicts=scored.verdicts,
+        stage=model.stage,
+        url_types=scored.url_types,
     )
 
 

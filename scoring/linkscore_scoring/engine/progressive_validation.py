@@ -14,10 +14,12 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 _REFRESH = 16
+"""Links between two sets of figures, a bound: they cost O(links kept) and only reports read them."""
 _CHANCE = 0.5
+"""Quality of a policy nothing is known of: that of a coin."""
 
 
-class PolicyTrial:
+class PolicyValidation:
     """Scores of the served policy and of those beside it, before each fetch, against what came of it.
 
     The figures are made anew every 16 links.
@@ -41,14 +43,14 @@ class PolicyTrial:
 
     def expect(self, link: LinkBatch, policies: Iterable[Policy], site: SiteModel) -> None:
         """Ask every policy for the score of the link that was fetched."""
-        told = self.links.has_feedback()
+        has_feedback = self.links.has_feedback()
         self._expected = []
         for policy in policies:
             capabilities.expect(policy, link, site)
-            able = capabilities.is_able(policy, site, has_feedback=told)
+            able = capabilities.is_able(policy, site, has_feedback=has_feedback)
             self._expected.append(float(policy.score(link, site).scores[0]) if able else NO_ANSWER)
 
-    def judge(self, page: PageObservation) -> None:
+    def record(self, page: PageObservation) -> None:
         """Set the scores against what came of the fetch."""
         scores, self._expected = self._expected, None
         if scores is not None and not page.refetch:
@@ -59,7 +61,7 @@ class PolicyTrial:
         if scores is not None and self.links.recorded % _REFRESH == 0:
             self._refresh()
 
-    def tell(self, event: FeedbackObservation) -> None:
+    def label(self, event: FeedbackObservation) -> None:
         """Let feedback replace the reward of a page."""
         self.links.label(event.key, event.reward)
 
@@ -94,7 +96,7 @@ class PolicyTrial:
         CorruptState
             If a field is missing or malformed.
         """
-        with reading_state("policy trial"):
+        with reading_state("progressive validation"):
             self.links.load_state(state["links"], len(self._keys))
             self._judged = [int(count) for count in state["judged"]]
             self._qualities = [float(value) for value in state["qualities"]]

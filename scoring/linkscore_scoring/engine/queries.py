@@ -1,18 +1,218 @@
-"""What can be asked about sites: advice, rules, seeds, pages to fetch. Nothing here changes a crawl."""
+"""What can be asked of a crawl: about pages, links, buckets and sites. Nothing here changes it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.link_queries import LinkQuestions
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.fetches import preview, strip_session_ids
+from linkscore_scoring.engine.link_batches import batch_of, hash_of, score_page
+from linkscore_scoring.engine.results import (
+    LinkExplained,
+    PageClassified,
+    PageOutcome,
+    ScoredLinks,
+    indexed,
+)
+from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.site_rules import site_rules
+from linkscore_scoring.engine.tickets import NO_TICKET
+from linkscore_scoring.errors import NotLearned
 from linkscore_scoring.exporters.base import SiteRules
+from linkscore_scoring.learners.bandits.allocation import allocate_best
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.types import ExampleWanted, SeedWanted, Suggestion, UrlRule
+from linkscore_scoring.policies.answers import SitesRanked
+from linkscore_scoring.site.model import Stage
+from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, LinkBatch, SeedWanted, Suggestion, UrlRule
 
 
-class CrawlQuestions(LinkQuestions):
-    """Everything that can be asked of a crawl; `CrawlModel` adds what changes it."""
+class CrawlQueries:
+    """Reads of one crawl, at any time between two events.
+
+    A query that names a policy (`choice`) is answered by it, by default by the one that serves.
+
+    Parameters
+    ----------
+    crawl
+        The crawl that is asked.
+    """
+
+    def __init__(self, crawl: CrawlModel) -> None:
+        self.crawl = crawl
+
+    def classify(self, event: PageFetched) -> PageClassified:
+        """Return what a page is taken for. Only reads."""
+        shard = self.crawl.known_or_new(event.site)
+        model, cluster, distance = shard.model, UNKNOWN_CLUSTER, 0.0
+        event = strip_session_ids(event, model.sessions)
+        if model.templates is not None and event.features is not None and event.features.paths.parents:
+            known = model.memory.contexts(hash_of(event.features.key))
+            page = SamplePage(event.features.key, event.features.paths, in_links=known)
+            cluster, distance = model.templates.nearest(page)
+        seen = preview(self.crawl.fetch_of(event), model, cluster)
+        kind = capabilities.page_type_of(shard.served, seen, model)
+        return PageClassified(event.site, cluster, distance, kind, model.stage, model.revision)
+
+    def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
+        """Score the links of a page that was applied before, with today's model."""
+        shard = self.crawl.shard(event.site)
+        event = strip_session_ids(event, shard.model.sessions)
+        fetch, memory = self.crawl.fetch_of(event), shard.model.memory
+        return score_page(
+            shard.model,
+            shard.policy(choice),
+            fetch,
+            event.features.links if event.features is not None else None,
+            self.crawl.book,
+            depth=memory.depth(fetch.requested) or 0,
+            cluster=shard.model.cluster_of(fetch.key),
+        )
+
+    def answer_by(self, choice: PolicyChoice, event: PageFetched, outcome: PageOutcome) -> None:
+        """Let a policy answer for a page that was just applied; one that does not serve rescores nothing."""
+        if (shard := self.crawl.shard(event.site)).policy(choice) is not shard.served:
+            outcome.rescored_urls, outcome.rescored = [], ScoredLinks(np.zeros(0))
+        outcome.policy, outcome.links = choice.name, self.score_page(event, choice)
+        if (seen := outcome.observation) is not None:
+            policy = shard.policy(choice)
+            outcome.thread_id = capabilities.thread_of(policy, seen, shard.model)
+            outcome.page_type = capabilities.page_type_of(policy, seen, shard.model)
+
+    def encode(self, outcome: PageOutcome, name: str) -> None:
+        """Add the encoded priorities of an encoding to the links of an outcome."""
+        shard = self.crawl.shard(outcome.site)
+        for scored in (outcome.links, outcome.rescored):
+            scored.priorities = _encoded(name, scored.scores, shard, outcome.policy)
+
+    def score_links(
+        self,
+        urls: Sequence[str],
+        keys: Sequence[str],
+        tickets: Sequence[bytes],
+        anchors: Sequence[str],
+        *,
+        choice: PolicyChoice | None = None,
+        encode: str = "",
+        require_learned: bool = False,
+    ) -> ScoredLinks:
+        """Score links from URL, identity and ticket; cost O(n) plus the policy's.
+
+        Raises
+        ------
+        NotLearned
+            If `require_learned` is set, the policy needs a learned site and one is not.
+        """
+        found = ScoredLinks(
+            np.zeros(len(urls)), priorities=np.zeros(len(urls)) if encode else None, stage=Stage.READY
+        )
+        buckets = [""] * len(urls)
+        verdicts, url_types = [0] * len(urls), [0] * len(urls)
+        for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
+            policy = shard.policy(choice)
+            if require_learned and policy.needs_learning and shard.model.stage < Stage.READY:
+                raise NotLearned(
+                    f"site {shard.model.name!r} is {shard.model.stage.name}, {policy.name} needs it READY"
+                )
+            scored = policy.score(batch, shard.model)
+            found.scores[rows] = scored.scores
+            found.stage = min(found.stage, shard.model.stage)
+            if found.priorities is not None:
+                found.priorities[rows] = _encoded(encode, scored.scores, shard, policy.name)
+            for row, bucket in zip(rows, scored.buckets, strict=True):
+                buckets[row] = f"{shard.model.name}/{bucket}"
+            for row, verdict in zip(rows, scored.verdicts or (), strict=False):
+                verdicts[row] = verdict
+            for row, kind in zip(rows, scored.url_types or (), strict=False):
+                url_types[row] = kind
+        found.bucket_names, found.buckets = indexed(buckets)
+        found.verdicts = verdicts if any(verdicts) else None
+        found.url_types = url_types if any(url_types) else None
+        return found
+
+    def rank_buckets(
+        self, buckets: Sequence[str], choice: PolicyChoice | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the order of buckets, best first (ties as given), and the value of each bucket given.
+
+        Buckets of sites that are not known are worth 0. Cost O(n log n) plus the policy's.
+        """
+        values = np.zeros(len(buckets))
+        by_site: dict[str, list[int]] = {}
+        for row, name in enumerate(buckets):
+            by_site.setdefault(name.partition("/")[0], []).append(row)
+        for site, rows in by_site.items():
+            if (shard := self.crawl.sites.get(site)) is not None:
+                local = [buckets[row].partition("/")[2] for row in rows]
+                values[rows] = shard.policy(choice).value(local, shard.model)
+        return np.argsort(-values, kind="stable"), values
+
+    def rank_sites(
+        self,
+        sites: Sequence[str],
+        waiting: Sequence[int | None],
+        n: int,
+        choice: PolicyChoice | None = None,
+    ) -> SitesRanked:
+        """Order sites with URLs waiting, and hand out n fetches: by a host bandit, or the best site first.
+
+        Cost O(sites + n log sites), for Thompson sampling O(n x distinct posteriors), plus the policy's.
+
+        Parameters
+        ----------
+        sites
+            Names, all different.
+        waiting
+            URLs of each that wait, None: enough. A site of which none wait sleeps: it has a value, no fetch.
+        n
+            Fetches to hand out; fewer are if all sites fall asleep.
+        """
+        known = [self.crawl.sites.get(site) for site in sites]
+        new = self.crawl.new_site("") if None in known else None
+        pairs = [(shard.policy(choice), shard.model) for shard in (one or new for one in known) if shard]
+        worth: dict[int, float] = {}
+        for policy, model in pairs:  # sites never seen are one and the same, asked once
+            if id(model) not in worth:
+                worth[id(model)] = capabilities.site_value(policy, model)
+        values = np.array([worth[id(model)] for _, model in pairs], dtype=np.float64)
+        left = [n if most is None else min(n, most) for most in waiting]
+        bandit = capabilities.site_bandit(pairs[0][0]) if pairs else None
+        if bandit is not None:
+            return bandit.rank(sites, values, left, n, self.crawl.seq)
+        awake = {row: most for row, most in enumerate(left) if most}
+        shares = allocate_best({row: float(values[row]) for row in awake}, awake, n)
+        return SitesRanked(values, np.array([shares[row] for row in range(len(pairs))], dtype=np.int64))
+
+    def explain(
+        self,
+        urls: Sequence[str],
+        keys: Sequence[str],
+        tickets: Sequence[bytes],
+        anchors: Sequence[str],
+        choice: PolicyChoice | None = None,
+    ) -> list[LinkExplained]:
+        """Say why links have their scores, in input order."""
+        explained: list[LinkExplained | None] = [None] * len(urls)
+        for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
+            policy = shard.policy(choice)
+            scored = policy.score(batch, shard.model)
+            for i, (row, why) in enumerate(zip(rows, policy.explain(batch, shard.model), strict=True)):
+                explained[row] = LinkExplained(
+                    float(scored.scores[i]),
+                    f"{shard.model.name}/{scored.buckets[i]}",
+                    why,
+                    batch.sources[i],
+                    shard.model.apaths.get(batch.apaths[i]).raw,
+                    shard.model.stage,
+                )
+        return [entry for entry in explained if entry is not None]
 
     def suggest_examples(
         self, n: int, site: str = "", choice: PolicyChoice | None = None
@@ -26,57 +226,61 @@ class CrawlQuestions(LinkQuestions):
         NotFound
             If the crawl has no such site.
         """
-        asked = [site] if site else list(self.sites)
+        asked = [site] if site else list(self.crawl.sites)
         found = [
             (name, wanted)
             for name in asked
-            for shard in [self.shard(name)]
+            for shard in [self.crawl.shard(name)]
             for wanted in capabilities.suggest_examples(shard.policy(choice), n, shard.model)
         ]
         return sorted(found, key=lambda pair: -pair[1].value)[:n]
 
     def advice(self, site: str, horizon: int = DEFAULT_HORIZON) -> SiteAdvice:
         """Return what the next `horizon` fetches of a site should bring, what groups brought, and traps."""
-        return advise(self.shard(site), horizon)
+        return advise(self.crawl.shard(site), horizon)
 
     def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
         """Return what a policy learned about the URLs of a site."""
-        shard = self.shard(site)
+        shard = self.crawl.shard(site)
         return capabilities.rules(shard.policy(choice), shard.model)
 
     def seeds(self, site: str, n: int, choice: PolicyChoice | None = None) -> list[SeedWanted]:
         """Return up to `n` pages to start a crawl of a site from, best first."""
-        shard = self.shard(site)
+        shard = self.crawl.shard(site)
         return capabilities.suggest_seeds(shard.policy(choice), n, shard.model)
 
     def site_rules(
         self, site: str, choice: PolicyChoice | None = None, *, min_confidence: float = 0.0
     ) -> SiteRules:
         """Return all that can be said about the URLs of a site without the service; see `exporters`."""
-        shard = self.shard(site)
+        shard = self.crawl.shard(site)
         policy = shard.policy(choice)
-        return site_rules(self.config, shard.model, policy, self.seq, min_confidence)
+        return site_rules(self.crawl.config, shard.model, policy, self.crawl.seq, min_confidence)
 
     def policy_state(self, site: str, choice: PolicyChoice | None = None) -> str:
         """Say what a policy goes by on a site, and why it abstains if it does."""
-        shard = self.shard(site)
+        shard = self.crawl.shard(site)
         return capabilities.describe(shard.policy(choice), shard.model)
 
     def fetch_plan(self, site: str, n: int) -> list[Suggestion]:
-        """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
-        shard = self.shard(site)
-        wanted = capabilities.suggest_fetches(shard.served, n, shard.model)
-        named = {suggestion.url for suggestion in wanted}
-        return [*wanted, *(s for s in self.sample_plan(site, n) if s.url not in named)][:n]
+        """Return up to `n` pages to fetch for learning a site."""
+        return self.crawl.shard(site).fetch_plan(n)
 
-    def sample_plan(self, site: str, n: int) -> list[Suggestion]:
-        """Return up to `n` pages that would teach most about a site that is not learned yet."""
-        model = self.shard(site).model
-        words = {
-            "one_per_apath": "one link of each tag path of a page",
-            "unused_link": "a link of a tag path seen before",
-        }
+    def _by_site(
+        self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]
+    ) -> list[tuple[SiteShard, list[int], LinkBatch]]:
+        """Group links by the site whose model scores them: the ticket's, else that of the URL's host."""
+        read = [self.crawl.book.read(raw) or NO_TICKET for raw in tickets]
+        rows: dict[str, list[int]] = {}
+        for row, (url, ticket) in enumerate(zip(urls, read, strict=True)):
+            rows.setdefault(self.crawl.site_of_link(url, ticket), []).append(row)
         return [
-            Suggestion(model.plan_urls[p.url], words[p.reason], 1.0 / (1.0 + i))
-            for i, p in enumerate(model.plan.plan(n))
+            (shard, of_site, batch_of(shard.model, of_site, urls, keys, read, anchors))
+            for site, of_site in rows.items()
+            for shard in [self.crawl.known_or_new(site)]
         ]
+
+
+def _encoded(name: str, scores: NDArray[np.float64], shard: SiteShard, policy: str) -> NDArray[np.float64]:
+    """Return scores in an encoding, on the scale of what the policy answered on the site so far."""
+    return encoding(name)(scores, shard.scale_of(policy))

@@ -1,4 +1,7 @@
-"""One site of a crawl: its model, the policies that learn on it, and the scale of their scores."""
+"""One site of a crawl: its model, the policies that learn on it, and the scale of their scores.
+
+What policies of all sites of a crawl know together is `CrawlWide`; see ADR 7.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,66 @@ from typing import Any
 from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.crawl_wide import CrawlWide
 from linkscore_scoring.engine.link_batches import link_of
-from linkscore_scoring.engine.progressive_validation import PolicyTrial
+from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import PolicyTrust
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.policies.capabilities import CrawlKnowledge
+from linkscore_scoring.policies.registry import all_policies, policy_class
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation
+from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Suggestion
+
+_WHY_PLANNED = {
+    "one_per_apath": "one link of each tag path of a page",
+    "unused_link": "a link of a tag path seen before",
+}
+
+
+class CrawlWide:
+    """The crawl-wide knowledge of each policy of the crawl that has any, by policy choice; see ADR 7."""
+
+    def __init__(self, config: CrawlConfig) -> None:
+        self._known: dict[str, CrawlKnowledge] = {}
+        self.configure(config)
+
+    def configure(self, config: CrawlConfig) -> None:
+        """Take over the crawl's policies; one that is kept keeps what it knows.
+
+        A policy that is not registered is none of ours to report: the first site will ask for it.
+        """
+        kept, self._known, known_kinds = self._known, {}, all_policies()
+        for choice in (config.policy, *config.extra_policies):
+            if choice.name not in known_kinds:
+                continue
+            made = capabilities.crawl_wide(known_kinds[choice.name](choice.checked(), seed=config.seed))
+            if made is not None:
+                self._known[choice.key] = kept.get(choice.key, made)
+
+    def join(self, choice: PolicyChoice, policy: Policy) -> Policy:
+        """Let a policy of one site share what the crawl's policies of this choice know; return it."""
+        if choice.key in self._known:
+            capabilities.share(policy, self._known[choice.key])
+        return policy
+
+    def to_state(self) -> dict[str, Any]:
+        """Return all knowledge as plain values."""
+        return {key: known.to_state() for key, known in self._known.items()}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the knowledge of `to_state`.
+
+        Raises
+        ------
+        CorruptState
+            If a policy refuses its part.
+        """
+        for key, known in self._known.items():
+            # Crawls written before this choice kept anything here: it starts anew, as it did then.
+            if key in state:
+                known.load_state(state[key])
 
 
 class SiteShard:
@@ -39,7 +91,7 @@ class SiteShard:
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
-        self.trial = PolicyTrial()
+        self.validation = PolicyValidation()
         self.configure(config, examples)
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
@@ -51,7 +103,7 @@ class SiteShard:
         for policy in kept.values():
             capabilities.set_examples(policy, examples, self.model)
         self.served = self._policies[config.policy.key]
-        self.trial.configure(list(self._policies))
+        self.validation.configure(list(self._policies))
 
     def policy(self, choice: PolicyChoice | None) -> Policy:
         """Return the policy that answers: the crawl's, one kept beside it, or one made for this question.
@@ -78,13 +130,13 @@ class SiteShard:
         """Let every policy say what it expects; then the model, then every policy, learn from the fetch."""
         link = link_of(self.model, fetch)
         if link is not None:
-            self.trial.expect(link, self._policies.values(), self.model)
+            self.validation.expect(link, self._policies.values(), self.model)
         observation = self.model.observe(fetch)
-        self.trial.judge(observation)
+        self.validation.record(observation)
         for policy in self._policies.values():
             policy.observe(observation, self.model)
         if observation.reported is not None:
-            self._tell(_as_feedback(observation, observation.reported))
+            self._label(_as_feedback(observation, observation.reported))
         return observation
 
     def activate(self, learned: LearnedSite) -> None:
@@ -102,23 +154,37 @@ class SiteShard:
     def feedback(self, event: FeedbackObservation) -> None:
         """Let the model, then every policy, learn from feedback."""
         self.model.feedback(event)
-        self._tell(event)
+        self._label(event)
 
-    def _tell(self, event: FeedbackObservation) -> None:
-        self.trial.tell(event)
+    def _label(self, event: FeedbackObservation) -> None:
+        self.validation.label(event)
         for policy in self._policies.values():
             policy.feedback(event, self.model)
 
+    def fetch_plan(self, n: int) -> list[Suggestion]:
+        """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
+        wanted = capabilities.suggest_fetches(self.served, n, self.model)
+        named = {suggestion.url for suggestion in wanted}
+        return [*wanted, *(found for found in self.sample_plan(n) if found.url not in named)][:n]
+
+    def sample_plan(self, n: int) -> list[Suggestion]:
+        """Return up to `n` pages that would teach most about the site while it is not learned."""
+        planned = self.model.plan.plan(n)
+        return [
+            Suggestion(self.model.plan_urls[page.url], _WHY_PLANNED[page.reason], 1.0 / (1.0 + rank))
+            for rank, page in enumerate(planned)
+        ]
+
     def policy_trust(self) -> list[PolicyTrust]:
         """Return how each policy did here: the served one, those beside it, those it chooses from."""
-        return self.trial.figures(list(self._policies.values())) + capabilities.policy_trust(self.served)
+        return self.validation.figures(list(self._policies.values())) + capabilities.policy_trust(self.served)
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
         return {
             "model": self.model.to_state(),
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
-            "trial": self.trial.to_state(),
+            "trial": self.validation.to_state(),
             "scales": {name: scale.to_state() for name, scale in self._scales.items()},
         }
 
@@ -127,7 +193,7 @@ class SiteShard:
         self.model.load_state(state["model"])
         for key, policy in self._policies.items():
             policy.load_state(state["policies"][key])
-        self.trial.load_state(state["trial"])
+        self.validation.load_state(state["trial"])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven, ModelActivated, PageFetched
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
@@ -92,7 +93,7 @@ class SimulatedCrawl:
         names = [name for name, queue in self._queues.items() if queue]
         if not names or "" in names:
             return self._queues[""] if names else None
-        order, _ = self.model.rank_buckets(names)
+        order, _ = CrawlQueries(self.model).rank_buckets(names)
         return self._queues[names[order[0]]]
 
 

@@ -52,7 +52,7 @@ class Asked:
 
     def _shard(self) -> SiteShard:
         model, site = self.crawl.model, self.crawl.model.site_of(self.crawl.site.home)
-        return model.sites.get(site) or model.stranger(site)
+        return model.sites.get(site) or model.new_site(site)
 
 
 class Subject:

@@ -23,6 +23,7 @@ from linkscore_scoring.engine.events import (
     decode,
     encode,
 )
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
@@ -52,7 +53,7 @@ class CrawlClosed(LinkscoreError):
 
 
 class CrawlActor:
-    """Owns the state of one crawl. Queries read `model` directly, on the same event loop.
+    """Owns the state of one crawl. `queries` reads it, on the same event loop.
 
     An event is applied after it is durable and answered after it is applied. While one group is being written
     the next one gathers, so the cost of a sync is shared under load and nobody waits when there is none.
@@ -84,6 +85,7 @@ class CrawlActor:
         snapshot_events: int = 20_000,
     ) -> None:
         self.model = model
+        self.queries = CrawlQueries(model)
         self._log = log
         self._executor = executor
         self._learner = learner

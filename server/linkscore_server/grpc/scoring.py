@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
-from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import PageOutcome
@@ -130,7 +129,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor, choice, encode = self._resolve(request)
         _check_count("links", len(request.links), self._settings.max_links_per_call)
         rows, columns, bad = _candidates(request.links, self._parser)
-        scored = actor.model.score_links(
+        scored = actor.queries.score_links(
             *columns, choice=choice, encode=encode, require_learned=request.require_learned
         )
         policy = _policy_name(actor, choice)
@@ -149,7 +148,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Order buckets by value."""
         actor, choice, _ = self._resolve(request)
         _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
-        order, values = actor.model.rank_buckets(request.buckets, choice)
+        order, values = actor.queries.rank_buckets(request.buckets, choice)
         order = order[: request.max_results] if request.max_results else order
         policy = _policy_name(actor, choice)
         self._metrics.buckets_ranked.labels(policy).inc(len(values))
@@ -162,7 +161,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor, choice, _ = self._resolve(request)
         _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
         names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
-        found = actor.model.rank_sites(names, waiting, n, choice)
+        found = actor.queries.rank_sites(names, waiting, n, choice)
         policy = _policy_name(actor, choice)
         self._metrics.sites_ranked.labels(policy).inc(len(names))
         return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
@@ -181,7 +180,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor, choice, _ = self._resolve(request)
         _check_count("links", len(request.links), _MAX_EXPLAINED)
         rows, columns, bad = _candidates(request.links, self._parser)
-        found = actor.model.explain(*columns, choice)
+        found = actor.queries.explain(*columns, choice)
         explained = [pb.LinkExplanation(url=link.url) for link in request.links]
         for row, status in bad.items():
             explained[row].status.CopyFrom(status)
@@ -195,7 +194,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Say which fetched pages a user should be asked about."""
         actor, choice, _ = self._resolve(request)
         model = actor.model
-        found = model.suggest_examples(*results.example_query(request, model.config.name), choice)
+        found = actor.queries.suggest_examples(*results.example_query(request, model.config.name), choice)
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
         return results.suggested_examples(model.config.name, found, policy=policy, event_seq=model.seq)
@@ -236,11 +235,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             return pb.PageResult(status=results.invalid(InvalidInput(logged(exc), reason="INTERNAL")))
         outcome: PageOutcome = await actor.submit(event)
         if choice is not None:
-            actor.model.answer_by(choice, event, outcome)
+            actor.queries.answer_by(choice, event, outcome)
         if encode:
-            scale = actor.model.shard(outcome.site).scale_of(outcome.policy)
-            for scored in (outcome.links, outcome.rescored):
-                scored.priorities = encoding(encode)(scored.scores, scale)
+            actor.queries.encode(outcome, encode)
         self._count(outcome)
         return _result(actor, event, outcome)
 
@@ -281,7 +278,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             event = self._event(actor, page)
         except InvalidInput as exc:
             return pb.PageClassification(status=results.invalid(exc))
-        return results.classification(actor.model.config.name, actor.model.classify(event))
+        return results.classification(actor.model.config.name, actor.queries.classify(event))
 
 
 def _watched(task: asyncio.Task[_T]) -> asyncio.Task[_T]:

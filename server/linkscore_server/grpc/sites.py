@@ -39,7 +39,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         if request.horizon > _MAX_HORIZON:
             raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
         actor, site = self._found(request.name)
-        advice = actor.model.advice(site.name, request.horizon or DEFAULT_HORIZON)
+        advice = actor.queries.advice(site.name, request.horizon or DEFAULT_HORIZON)
         return pb.GetSiteResponse(site=self._site(actor, site.name), advice=sites.advice_message(advice))
 
     async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
@@ -78,20 +78,20 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         if request.max_results > _MAX_PLAN:
             raise InvalidInput(f"must be at most {_MAX_PLAN}, got {request.max_results}", field="max_results")
         actor, site = self._found(request.name)
-        plan = actor.model.fetch_plan(site.name, request.max_results or _DEFAULT_PLAN)
+        plan = actor.queries.fetch_plan(site.name, request.max_results or _DEFAULT_PLAN)
         return pb.GetSamplePlanResponse(suggestions=[results.suggestion(s) for s in plan])
 
     async def SuggestSeeds(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
         """Return the pages to start a crawl of a site from."""
-        model = self._registry.get(parse_crawl(request.crawl)).model
-        choice = choice_of(request.policy)
+        actor = self._registry.get(parse_crawl(request.crawl))
+        model, choice = actor.model, choice_of(request.policy)
         site, n = sites.seed_query(request, model.config.name, model.site_of)
         return sites.suggested_seeds(
             model.config.name,
             site,
-            model.seeds(site, n, choice),
+            actor.queries.seeds(site, n, choice),
             policy=(choice or model.config.policy).name,
-            state=model.policy_state(site, choice),
+            state=actor.queries.policy_state(site, choice),
             event_seq=model.seq,
         )
 
@@ -99,7 +99,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """Return what was learned about URLs as files for crawlers."""
         actor, site = self._found(request.name)
         wanted, choice = rules.wanted_formats(request), choice_of(request.policy)
-        found = actor.model.site_rules(site.name, choice, min_confidence=request.min_confidence)
+        found = actor.queries.site_rules(site.name, choice, min_confidence=request.min_confidence)
         return rules.exported_rules(found, wanted)
 
     def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:

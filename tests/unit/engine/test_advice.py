@@ -12,6 +12,7 @@ from trap_sites import CalendarSite, FacetSite, SessionSite, TrapSite
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.trap_report import TrapKind
 from linkscore_scoring.features.bags import apath_id, normalise_apath
 from linkscore_scoring.hashing import hash64
@@ -44,7 +45,7 @@ def crawled(site: TrapSite | GeneratedSite, policy: str, fetches: int) -> CrawlM
 def test_a_trap_is_found_within_150_fetches(
     site: type[TrapSite], kind: TrapKind, shape: str, policy: str
 ) -> None:
-    traps = crawled(site(), policy, 150).advice(HOST).traps
+    traps = CrawlQueries(crawled(site(), policy, 150)).advice(HOST).traps
     assert [trap.found.kind for trap in traps] == [kind] * len(traps) != []
     for trap in traps:  # the shape, or parts of it while another part still looks good
         assert trap.url_pattern.startswith(shape) or trap.tag_path.startswith("html/body/form/a")
@@ -55,7 +56,7 @@ def test_a_trap_is_found_within_150_fetches(
 
 @pytest.mark.parametrize("policy", ["breadth_first", "uniform_random", "harvest"])
 def test_a_site_without_traps_has_none_but_its_copies(policy: str) -> None:
-    traps = crawled(GeneratedSite(1), policy, 400).advice("site.example").traps
+    traps = CrawlQueries(crawled(GeneratedSite(1), policy, 400)).advice("site.example").traps
     assert {trap.url_pattern for trap in traps} <= {"site.example/print", "site.example/list/#-*"}
 
 
@@ -74,7 +75,7 @@ def two_kinds() -> CrawlModel:
 
 
 def test_rewards_to_expect_by_hand() -> None:
-    advice = two_kinds().advice("h", horizon=6)
+    advice = CrawlQueries(two_kinds()).advice("h", horizon=6)
     # good: 4 x 0.75; bad: 80 / 480 once, then known; the site: 9 fetches with the list
     mean = (4 * 0.75 + 80 / 480) / 9
     good = (2 * 0.75 + 2 * ((2 * 0.75 + 2 * mean) / 4)) / 4
@@ -85,7 +86,7 @@ def test_rewards_to_expect_by_hand() -> None:
 
 
 def test_yields_by_group_with_the_links_that_wait() -> None:
-    groups = two_kinds().advice("h").groups
+    groups = CrawlQueries(two_kinds()).advice("h").groups
     found = {y.url_pattern: (y.tag_path, y.fetched, y.waiting, y.early, y.late) for y in groups}
     assert found["h/good/#"] == (GOOD, 4, 4, 0.75, 0.75)
     assert found["h/bad/#"] == (BAD, 4, 4, pytest.approx(80 / 480 / 2), 0.0)
@@ -105,7 +106,7 @@ class Foreteller(BreadthFirst):
 def test_a_policy_that_knows_is_asked() -> None:
     crawl = two_kinds()
     crawl.shard("h").served = Foreteller(Foreteller.Params())
-    advice = crawl.advice("h", horizon=6)
+    advice = CrawlQueries(crawl).advice("h", horizon=6)
     assert (advice.by_policy, advice.expected_fetches, advice.expected_reward) == (True, 6, 4.0)
 
 
@@ -113,7 +114,7 @@ def test_harvest_expects_what_its_arms_earned() -> None:
     crawl = CrawlModel(CrawlConfig("c", PolicyChoice("harvest")), ticket_key=b"key")
     visit(crawl, "http://h/", page_of("http://h/", links=[("http://h/a", GOOD), ("http://h/b", GOOD)]))
     crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/a", b"", 1.0, 0.0))
-    advice = crawl.advice("h")
+    advice = CrawlQueries(crawl).advice("h")
     shard = crawl.shard("h")
     pattern = shard.model.pattern_of(hash64("http://h/b"), "http://h/b")
     expected = shard.served.arms.reward(pattern, apath_id(normalise_apath(GOOD)))  # type: ignore[attr-defined]
@@ -122,13 +123,13 @@ def test_harvest_expects_what_its_arms_earned() -> None:
 
 
 def test_a_horizon_beyond_the_waiting_links_takes_them_all() -> None:
-    assert two_kinds().advice("h", horizon=1_000).expected_fetches == 8
+    assert CrawlQueries(two_kinds()).advice("h", horizon=1_000).expected_fetches == 8
 
 
 def test_a_link_that_was_reported_on_waits_no_more() -> None:
     crawl = two_kinds()
     crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/good/7", b"", 1.0, 0.0))
-    assert crawl.advice("h").waiting == 7
+    assert CrawlQueries(crawl).advice("h").waiting == 7
 
 
 def test_feedback_before_its_page_is_the_reward_of_the_page() -> None:
@@ -142,7 +143,7 @@ def test_feedback_before_its_page_is_the_reward_of_the_page() -> None:
 def test_a_site_without_a_page_has_nothing_to_advise() -> None:
     crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
     crawl.apply(1, FeedbackGiven("f", "h", "http://h/x", b"", 1.0, 0.0))
-    advice = crawl.advice("h")
+    advice = CrawlQueries(crawl).advice("h")
     assert (advice.expected_fetches, advice.expected_reward, advice.traps) == (0, 0.0, [])
 
 
@@ -150,5 +151,5 @@ def test_advice_is_the_same_after_a_restart() -> None:
     crawl = crawled(CalendarSite(), "breadth_first", 120)
     again = CrawlModel(crawl.config, ticket_key=b"conformance")
     again.load_state(msgpack.unpackb(msgpack.packb(crawl.to_state()), strict_map_key=False))
-    assert again.advice(HOST) == crawl.advice(HOST)
-    assert again.advice(HOST).traps
+    assert CrawlQueries(again).advice(HOST) == CrawlQueries(crawl).advice(HOST)
+    assert CrawlQueries(again).advice(HOST).traps

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.engine import browse_ledger
-from linkscore_scoring.engine.browse_ledger import BrowseLedger
+from linkscore_scoring.engine import crawl
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.crawl import BrowseLedger, CrawlModel
 from linkscore_scoring.engine.events import BrowseBatchImported, decode, encode
 from linkscore_scoring.errors import CorruptState
 
@@ -28,7 +27,7 @@ def test_the_event_comes_back_from_its_bytes() -> None:
 
 
 def test_the_oldest_ids_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browse_ledger, "MAX_BATCH_IDS", 2)
+    monkeypatch.setattr(crawl, "MAX_BATCH_IDS", 2)
     ledger = BrowseLedger()
     for name in "abc":
         ledger.take(imported(name))

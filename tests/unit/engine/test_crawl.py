@@ -10,6 +10,7 @@ from linkscore_scoring.engine import crawl as crawl_module
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, LearningFailed, LearningRequested
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput, NotFound, NotLearned
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.testing.pages import page_of
@@ -88,7 +89,7 @@ def test_a_ticket_gives_a_queued_link_the_score_it_had_on_its_page() -> None:
     crawl = model()
     outcome = crawl.apply(1, page(A, B, C))
     ticket = outcome.links.ticket_values[0]
-    found = crawl.score_links([B], [B], [ticket], [""])
+    found = CrawlQueries(crawl).score_links([B], [B], [ticket], [""])
     assert found.scores[0] == pytest.approx(outcome.links.scores[0])
     assert found.bucket_names == outcome.links.bucket_names[:1]
     assert crawl.site_of_ticket(ticket) == "h"
@@ -103,8 +104,8 @@ def test_a_ticket_that_cannot_be_read_degrades_to_the_url(damage: str) -> None:
         damage
     ]
     url = "http://h/unknown"
-    plain = crawl.score_links([url], [url], [b""], [""])
-    found = crawl.score_links([url], [url], [raw], [""])
+    plain = CrawlQueries(crawl).score_links([url], [url], [b""], [""])
+    found = CrawlQueries(crawl).score_links([url], [url], [raw], [""])
     assert found.scores.tolist() == plain.scores.tolist()
     assert crawl.site_of_ticket(raw) == ""
 
@@ -113,7 +114,7 @@ def test_every_policy_of_the_crawl_learns_and_any_other_may_be_asked() -> None:
     crawl, _ = recorded(30)
     url = "http://site.example/post/1"
     for choice in (None, PolicyChoice("source_ucc"), BREADTH):
-        found = crawl.score_links([url], [url], [b""], [""], choice=choice)
+        found = CrawlQueries(crawl).score_links([url], [url], [b""], [""], choice=choice)
         assert np.isfinite(found.scores).all()
     assert crawl.sites["site.example"].policy(PolicyChoice("source_ucc"))._worth
 
@@ -131,16 +132,18 @@ def test_a_policy_that_stays_keeps_what_it_learned_when_another_serves() -> None
 def test_a_policy_that_needs_learning_can_be_told_not_to_fall_back() -> None:
     crawl = model()
     crawl.apply(1, page(A, B))
+    queries = CrawlQueries(crawl)
     with pytest.raises(NotLearned, match="SAMPLING"):
-        crawl.score_links([B], [B], [b""], [""], choice=PolicyChoice("source_ucc"), require_learned=True)
-    assert len(crawl.score_links([B], [B], [b""], [""], choice=BREADTH, require_learned=True).scores) == 1
+        queries.score_links([B], [B], [b""], [""], choice=PolicyChoice("source_ucc"), require_learned=True)
+    found = queries.score_links([B], [B], [b""], [""], choice=BREADTH, require_learned=True)
+    assert len(found.scores) == 1
 
 
 def test_sites_of_one_question_are_scored_each_by_its_own_model() -> None:
     crawl = model()
     crawl.apply(1, page(A, B))
     crawl.apply(2, page("http://i/", "http://i/a", site="i"))
-    found = crawl.score_links(
+    found = CrawlQueries(crawl).score_links(
         [B, "http://i/a", "http://new/"], [B, "http://i/a", "http://new/"], [b""] * 3, [""] * 3
     )
     assert [found.bucket_names[i].partition("/")[0] for i in found.buckets] == ["h", "i", "new"]
@@ -150,7 +153,7 @@ def test_sites_of_one_question_are_scored_each_by_its_own_model() -> None:
 def test_buckets_of_unknown_sites_come_last() -> None:
     crawl = model()
     bucket = crawl.apply(1, page(A, B)).links.bucket_names[0]
-    order, values = crawl.rank_buckets(["gone/d1", bucket])
+    order, values = CrawlQueries(crawl).rank_buckets(["gone/d1", bucket])
     assert order.tolist() == [1, 0]
     assert values[0] == 0.0
 

@@ -7,6 +7,7 @@ from crawls import fetched, small
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed
 
@@ -38,8 +39,8 @@ def test_each_choice_of_parameters_has_its_own() -> None:
 def test_a_stranger_profits_and_leaves_no_trace() -> None:
     model = crawl()
     before = packed(model.to_state())
-    assert model.stranger("z").served.crawl_wide is model.sites["a"].served.crawl_wide
-    model.score_links(["http://z/1"], ["http://z/1"], [b""], [""])
+    assert model.new_site("z").served.crawl_wide is model.sites["a"].served.crawl_wide
+    CrawlQueries(model).score_links(["http://z/1"], ["http://z/1"], [b""], [""])
     assert packed(model.to_state()) == before
 
 

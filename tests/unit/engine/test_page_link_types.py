@@ -5,6 +5,7 @@ from __future__ import annotations
 from crawls import fetched, model
 
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
@@ -26,7 +27,7 @@ def test_the_answer_names_page_page_links_whatever_the_policy():
     crawl = model()
     outcome = crawl.apply(1, fetched(PAGE_1, features()))
     assert outcome.links.url_types == [0, PAGE_FLIP, PAGE_FLIP, PAGE_FLIP, 0]
-    assert crawl.score_page(fetched(PAGE_1, features())).url_types == outcome.links.url_types
+    assert CrawlQueries(crawl).score_page(fetched(PAGE_1, features())).url_types == outcome.links.url_types
 
 
 def test_policies_see_the_kind_of_page_link_of_every_link_that_belongs_to_the_crawl():
@@ -55,7 +56,7 @@ def test_links_whose_destinations_look_otherwise_are_no_page_links_any_more():
     crawl = model()
     *_, last = listed(crawl, "p", "dl", "pre")
     assert (last.links.url_types, last.observation.page_links) == (None, [0] * 4)
-    assert crawl.score_page(fetched(f"{PAGE_1}?page=1", ranked_list(1, "p"))).url_types is None
+    assert CrawlQueries(crawl).score_page(fetched(f"{PAGE_1}?page=1", ranked_list(1, "p"))).url_types is None
     assert listed(model(), "p", "p", "p")[-1].links.url_types == [PAGE_FLIP] * 4
 
 

@@ -8,6 +8,7 @@ from crawls import fetched, model, page, recorded, replayed, restored, state
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ModelActivated, decode
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.site.learning import run
 from linkscore_scoring.testing.pages import page_of
@@ -36,17 +37,18 @@ def test_a_snapshot_and_later_events_equal_no_interruption(
 def test_questions_between_events_change_nothing(history: tuple[CrawlModel, list[bytes]]) -> None:
     crawl, log = history
     asked = model()
+    queries = CrawlQueries(asked)
     url = "http://site.example/asked"
     unseen = fetched(url, page_of(url, links=[(f"{url}/x", "html/a[never seen]")]), site="site.example")
     for seq, raw in enumerate(log, start=1):
         asked.apply(seq, decode(raw))
         for choice in (None, PolicyChoice("breadth_first"), PolicyChoice("source_ucc", {"alpha": 0.9})):
-            asked.score_links([url], [url], [b""], [""], choice=choice, encode="scrapy")
-            asked.rank_buckets(["site.example/x", "other/x"], choice)
-            asked.explain([url], [url], [b""], [""], choice)
-            asked.score_page(unseen, choice)
-        asked.classify(unseen)
-        asked.sample_plan("site.example", 5)
+            queries.score_links([url], [url], [b""], [""], choice=choice, encode="scrapy")
+            queries.rank_buckets(["site.example/x", "other/x"], choice)
+            queries.explain([url], [url], [b""], [""], choice)
+            queries.score_page(unseen, choice)
+        queries.classify(unseen)
+        queries.fetch_plan("site.example", 5)
         asked.unfinished_jobs()
     assert state(asked) == state(crawl)
 

@@ -10,6 +10,7 @@ from crawls import model, page
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies import answers
 from linkscore_scoring.policies.answers import Explanation, KnownUrl, Scored, Scores
 from linkscore_scoring.policies.base import Policy
@@ -84,7 +85,7 @@ def test_a_policy_that_does_not_serve_rescores_nothing() -> None:
     crawl.apply(1, page(A, B, C))
     event = page(B, D)
     outcome = crawl.apply(2, event)
-    crawl.answer_by(FIRST_WAITING, event, outcome)
+    CrawlQueries(crawl).answer_by(FIRST_WAITING, event, outcome)
     assert (outcome.policy, outcome.rescored_urls, len(outcome.rescored.scores)) == ("toy_waiting", [], 0)
 
 
@@ -93,7 +94,7 @@ def test_the_serving_policy_keeps_what_it_rescored_when_it_is_named() -> None:
     crawl.apply(1, page(A, B, C))
     event = page(B, D)
     outcome = crawl.apply(2, event)
-    crawl.answer_by(FIRST_WAITING, event, outcome)
+    CrawlQueries(crawl).answer_by(FIRST_WAITING, event, outcome)
     assert outcome.rescored_urls == [C]
 
 

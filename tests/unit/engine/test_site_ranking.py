@@ -8,6 +8,7 @@ from crawls import model, page
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.registry import builtin
@@ -36,7 +37,7 @@ def test_by_hand_of_the_success_rate() -> None:
     crawl = anthelion(value_function="success_rate")
     taught(crawl, "good", 6, 2)
     taught(crawl, "bad", 2, 6)
-    got = crawl.rank_sites(["bad", "good", "new"], [None, 2, None], 3)
+    got = CrawlQueries(crawl).rank_sites(["bad", "good", "new"], [None, 2, None], 3)
     assert got.values.tolist() == pytest.approx([0.3, 0.7, 0.5], abs=1e-8)
     assert got.urls.tolist() == [0, 2, 1]
     assert got.order().tolist() == [1, 2, 0]
@@ -49,11 +50,13 @@ def test_the_best_link_of_a_host_enters_where_the_function_has_it() -> None:
     for host, kind in (("posts", "post"), ("tags", "tag")):
         found = [(f"http://{host}/{kind}/{n}", "x/a") for n in range(3)]
         visit(crawl, f"http://{host}/", page_of(f"http://{host}/", links=found))
-    posts, tags = crawl.rank_sites(["posts", "tags"], [None, None], 1).values
+    posts, tags = CrawlQueries(crawl).rank_sites(["posts", "tags"], [None, None], 1).values
     assert posts > 0.7 > 0.3 > tags
-    [post, tag] = crawl.score_links(
-        ["http://posts/post/0", "http://tags/tag/0"], ["", ""], [b""] * 2, [""] * 2
-    ).scores
+    [post, tag] = (
+        CrawlQueries(crawl)
+        .score_links(["http://posts/post/0", "http://tags/tag/0"], ["", ""], [b""] * 2, [""] * 2)
+        .scores
+    )
     assert (posts, tags) == pytest.approx((post, tag), rel=0.2)
 
 
@@ -62,7 +65,7 @@ def test_every_value_function_prefers_the_host_that_yielded(function: str) -> No
     crawl = anthelion(value_function=function)
     taught(crawl, "good", 9, 1)
     taught(crawl, "bad", 0, 9)
-    got = crawl.rank_sites(["bad", "good"], [None, None], 200)
+    got = CrawlQueries(crawl).rank_sites(["bad", "good"], [None, None], 200)
     assert ((got.values >= 0.0) & (got.values <= 1.0)).all()
     assert got.urls.sum() == 200
     if function != "best_score":
@@ -76,7 +79,7 @@ def test_every_value_function_prefers_the_host_that_yielded(function: str) -> No
 def test_asleep_sites_have_a_value_and_no_url_and_no_probability() -> None:
     crawl = anthelion(explore_prob=0.5)
     taught(crawl, "good", 6, 2)
-    got = crawl.rank_sites(["good", "empty", "new"], [0, 0, 2], 5)
+    got = CrawlQueries(crawl).rank_sites(["good", "empty", "new"], [0, 0, 2], 5)
     assert got.urls.tolist() == [0, 0, 2]
     assert got.probs is not None
     assert got.probs.tolist() == [0.0, 0.0, 1.0]
@@ -85,7 +88,7 @@ def test_asleep_sites_have_a_value_and_no_url_and_no_probability() -> None:
 
 def test_new_sites_share_alike() -> None:
     for crawl in (anthelion(), model()):
-        got = crawl.rank_sites([f"s{n}" for n in range(4)], [None] * 4, 10)
+        got = CrawlQueries(crawl).rank_sites([f"s{n}" for n in range(4)], [None] * 4, 10)
         assert len(set(got.values.tolist())) == 1
         assert got.urls.tolist() == [3, 3, 2, 2]
 
@@ -97,7 +100,7 @@ def test_harvest_answers_by_the_mean_of_the_site() -> None:
         crawl.apply(2 * n + 2, page(f"http://poor/{n}", site="poor"))
         report(crawl, f"http://rich/{n}", 1.0)
         report(crawl, f"http://poor/{n}", 0.0)
-    got = crawl.rank_sites(["poor", "rich"], [None, None], 4)
+    got = CrawlQueries(crawl).rank_sites(["poor", "rich"], [None, None], 4)
     assert got.values[1] > got.values[0]
     assert got.urls.tolist() == [0, 4]
 
@@ -109,11 +112,11 @@ def test_every_policy_values_sites_and_changes_nothing(name: str) -> None:
     for n in range(6):
         visit(crawl, f"http://h/{n}", page_of(f"http://h/{n}", links=[(f"http://h/{n + 1}", "x/a")]))
     before = packed(crawl.to_state())
-    got = crawl.rank_sites(["h", "new", "newer"], [None, 3, 1], 9)
+    got = CrawlQueries(crawl).rank_sites(["h", "new", "newer"], [None, 3, 1], 9)
     assert ((got.values >= 0.0) & (got.values <= 1.0)).all()
     assert got.urls.sum() == 9
     assert packed(crawl.to_state()) == before
-    again = crawl.rank_sites(["h", "new", "newer"], [None, 3, 1], 9)
+    again = CrawlQueries(crawl).rank_sites(["h", "new", "newer"], [None, 3, 1], 9)
     assert (again.urls.tolist(), again.values.tolist()) == (got.urls.tolist(), got.values.tolist())
 
 
@@ -122,17 +125,21 @@ def test_as_released_the_last_host_in_map_order_comes_first_whatever_it_yielded(
     hosts = [f"h{n}" for n in range(5)]
     for host in hosts:
         taught(crawl, host, 1, 4)
-    got = crawl.rank_sites(hosts, [None] * 5, 3)
+    got = CrawlQueries(crawl).rank_sites(hosts, [None] * 5, 3)
     [best] = np.flatnonzero(got.urls)
     assert got.urls[best] == 3
-    scores = crawl.score_links([f"http://{h}/x" for h in hosts], [""] * 5, [b""] * 5, [""] * 5).scores
+    scores = (
+        CrawlQueries(crawl)
+        .score_links([f"http://{h}/x" for h in hosts], [""] * 5, [b""] * 5, [""] * 5)
+        .scores
+    )
     assert best == int(np.argmax(scores))
 
 
 def test_another_policy_may_be_asked() -> None:
     crawl = anthelion()
     taught(crawl, "good", 6, 2)
-    got = crawl.rank_sites(["new", "good"], [None, None], 2, PolicyChoice("breadth_first"))
+    got = CrawlQueries(crawl).rank_sites(["new", "good"], [None, None], 2, PolicyChoice("breadth_first"))
     assert got.values[0] == got.values[1]
     assert got.urls.tolist() == [1, 1]
 
@@ -145,5 +152,5 @@ def test_sites_with_urls_are_never_cut() -> None:
 
 
 def test_no_sites_are_no_answer() -> None:
-    got = anthelion().rank_sites([], [], 5)
+    got = CrawlQueries(anthelion()).rank_sites([], [], 5)
     assert (len(got.values), len(got.urls), got.order().tolist()) == (0, 0, [])

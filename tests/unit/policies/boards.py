@@ -5,6 +5,7 @@ from __future__ import annotations
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import LinkExplained, PageOutcome
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.site.config import LearningConfig
@@ -60,9 +61,11 @@ class Board:
     def scores(self, *paths: str) -> list[float]:
         """Score URLs without tickets."""
         urls = [ROOT + path for path in paths]
-        return self.model.score_links(urls, urls, [b""] * len(urls), [""] * len(urls)).scores.tolist()
+        found = CrawlQueries(self.model).score_links(urls, urls, [b""] * len(urls), [""] * len(urls))
+        scores: list[float] = found.scores.tolist()
+        return scores
 
     def explain(self, *paths: str) -> list[LinkExplained]:
         """Explain the scores of URLs."""
         urls = [ROOT + path for path in paths]
-        return self.model.explain(urls, urls, [b""] * len(urls), [""] * len(urls))
+        return CrawlQueries(self.model).explain(urls, urls, [b""] * len(urls), [""] * len(urls))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures, PageLayout
 from linkscore_scoring.policies.answers import SKIP
 from linkscore_scoring.policies.focus.page_types import PageType
@@ -166,7 +167,7 @@ class Crawler:
             if path in self.fetched:
                 continue
             url = ROOT + path
-            if (self.model.score_links([url], [url], [ticket], [""]).verdicts or [0]) != [SKIP]:
+            if (CrawlQueries(self.model).score_links([url], [url], [ticket], [""]).verdicts or [0]) != [SKIP]:
                 return path, ticket
             self._waiting.append((path, ticket))
         return None

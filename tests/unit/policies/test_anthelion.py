@@ -12,6 +12,7 @@ from boards import ROOT, Board
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
 from linkscore_scoring.policies.anthelion.host_crawl import clipped, host_arm, host_scores, probs_of, steps_of
@@ -37,7 +38,7 @@ def taught(model: CrawlModel, host: str, good: int, bad: int) -> None:
 
 
 def asked(model: CrawlModel, *urls: str) -> list[float]:
-    return model.score_links(urls, urls, [b""] * len(urls), [""] * len(urls)).scores.tolist()
+    return CrawlQueries(model).score_links(urls, urls, [b""] * len(urls), [""] * len(urls)).scores.tolist()
 
 
 def known(model: CrawlModel) -> Anthelion:
@@ -147,8 +148,8 @@ def test_with_lambda_one_the_order_of_hosts_is_drawn_anew_at_every_event() -> No
     orders = set()
     for n in range(20):
         report(model, f"http://h0/post/{n}", 1.0)
-        order, _ = model.rank_buckets([f"{host}/a32" for host in hosts])
-        again, _ = model.rank_buckets([f"{host}/a32" for host in hosts])
+        order, _ = CrawlQueries(model).rank_buckets([f"{host}/a32" for host in hosts])
+        again, _ = CrawlQueries(model).rank_buckets([f"{host}/a32" for host in hosts])
         assert order.tolist() == again.tolist()
         orders.add(tuple(order.tolist()))
     assert len(orders) > 10
@@ -157,7 +158,7 @@ def test_with_lambda_one_the_order_of_hosts_is_drawn_anew_at_every_event() -> No
 def test_without_exploration_buckets_have_the_order_of_scores() -> None:
     model = crawl()
     taught(model, "h", 12, 12)
-    _, values = model.rank_buckets([f"h/a{step}" for step in range(65)])
+    _, values = CrawlQueries(model).rank_buckets([f"h/a{step}" for step in range(65)])
     assert all(low < high for low, high in pairwise(values.tolist()))
 
 
@@ -182,14 +183,14 @@ def test_a_policy_that_is_kept_when_the_crawl_changes_keeps_what_it_knows() -> N
     harvest = CrawlConfig("c", PolicyChoice("harvest"), extra_policies=(PolicyChoice("anthelion"),))
     model.apply(model.seq + 1, ConfigChanged(harvest.to_state()))
     urls = ["http://h/post/99", "http://other/tag/1"]
-    found = model.score_links(urls, urls, [b""] * 2, [""] * 2, choice=PolicyChoice("anthelion"))
+    found = CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2, choice=PolicyChoice("anthelion"))
     assert found.scores.tolist() == before
 
 
 def test_reasons_name_probability_host_and_features() -> None:
     model = crawl()
     taught(model, "h", 12, 12)
-    [why] = model.explain(["http://h/post/99"], ["http://h/post/99"], [b""], [""])
+    [why] = CrawlQueries(model).explain(["http://h/post/99"], ["http://h/post/99"], [b""], [""])
     terms = {term.name: term.value for term in why.explanation.terms}
     assert "host 12 of 24 relevant" in why.explanation.summary
     assert (terms["host good"], terms["host bad"], terms["labels"]) == (12.0, 12.0, 24.0)

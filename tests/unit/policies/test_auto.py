@@ -10,6 +10,7 @@ from behavior_boards import logged
 from boards import Board
 
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores
@@ -77,9 +78,9 @@ def test_a_link_that_waits_is_worth_what_the_active_policy_thinks() -> None:
     board = Board("auto", policies="breadth_first+in_degree")
     board.page("/", [("/a", PLACE), ("/b", PLACE)])
     names = ["h/*d3|8", "h/*d1|12", "h/d1"]
-    assert board.model.rank_buckets(names)[1].tolist() == [1 / 4, 1 / 2, 1 / 2]
+    assert CrawlQueries(board.model).rank_buckets(names)[1].tolist() == [1 / 4, 1 / 2, 1 / 2]
     auto(board).trust.active = 1
-    assert board.model.rank_buckets(names)[1].tolist() == [1 / 2, 3 / 4, 0.0]
+    assert CrawlQueries(board.model).rank_buckets(names)[1].tolist() == [1 / 2, 3 / 4, 0.0]
     assert board.scores("/a", "/z") == [1 / 2, 0.0]
 
 
@@ -91,19 +92,21 @@ def test_another_active_policy_scores_on_the_scale_of_the_first() -> None:
     policy = auto(board)
     policy.trust.active, policy._offset = 1, policy.links.log_odds_offset(1, 0)
     assert policy.links.scores().tolist() == [[1 / 2, 1 / 2]]
-    assert board.model.rank_buckets(["h/*d9|8"])[1].tolist() == [1 / 2]
+    assert CrawlQueries(board.model).rank_buckets(["h/*d9|8"])[1].tolist() == [1 / 2]
     board.page("/b", [("/c", PLACE)])
     # /b: 1/3 against 1/2 is ln 2 below; weights .98 and 1
     policy.trust.active, policy._offset = 1, policy.links.log_odds_offset(1, 0)
     odds = 2 ** (-1 / 1.98)
-    assert board.model.rank_buckets(["h/*d9|8"])[1].tolist() == pytest.approx([odds / (1 + odds)])
+    assert CrawlQueries(board.model).rank_buckets(["h/*d9|8"])[1].tolist() == pytest.approx(
+        [odds / (1 + odds)]
+    )
 
 
 def test_buckets_may_hold_any_character() -> None:
     board = Board("auto", policies="breadth_first+toy_piped")
     [name] = board.page("/", [("/a", PLACE)]).links.bucket_names
     auto(board).trust.active = 1
-    assert board.model.rank_buckets([name])[1].tolist() == [1.0]
+    assert CrawlQueries(board.model).rank_buckets([name])[1].tolist() == [1.0]
 
 
 def test_every_link_is_judged_before_its_page_is_known() -> None:
@@ -195,7 +198,7 @@ def test_what_cannot_be_chosen_from_is_named(policies: str, rule: str) -> None:
 def test_policies_of_browse_logs_are_asked_once_there_is_one() -> None:
     names = "harvest+behavior_fetch+news_prefix"
     board = Board("auto", policies=names)
-    policy, site = board.model.stranger("h").served, board.model.stranger("h").model
+    policy, site = board.model.new_site("h").served, board.model.new_site("h").model
     assert isinstance(policy, Auto)
     assert [capabilities.is_able(part, site, has_feedback=True) for part in policy.parts] == [
         True,

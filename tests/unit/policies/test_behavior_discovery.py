@@ -6,6 +6,7 @@ import pytest
 from behavior_boards import logged
 from boards import ROOT, Board
 
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_scoring.policies.browse_log.behavior_discovery import Discovered
 
@@ -48,9 +49,9 @@ def test_pages_that_show_new_threads_raise_their_pattern() -> None:
 def test_buckets_move_with_their_pattern() -> None:
     board = logged("behavior_discovery")
     names = board.page("/", [("/list?f=1", LINK), ("/list?f=2", LINK)]).links.bucket_names
-    before = board.model.rank_buckets(names)[1]
+    before = CrawlQueries(board.model).rank_buckets(names)[1]
     board.page("/list?f=1", [])
-    assert (board.model.rank_buckets(names)[1] < before).all()
+    assert (CrawlQueries(board.model).rank_buckets(names)[1] < before).all()
 
 
 def test_failed_and_repeated_fetches_teach_nothing() -> None:
@@ -64,12 +65,12 @@ def test_failed_and_repeated_fetches_teach_nothing() -> None:
 
 def test_seeds_are_the_pages_people_go_on_from() -> None:
     board = logged("behavior_discovery")
-    first, *_ = board.model.seeds("h", 2)
+    first, *_ = CrawlQueries(board.model).seeds("h", 2)
     assert first.url.startswith(f"{ROOT}/list?f=")
     assert first.reason.startswith("people go on from h")
     unlogged = Board("behavior_discovery")
     unlogged.page("/")
-    assert unlogged.model.seeds("h", 2) == []
+    assert CrawlQueries(unlogged.model).seeds("h", 2) == []
 
 
 def test_the_factor_is_found_over_expected_with_one_page_more_of_each() -> None:

@@ -9,6 +9,7 @@ from behavior_boards import logged
 from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.browse_log.behavior_order import squash
 from linkscore_scoring.policies.registry import policy_class
@@ -56,8 +57,8 @@ def test_links_found_before_the_log_are_worth_what_it_says_once_it_came() -> Non
     board = Board("behavior_fetch", fallback="breadth_first")
     found = board.page("/", [("/list?f=1", "html/body/a")]).links
     board = logged("behavior_fetch", board=board)
-    before = board.model.rank_buckets(found.bucket_names)[1]
-    again = board.model.score_links([f"{ROOT}/list?f=1"], [f"{ROOT}/list?f=1"], [b""], [""])
+    before = CrawlQueries(board.model).rank_buckets(found.bucket_names)[1]
+    again = CrawlQueries(board.model).score_links([f"{ROOT}/list?f=1"], [f"{ROOT}/list?f=1"], [b""], [""])
     assert before[0] < again.scores[0], "its place was not known then: the value of the whole site"
     assert 0.0 < before[0] < 1.0
 
@@ -80,7 +81,7 @@ def test_rules_fit_the_pages_they_were_learned_from() -> None:
     assert [rule.confidence for rule in rules] == sorted((rule.confidence for rule in rules), reverse=True)
     unlogged = Board("behavior_fetch")
     unlogged.page("/")
-    assert unlogged.model.rules("h") == []
+    assert CrawlQueries(unlogged.model).rules("h") == []
 
 
 def test_the_state_says_what_it_goes_by() -> None:
@@ -107,7 +108,7 @@ def test_bad_rankings_and_cuts_are_named() -> None:
 
 def test_parameters_say_how_patterns_are_mined() -> None:
     board = Board("behavior_fetch", cut="visit", threshold=0.5)
-    settings = board.model.stranger("h").served.mining_settings()["behavior"]
+    settings = board.model.new_site("h").served.mining_settings()["behavior"]
     assert (settings.cut, settings.threshold) == ("visit", 0.5)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from boards import Board
 
+from linkscore_scoring.engine.queries import CrawlQueries
+
 
 def test_a_score_is_one_over_one_plus_clicks() -> None:
     board = Board("breadth_first")
@@ -22,7 +24,7 @@ def test_the_bucket_is_the_depth() -> None:
 def test_fewer_clicks_rank_first_and_equals_keep_their_order() -> None:
     board = Board("breadth_first")
     board.page("/")
-    order, values = board.model.rank_buckets(["h/d3", "h/d1", "h/d2", "h/d1"])
+    order, values = CrawlQueries(board.model).rank_buckets(["h/d3", "h/d1", "h/d2", "h/d1"])
     assert order.tolist() == [1, 3, 2, 0]
     assert values.tolist() == [1 / 4, 1 / 2, 1 / 3, 1 / 2]
 
@@ -31,7 +33,7 @@ def test_fewer_clicks_rank_first_and_equals_keep_their_order() -> None:
 def test_a_bucket_of_another_policy_comes_late(bucket: str) -> None:
     board = Board("breadth_first")
     board.page("/")
-    assert board.model.rank_buckets([bucket])[1].tolist() == [1 / 101]
+    assert CrawlQueries(board.model).rank_buckets([bucket])[1].tolist() == [1 / 101]
 
 
 def test_the_reason_names_the_clicks() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from boards import Board
 
+from linkscore_scoring.engine.queries import CrawlQueries
+
 
 def test_a_score_grows_with_clicks() -> None:
     board = Board("depth_first")
@@ -16,7 +18,7 @@ def test_a_score_grows_with_clicks() -> None:
 def test_more_clicks_rank_first_and_unknown_buckets_last() -> None:
     board = Board("depth_first")
     board.page("/")
-    order, values = board.model.rank_buckets(["h/x", "h/d1", "h/d9"])
+    order, values = CrawlQueries(board.model).rank_buckets(["h/x", "h/d1", "h/d9"])
     assert order.tolist() == [2, 1, 0]
     assert values.tolist() == [0.0, 0.5, 0.9]
 

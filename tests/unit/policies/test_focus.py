@@ -10,6 +10,7 @@ import pytest
 from generated_forum import OTHER_PAGE, ROOT, Crawler, Forum, TypesAsWritten
 
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.answers import FOLLOW, SKIP
@@ -55,7 +56,7 @@ def test_the_entry_is_found_from_any_page(start: str) -> None:
 def test_links_are_typed_and_have_a_verdict() -> None:
     crawler = Crawler(Forum()).run(80)
     urls = [f"{ROOT}{path}" for path in ("/topic?t=119", "/board?b=2", "/board?b=2&page=3", "/user?u=6")]
-    found = crawler.model.score_links(urls, urls, [b""] * 4, [""] * 4)
+    found = CrawlQueries(crawler.model).score_links(urls, urls, [b""] * 4, [""] * 4)
     assert found.url_types == [THREAD, INDEX, PAGE_FLIP, OTHER]
     assert found.verdicts == [FOLLOW, FOLLOW, FOLLOW, SKIP]
     assert sorted(found.scores, reverse=True)[0] == found.scores[0] == 0.9
@@ -132,7 +133,7 @@ def test_a_site_without_threads_is_left_to_the_fallback_and_the_reason_is_told()
     assert policy.describe(site_of(crawler)).startswith("abstains, no forum so far: 0 thread pages")
     assert policy.rules(site_of(crawler)) == []
     urls = [f"{ROOT}/topic?t=119"]
-    assert crawler.model.score_links(urls, urls, [b""], [""]).verdicts is None
+    assert CrawlQueries(crawler.model).score_links(urls, urls, [b""], [""]).verdicts is None
     assert len(crawler.fetched) == 150
 
 
@@ -165,7 +166,7 @@ def test_a_redesign_in_mid_crawl_is_noticed_and_learned_anew() -> None:
     found = Forum(thread="/subject?s=").threads().intersection(crawler.fetched)
     assert len(found) >= 0.9 * 240
     urls = [f"{ROOT}/subject?s=500", f"{ROOT}/topic?t=500"]
-    assert crawler.model.score_links(urls, urls, [b""] * 2, [""] * 2).verdicts == [FOLLOW, SKIP]
+    assert CrawlQueries(crawler.model).score_links(urls, urls, [b""] * 2, [""] * 2).verdicts == [FOLLOW, SKIP]
 
 
 def test_indexes_that_show_nothing_new_are_skipped_if_asked_for() -> None:
@@ -174,7 +175,7 @@ def test_indexes_that_show_nothing_new_are_skipped_if_asked_for() -> None:
     assert Forum().threads() <= set(crawler.fetched)
     assert 5 <= len(tags) <= 12
     urls = [f"{ROOT}/tag?n=29", f"{ROOT}/board?b=2"]
-    found = crawler.model.score_links(urls, urls, [b""] * 2, [""] * 2)
+    found = CrawlQueries(crawler.model).score_links(urls, urls, [b""] * 2, [""] * 2)
     assert found.url_types == [INDEX, INDEX]
     assert found.verdicts is not None
     assert found.verdicts[0] == SKIP
@@ -201,8 +202,8 @@ def test_a_crawl_restored_while_the_way_is_known_goes_on_alike() -> None:
 def test_a_bucket_is_worth_what_its_links_are_while_the_way_is_known() -> None:
     crawler = Crawler(Forum()).run(70)
     urls = [f"{ROOT}{path}" for path in sorted(Forum().threads())] + [f"{ROOT}/user?u=1", f"{ROOT}/new/x"]
-    found = crawler.model.score_links(urls, urls, [b""] * len(urls), [""] * len(urls))
-    values = crawler.model.rank_buckets(found.bucket_names)[1]
+    found = CrawlQueries(crawler.model).score_links(urls, urls, [b""] * len(urls), [""] * len(urls))
+    values = CrawlQueries(crawler.model).rank_buckets(found.bucket_names)[1]
     assert [values[bucket] for bucket in found.buckets] == found.scores.tolist()
 
 

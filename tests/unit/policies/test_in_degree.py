@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from webs import Web
 
+from linkscore_scoring.engine.queries import CrawlQueries
+
 
 def diamond() -> Web:
     """a links b and c, b links c and d, c links a and d; c links d twice and itself."""
@@ -28,7 +30,7 @@ def test_the_score_is_n_over_n_plus_one_and_the_bucket_the_count() -> None:
     web = diamond()
     assert web.scores("abcz") == [1 / 2, 1 / 2, 2 / 3, 0]
     assert web.fetch("e", "d", "f").links.bucket_names == ["h/i3", "h/i1"]
-    order, values = web.model.rank_buckets(["h/i1", "h/i10", "h/x", "h/i3"])
+    order, values = CrawlQueries(web.model).rank_buckets(["h/i1", "h/i10", "h/x", "h/i3"])
     assert order.tolist() == [1, 3, 0, 2]
     assert values.tolist() == [1 / 2, 10 / 11, 0, 3 / 4]
 
@@ -66,5 +68,5 @@ def test_urls_found_first_are_forgotten_at_the_bound() -> None:
 
 def test_the_reason_names_the_count() -> None:
     web, url = diamond(), "http://h/d"
-    [found] = web.model.explain([url], [url], [b""], [""])
+    [found] = CrawlQueries(web.model).explain([url], [url], [b""], [""])
     assert found.explanation.summary == "2 pages fetched link to it"

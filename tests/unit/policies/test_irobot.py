@@ -6,6 +6,7 @@ import pytest
 from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.answers import FOLLOW, SKIP
 from linkscore_scoring.testing.crawl import visit
@@ -80,9 +81,9 @@ def test_links_to_the_most_informative_kind_score_best() -> None:
 def test_links_found_while_sampling_are_judged_by_pattern_and_place() -> None:
     board = Board("irobot", sample_pages=24)
     board.model = crawled().model
-    value = board.model.rank_buckets([_bucket(board, "/thread-3", THREADS), _bucket(board, "/rules", HELP)])[
-        1
-    ]
+    value = CrawlQueries(board.model).rank_buckets(
+        [_bucket(board, "/thread-3", THREADS), _bucket(board, "/rules", HELP)]
+    )[1]
     assert value.tolist() == pytest.approx([1.0, 0.05])
 
 

@@ -14,6 +14,7 @@ from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import FOLLOW, SKIP
@@ -151,8 +152,8 @@ def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
     for each in (crawl, again):
         shard = each.shard("a.test")
         assert shard.served.score(links_to(URLS), shard.model).verdicts == [FOLLOW, SKIP, SKIP, FOLLOW, SKIP]
-        assert [seed.url for seed in each.seeds("a.test", 1)] == [HUBS[0].url]
-        assert [rule.pattern for rule in each.rules("a.test")] == [r"^https?://a\.test/news/"]
+        assert [seed.url for seed in CrawlQueries(each).seeds("a.test", 1)] == [HUBS[0].url]
+        assert [rule.pattern for rule in CrawlQueries(each).rules("a.test")] == [r"^https?://a\.test/news/"]
 
 
 def test_parameters_say_how_logs_are_mined() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from boards import Board
 
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.source.source_ucc import SourceUcc
 
@@ -48,7 +49,7 @@ def test_while_sampling_the_planned_link_of_each_apath_comes_first_then_fewer_cl
 def test_buckets_of_a_sampled_site_rank_plan_first_then_breadth_first() -> None:
     board = Board("source_ucc")
     board.page("/")
-    order, values = board.model.rank_buckets(["h/s3.ff", "h/s1.ff", "h/plan", "h/other"])
+    order, values = CrawlQueries(board.model).rank_buckets(["h/s3.ff", "h/s1.ff", "h/plan", "h/other"])
     assert order.tolist() == [2, 1, 0, 3]
     assert values.tolist() == [0.5 / 4, 0.25, 0.9, 0.5 / 101]
 
@@ -57,7 +58,7 @@ def test_the_sampling_plan_suggests_pages_until_the_site_is_learned() -> None:
     board = Board("source_ucc", sample_pages=8)
     first = board.page("/list-0", [(f"/post-{n}", POST) for n in range(12)])
     assert first.suggestions[0].reason == "one link of each tag path of a page"
-    assert sampled().model.sample_plan("h", 4) == []
+    assert sampled().model.shard("h").sample_plan(4) == []
 
 
 def test_lists_and_posts_are_two_clusters() -> None:

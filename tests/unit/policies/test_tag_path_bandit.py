@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from boards import Board
 
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.tag_path_bandit import TagPathBandit
 from linkscore_scoring.policies.tag_path_bandit.tag_path_groups import TagPathGroups, vector_of
 from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
@@ -104,11 +105,11 @@ def test_links_found_before_the_classifier_knew_anything_do_not_stay_behind() ->
     board = Board("tag_path_bandit")
     [early] = board.page("/", [("/files/report-0-7.csv", LIST)]).links.bucket_names
     [menu] = board.page("/x", [("/about/9", MENU)]).links.bucket_names
-    before = board.model.rank_buckets([early, menu])[1]
+    before = CrawlQueries(board.model).rank_buckets([early, menu])[1]
     for n in range(5):
         board.feedback(f"/files/report-{n}-0.csv", 1.0)
         board.feedback(f"/about/{n}", 0.0)
-    after = board.model.rank_buckets([early, menu])[1]
+    after = CrawlQueries(board.model).rank_buckets([early, menu])[1]
     assert before[0] == before[1]
     assert after[0] >= 0.75 > 0.5 >= after[1]
 

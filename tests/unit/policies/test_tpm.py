@@ -6,6 +6,7 @@ import pytest
 from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.answers import FOLLOW, SKIP
@@ -66,13 +67,13 @@ def test_links_found_while_mapping_are_ranked_by_the_way_afterwards() -> None:
     board = Board("tpm", mapping_pages=6, example_html=HTML)
     first = board.page("/", [("/member/z", AT), ("/board/a", AT), ("/board/b", AT), ("/thread/8", AT)])
     names = [first.links.bucket_names[b] for b in first.links.buckets]
-    _, before = board.model.rank_buckets(names)
+    _, before = CrawlQueries(board.model).rank_buckets(names)
     assert before.tolist() == [0.5] * 4
     board.page("/board/a", [("/thread/1", AT), ("/thread/2", AT)])
     board.page("/board/b", [("/thread/3", AT)])
     for thread in (1, 2, 3):
         board.page(f"/thread/{thread}", leaves=THREAD)
-    _, values = board.model.rank_buckets(names)
+    _, values = CrawlQueries(board.model).rank_buckets(names)
     assert values.tolist() == [0.0, 0.75, 0.75, 1.0]
 
 

@@ -7,6 +7,7 @@ import pytest
 from boards import Board
 
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
 
 PATHS = [f"/{n}" for n in range(2_000)]
@@ -34,7 +35,7 @@ def test_draws_are_uniform() -> None:
 def test_a_bucket_is_worth_the_lower_edge_of_its_step() -> None:
     board = Board("uniform_random")
     board.page("/")
-    _, values = board.model.rank_buckets(["h/u0", "h/u128", "h/u255", "h/u256", "h/other"])
+    _, values = CrawlQueries(board.model).rank_buckets(["h/u0", "h/u128", "h/u255", "h/u256", "h/other"])
     assert values.tolist() == [0.0, 0.5, 255 / 256, 0.5, 0.5]
 
 

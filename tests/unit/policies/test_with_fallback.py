@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import FOLLOW, Explanation, Scored, Scores
@@ -123,7 +124,9 @@ def test_what_the_fallback_knows_of_the_crawl_is_kept_with_the_crawl() -> None:
     restored.load_state(unpacked(packed(straight.to_state())))
     urls = [f"http://site.example/{kind}/{n}" for kind in ("post", "member", "list") for n in range(20)]
     asked = [urls, urls, [b""] * 60, [""] * 60]
-    before, after = (model.score_links(*asked).scores.tolist() for model in (straight, restored))
+    before, after = (
+        CrawlQueries(model).score_links(*asked).scores.tolist() for model in (straight, restored)
+    )
     assert len(set(before)) > 10
     assert after == before
 

@@ -7,6 +7,7 @@ from typing import Any
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
@@ -51,7 +52,9 @@ class Web:
     def scores(self, names: str) -> list[float]:
         """Return the scores of URLs named by one letter each."""
         urls = [ROOT + name for name in names]
-        return self.model.score_links(urls, urls, [b""] * len(urls), [""] * len(urls)).scores.tolist()
+        found = CrawlQueries(self.model).score_links(urls, urls, [b""] * len(urls), [""] * len(urls))
+        scores: list[float] = found.scores.tolist()
+        return scores
 
     def restart(self) -> None:
         """Go on with a crawl made from the bytes of this one's state."""

@@ -8,6 +8,7 @@ from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.config import LearningConfig
@@ -85,7 +86,7 @@ def test_asking_for_a_page_uses_the_known_links_to_it(name: str) -> None:
     activate(crawl, run(job))
     page = post_page(5)
     event = PageFetched("", "h", page.url, page.url, 200, "", b"", 0.0, page)
-    found = crawl.classify(event)
+    found = CrawlQueries(crawl).classify(event)
     assert (found.cluster, found.revision) == (cluster(crawl, "post-0"), 1)
     assert 0.0 <= found.distance < 0.5
 

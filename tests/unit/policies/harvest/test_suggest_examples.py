@@ -6,6 +6,7 @@ import pytest
 from boards_with_examples import POST, Board, example
 
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
@@ -33,7 +34,7 @@ def crawled(*examples: str) -> Board:
 
 
 def asked(board: Board, n: int = 5) -> list[ExampleWanted]:
-    return [wanted for _, wanted in board.model.suggest_examples(n, "h")]
+    return [wanted for _, wanted in CrawlQueries(board.model).suggest_examples(n, "h")]
 
 
 def kinds(found: list[ExampleWanted]) -> list[str]:
@@ -115,14 +116,14 @@ def test_examples_given_later_count_at_once() -> None:
 def test_asking_changes_nothing_and_a_restart_asks_the_same() -> None:
     board, other = crawled("/post/1"), Board(example("/post/1"))
     before = packed(board.model.to_state())
-    found = board.model.suggest_examples(5)
+    found = CrawlQueries(board.model).suggest_examples(5)
     assert packed(board.model.to_state()) == before
     other.model.load_state(unpacked(before))
-    assert other.model.suggest_examples(5) == found
+    assert CrawlQueries(other.model).suggest_examples(5) == found
 
 
 def test_policies_without_likeness_ask_nothing_and_unknown_sites_are_refused() -> None:
     board = crawled()
-    assert board.model.suggest_examples(5, "h", PolicyChoice("in_degree")) == []
+    assert CrawlQueries(board.model).suggest_examples(5, "h", PolicyChoice("in_degree")) == []
     with pytest.raises(NotFound, match="no-such"):
-        board.model.suggest_examples(5, "no-such")
+        CrawlQueries(board.model).suggest_examples(5, "no-such")

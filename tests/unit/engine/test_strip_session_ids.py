@@ -8,6 +8,7 @@ from crawls import fetched, model
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked
@@ -65,7 +66,7 @@ def test_every_link_is_answered_and_policies_see_it_without_session():
     assert all("sid=" in url for url in page.links.urls)
     assert not [url for url in outcome.observation.links.urls if "sid=" in url]
     urls = [with_session("/thread?t=4", n) for n in (50, 51)]
-    found = crawl.score_links(urls, [identity(url) for url in urls], [b"", b""], ["", ""])
+    found = CrawlQueries(crawl).score_links(urls, [identity(url) for url in urls], [b"", b""], ["", ""])
     assert found.scores[0] == found.scores[1]
 
 

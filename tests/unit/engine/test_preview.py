@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crawls import fetched, model, page
 
-from linkscore_scoring.engine.preview import as_seen
+from linkscore_scoring.engine.fetches import preview
 from linkscore_scoring.types import UNKNOWN_CLUSTER
 
 SAME = (
@@ -27,8 +27,8 @@ def test_it_looks_as_if_taken_in() -> None:
     crawl.apply(1, page("http://h/a", "http://h/b"))
     event = page("http://h/b", "http://h/a", "http://h/c", "http://other/x")
     before = crawl.to_state()
-    fetch = crawl._fetch(2, event)
-    asked = as_seen(fetch, crawl.shard("h").model, UNKNOWN_CLUSTER)
+    fetch = crawl.fetch_of(event)
+    asked = preview(fetch, crawl.shard("h").model, UNKNOWN_CLUSTER)
     assert crawl.to_state() == before
     taken = crawl.apply(2, event).observation
     for name in SAME:
@@ -43,6 +43,6 @@ def test_it_looks_as_if_taken_in() -> None:
 def test_a_failed_fetch_has_no_links() -> None:
     crawl = model()
     crawl.apply(1, page("http://h/a"))
-    asked = as_seen(crawl._fetch(2, fetched("http://h/b")), crawl.shard("h").model, UNKNOWN_CLUSTER)
+    asked = preview(crawl.fetch_of(fetched("http://h/b")), crawl.shard("h").model, UNKNOWN_CLUSTER)
     assert asked.failed
     assert len(asked.links) == 0

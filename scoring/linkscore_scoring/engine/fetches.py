@@ -1,0 +1,140 @@
+"""A fetch as a site takes it in: without session ids, with its links told apart, or only previewed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
+from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.pagination.page_links import page_links_of
+from linkscore_scoring.site.fetch import Fetch
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import UNKNOWN_APATH, PageObservation, layout_of_rows, links_of_page
+from linkscore_scoring.urls.session_ids import SessionIds
+
+
+def strip_session_ids(event: PageFetched, sessions: SessionIds) -> PageFetched:
+    """Return a fetch whose URLs and identities carry no session id, the same one if there is none.
+
+    Answers go by the rows of links, so a crawler's URLs stay as they are. What was remembered before a name
+    was known to be of session ids keeps its identity. Cost O(characters).
+    """
+    requested, url = sessions.strip(event.requested_key), sessions.strip(event.url)
+    features = _stripped(event.features, sessions) if event.features is not None else None
+    if (requested, url) == (event.requested_key, event.url) and features is event.features:
+        return event
+    return replace(event, url=url, requested_key=requested, features=features)
+
+
+def _stripped(features: PageFeatures, sessions: SessionIds) -> PageFeatures:
+    own = sessions.strip(features.key), sessions.strip(features.canonical_key)
+    keys = [sessions.strip(key) for key in features.links.keys]
+    if keys == features.links.keys and own == (features.key, features.canonical_key):
+        return features
+    links = replace(features.links, keys=keys, urls=list(map(sessions.strip, features.links.urls)))
+    url = sessions.strip(features.url)
+    return replace(features, url=url, key=own[0], canonical_key=own[1], links=links)
+
+
+def fetch_of(
+    event: PageFetched,
+    seq: int,
+    ticket: Ticket,
+    *,
+    is_own_ticket: bool,
+    site_of: Callable[[str], str] | None,
+    seed: int,
+) -> Fetch:
+    """Return a fetch by what its event and the ticket of the link that led there say.
+
+    Parameters
+    ----------
+    event
+        The event, without session ids.
+    seq
+        Number of the event, or of the latest one for a question.
+    ticket, is_own_ticket
+        The ticket, and whether the model of this site wrote it.
+    site_of
+        URL -> site, to tell which links belong to the crawl; None if all do.
+    seed
+        Seed of the crawl.
+    """
+    features = event.features
+    return Fetch(
+        seq=seq,
+        url=event.url,
+        key=hash_of(features.key) if features else hash_of(event.requested_key),
+        requested=hash_of(event.requested_key),
+        requested_key=event.requested_key,
+        canonical=hash_of(features.canonical_key or features.key) if features else 0,
+        features=features,
+        link_keys=[hash_of(key) for key in features.links.keys] if features else [],
+        in_scope=_in_scope(features.links.urls, event.site, site_of) if features else [],
+        page_links=page_links_of(features.url, features.links) if features else [],
+        source=ticket.source if is_own_ticket else 0,
+        apath=ticket.apath if is_own_ticket else UNKNOWN_APATH,
+        depth=None if ticket is NO_TICKET else ticket.depth,
+        seed=seed,
+    )
+
+
+def _in_scope(urls: Sequence[str], site: str, site_of: Callable[[str], str] | None) -> list[int]:
+    """Return the rows of the links that belong to the crawl; the site of each host is looked up once."""
+    if site_of is None:
+        return [row for row, url in enumerate(urls) if url]
+    roots: dict[str, bool] = {}
+    rows = []
+    for row, url in enumerate(urls):
+        root = url[: url.find("/", 8)] if "/" in url[8:] else url
+        if root not in roots:
+            roots[root] = bool(root) and site_of(url) == site
+        if roots[root]:
+            rows.append(row)
+    return rows
+
+
+def preview(fetch: Fetch, model: SiteModel, cluster: int) -> PageObservation:
+    """Return the observation of a page that is only asked about; changes nothing. Cost O(links).
+
+    What the site learns by taking a page in stays at its default: novel text, links seen first.
+    """
+    page = PageObservation(
+        seq=fetch.seq,
+        key=fetch.key,
+        url=fetch.url,
+        requested=fetch.requested,
+        depth=model.memory.depth(fetch.requested) or 0,
+        pattern=model.pattern_of(fetch.requested, fetch.requested_key),
+        contexts=model.memory.contexts(fetch.requested),
+        failed=fetch.features is None,
+        refetch=model.memory.is_fetched(fetch.key),
+        cluster=cluster,
+    )
+    if fetch.features is not None:
+        _add_content(page, fetch, fetch.features, model)
+    return page
+
+
+def _add_content(page: PageObservation, fetch: Fetch, features: PageFeatures, model: SiteModel) -> None:
+    links, rows = features.links, fetch.in_scope
+    keys = [fetch.link_keys[row] for row in rows]
+    ids = [model.apaths.find(raw).id for raw in links.apath_table]
+    page.links = links_of_page(
+        [links.urls[row] for row in rows],
+        keys,
+        [ids[links.apaths[row]] for row in rows],
+        model.patterns_of(keys, [links.keys[row] for row in rows]),
+        [links.anchors[row] for row in rows],
+        source=page.cluster,
+        depth=page.depth + 1,
+    )
+    page.blocks_before = [links.blocks_before[row] for row in rows]
+    page.rels = [links.rels[row] for row in rows]
+    page.fresh, page.first_here = [False] * len(rows), [False] * len(rows)
+    page.layout = layout_of_rows(features.layout, rows) if features.layout is not None else None
+    page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
+    page.long_chars = sum(features.block_chars)
