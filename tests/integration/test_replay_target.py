@@ -50,7 +50,7 @@ def _record(url: str, reply: Reply) -> bytes:
 
 def test_a_server_and_the_library_crawl_alike(archive: SiteSource, tmp_path: Path) -> None:
     with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
-        here = Experiment(site, ReplayProtocol(budget="330"))
+        here = Experiment(site, ReplayProtocol(budget="240"))
         there = Experiment(site, here.protocol, make_scorer=remote.at(address))
         rewards = page_rewards(site, ByType(USER_CONTENT))
         task = Task("user_content", wanted_pages(site, here.facts, rewards), rewards)
