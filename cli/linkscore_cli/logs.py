@@ -24,8 +24,9 @@ from linkscore_cli.errors import needing
 from linkscore_cli.extras import LOGS_COMMANDS
 from linkscore_cli.plugins import CommandGroup
 
+# A bound, chosen.
 _TIMEOUT_S = 60.0
-# A bound, chosen: a mining takes seconds, of the largest logs minutes.
+# A bound, chosen: far beyond what a mining takes.
 _MINING_TIMEOUT_S = 3_600.0
 # A bound, of a table of labels: the server takes at most 100,000 URLs of 2,083 characters.
 _MAX_LABEL_BYTES = 1 << 30

@@ -140,7 +140,15 @@ class Client:
     def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
-        """Create a crawl, or take the one there is; it then serves the policy given here, if one is."""
+        """Create a crawl, or take the one there is; it then serves the policy given here, if one is.
+
+        What a program calls at its start: it may be the first to use the crawl, or come back to it.
+
+        >>> client = Client("localhost:7411")
+        >>> crawl = client.ensure_crawl(crawl="books", policy=("harvest", {"curiosity": 0.1}))
+        >>> crawl.policy.harvest.curiosity
+        0.1
+        """
         try:
             return self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
         except AlreadyExists:
@@ -157,7 +165,12 @@ class Client:
         return got.crawl
 
     def list_crawls(self, *, page_size: int = 0, timeout_s: float | None = None) -> Iterator[crawl_pb2.Crawl]:
-        """List all crawls by name, page by page as they are consumed."""
+        """List all crawls by name, page by page as they are consumed.
+
+        >>> client = Client("localhost:7411")
+        >>> "crawls/books" in [crawl.name for crawl in client.list_crawls()]
+        True
+        """
         request = crawl_pb2.ListCrawlsRequest(page_size=page_size)
         return self._pages(self._stubs.crawls.ListCrawls, request, "crawls", timeout_s)
 
@@ -198,7 +211,47 @@ class Client:
         encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
         timeout_s: float | None = None,
     ) -> scoring_pb2.IngestPagesResponse:
-        """Send fetched pages, failed fetches too; the answer scores every link of them."""
+        """Send fetched pages, failed fetches too; the answer scores every link of them.
+
+        Parameters
+        ----------
+        crawl
+            Id or resource name.
+        pages
+            Messages made by `linkscore.page`; at most 500 (setting `max_pages_per_call`).
+        policy
+            Another policy than the crawl's.
+        encoding
+            `PriorityEncoding`: also give each score as the number a crawler wants.
+        timeout_s
+            Deadline, seconds; the client's if None.
+
+        Returns
+        -------
+        IngestPagesResponse
+            `results` has one entry for each page, in order; `linkscore.rows` reads its links. A page that
+            cannot be used has a status that says why, and the others count.
+
+        Raises
+        ------
+        NotFound
+            There is no such crawl.
+        ResourceExhausted
+            The server is at its bounds; `retry_after_s` says when to come back.
+
+        Examples
+        --------
+        >>> from linkscore import page, rows
+        >>> client = Client("localhost:7411")
+        >>> made = client.ensure_crawl(crawl="books")
+        >>> pages = [
+        ...     page(url="http://a.org/", body=b'<a href="/thread/1">'),
+        ...     page(url="http://a.org/gone", status_code=404),
+        ... ]
+        >>> first, second = client.ingest_pages(crawl="books", pages=pages).results
+        >>> [(row.url, row.score, row.bucket) for row in rows(first.links)]
+        [('http://a.org/thread/1', 0.9, 'thread')]
+        """
         request = _requests.ingest_pages(crawl=crawl, pages=pages, policy=policy, encoding=encoding)
         got: scoring_pb2.IngestPagesResponse = self._call(self._stubs.links.IngestPages, request, timeout_s)
         return got
@@ -212,7 +265,17 @@ class Client:
         encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
         timeout_s: float | None = None,
     ) -> Iterator[scoring_pb2.StreamPagesResponse]:
-        """Send pages as they come and give their answers in order; leaving the loop ends the stream."""
+        """Send pages as they come and give their answers in order; leaving the loop ends the stream.
+
+        Cheaper than a call for each page. `pages` is read ahead of the answers, in a thread of gRPC; the
+        server reads no more than it can take. No deadline unless one is given.
+
+        >>> from linkscore import page
+        >>> client = Client("localhost:7411")
+        >>> coming = (page(url=f"http://a.org/{n}", body=b"<p>") for n in range(3))
+        >>> [answer.request_id for answer in client.stream_pages(crawl="books", pages=coming)]
+        [1, 2, 3]
+        """
         count = itertools.count(1)
         messages = (
             _requests.stream_page(
@@ -248,7 +311,16 @@ class Client:
         require_learned: bool = False,
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
-        """Score links again: URLs, or (URL, ticket) pairs."""
+        """Score links again: URLs, or (URL, ticket) pairs.
+
+        With the ticket it came with, a link is scored as where it was found; without, by its URL alone. With
+        `require_learned` a site that is not learned yet raises `FailedPrecondition`.
+
+        >>> client = Client("localhost:7411")
+        >>> got = client.score_links(crawl="books", links=["http://a.org/tag/x", ("http://a.org/b", b"t")])
+        >>> list(got.links.scores)
+        [0.1, 0.5]
+        """
         request = _requests.score_links(
             crawl=crawl, links=links, policy=policy, encoding=encoding, require_learned=require_learned
         )
@@ -264,7 +336,17 @@ class Client:
         max_results: int = 0,
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankBucketsResponse:
-        """Order the buckets that are not empty, best first."""
+        """Order the buckets that are not empty, best first.
+
+        How a frontier of any size stays in order: one queue for each bucket, one call every few fetches.
+
+        >>> client = Client("localhost:7411")
+        >>> queues = {"tag": ["http://a.org/tag/x"], "thread": ["http://a.org/thread/1"]}
+        >>> names = list(queues)
+        >>> ranked = client.rank_buckets(crawl="books", buckets=names)
+        >>> queues[names[ranked.order[0]]]
+        ['http://a.org/thread/1']
+        """
         request = _requests.rank_buckets(crawl=crawl, buckets=buckets, policy=policy, max_results=max_results)
         got: scoring_pb2.RankBucketsResponse = self._call(self._stubs.links.RankBuckets, request, timeout_s)
         return got
@@ -287,7 +369,14 @@ class Client:
     def report_feedback(
         self, *, crawl: str, feedback: Iterable[scoring_pb2.Feedback], timeout_s: float | None = None
     ) -> scoring_pb2.ReportFeedbackResponse:
-        """Report what extraction found on fetched pages."""
+        """Report what extraction found on fetched pages.
+
+        >>> from linkscore.v1.link_scoring_service_pb2 import Feedback
+        >>> client = Client("localhost:7411")
+        >>> found = Feedback(event_id="1", url="http://a.org/thread/1", item_count=3)
+        >>> len(client.report_feedback(crawl="books", feedback=[found]).statuses)
+        1
+        """
         request = _requests.report_feedback(crawl=crawl, feedback=feedback)
         got: scoring_pb2.ReportFeedbackResponse = self._call(
             self._stubs.links.ReportFeedback, request, timeout_s
@@ -384,7 +473,12 @@ class Client:
         max_results: int = 0,
         timeout_s: float | None = None,
     ) -> site_pb2.SuggestSeedsResponse:
-        """Give the pages to start a crawl from, best first; `site` may also be any URL of the site."""
+        """Give the pages to start a crawl from, best first; `site` may also be any URL of the site.
+
+        >>> client = Client("localhost:7411")
+        >>> [seed.url for seed in client.suggest_seeds(crawl="books", site="a.org", max_results=1).seeds]
+        ['http://a.org/0']
+        """
         request = _requests.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=max_results)
         got: site_pb2.SuggestSeedsResponse = self._call(self._stubs.sites.SuggestSeeds, request, timeout_s)
         return got

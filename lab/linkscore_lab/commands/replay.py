@@ -77,8 +77,15 @@ def replay(**options: Any) -> None:
 @click.option(
     "--site", "sites", multiple=True, help="Name of a site; repeatable. Default: all with a target."
 )
-@click.option("--policy", "policies", multiple=True, default=("breadth_first", "harvest"), show_default=True)
-@click.option("--out", type=OUT, default=Path("suite.toml"), show_default=True)
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    default=("breadth_first", "harvest"),
+    show_default=True,
+    help="NAME[:param=value,...]; repeatable.",
+)
+@click.option("--out", type=OUT, default=Path("suite.toml"), show_default=True, help="Write the suite here.")
 def suite(folder: Path, sites: tuple[str, ...], policies: tuple[str, ...], out: Path) -> None:
     """Write the suite of a folder of stored sites with page_types.tsv."""
     with lab_errors():

@@ -69,6 +69,7 @@ def test_every_public_method_says_what_it_does_to_both_kinds_of_readers_in_the_s
 
 @pytest.mark.parametrize("module", [client, aio, messages], ids=lambda module: module.__name__)
 def test_the_examples_in_docstrings_run(module, fake: FakeLinkscore) -> None:
+    fake.crawls["crawls/books"] = crawl_service_pb2.Crawl(name="crawls/books")
     runner = doctest.DocTestRunner()
     for found in doctest.DocTestFinder().find(module):
         for example in found.examples:
