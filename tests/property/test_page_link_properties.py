@@ -78,5 +78,5 @@ def test_learned_expressions_are_re2_and_fit_what_they_count(urls: list[str], pa
 @given(URLS, st.lists(URLS, max_size=20), URLS)
 def test_taking_session_ids_out_twice_changes_nothing_more(page: str, links: list[str], url: str):
     ids = SessionIds()
-    ids.see(page, links)
+    ids.observe(page, links)
     assert ids.strip(ids.strip(url)) == ids.strip(url)

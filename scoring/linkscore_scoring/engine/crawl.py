@@ -227,7 +227,7 @@ class CrawlModel:
         relearned = capabilities.relearned(shard.served)
         observation = shard.observe(fetch)
         if found is not None:
-            model.sessions.see(found.url, [found.links.urls[row] for row in fetch.in_scope])
+            model.sessions.observe(found.url, [found.links.urls[row] for row in fetch.in_scope])
         job = model.due_job(seq)
         if job is not None:
             self.jobs.append(job)

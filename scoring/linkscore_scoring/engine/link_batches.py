@@ -114,7 +114,9 @@ def score_page(
         depth=depth + 1,
     )
     scored = policy.score(batch, model)
-    page_links = model.pagination.standing(fetch.page_links, links.urls, model.apaths.classless(batch.apaths))
+    page_links = model.pagination.without_denied(
+        fetch.page_links, links.urls, model.apaths.classless(batch.apaths)
+    )
     names, buckets = indexed(scored.buckets)
     site, revision = hash_of(model.name), model.revision
     values = [book.write(Ticket(site, fetch.key, id_, cluster, depth + 1, revision)) for id_ in ids]

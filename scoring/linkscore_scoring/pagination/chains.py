@@ -27,7 +27,7 @@ class PageChains(Stateful):
     Notes
     -----
     A page that names another one as its canonical form, and links to it, is of the list of that one:
-    permalinks of posts. `see` costs O(page links of the page), `first_page` O(1) as a rule; memory
+    permalinks of posts. `observe` costs O(page links of the page), `first_page` O(1) as a rule; memory
     O(max_pages). What is told does not depend on the order of pages, as far as `max_list` is not reached.
     """
 
@@ -42,7 +42,7 @@ class PageChains(Stateful):
     def __len__(self) -> int:
         return len(self._parents)
 
-    def see(self, page: PageObservation) -> None:
+    def observe(self, page: PageObservation) -> None:
         """Learn from the page links of a page and its canonical form; one without changes nothing."""
         if any(page.page_links):
             for one in page_lists(page.url, page.links.urls, page.links.anchors, page.page_links):

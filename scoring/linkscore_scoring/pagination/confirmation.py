@@ -41,7 +41,7 @@ class _PageLink(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Seen:
+class _KeptPage:
     """What is kept of a page: cluster, bag of tag paths, and the page links of its own list."""
 
     cluster: int
@@ -67,19 +67,19 @@ class PageLinkConfirmation(Stateful):
     least
         Links of a family that must hold before it is confirmed, or fail before it is denied.
     enough
-        Links of a family after which it is settled, and no more are compared.
+        Links of a family after which it is decided, and no more are compared.
 
     Notes
     -----
-    `see` costs O(page links + paths of the page) and one comparison for each link between two pages kept, and
-    O(page links) once the families are settled. Memory O(max_pages x paths of a page).
+    `observe` costs O(page links + paths of the page) and one comparison for each link between two pages kept,
+    and O(page links) once the families are decided. Memory O(max_pages x paths of a page).
 
     Differences from the paper: cosine of the bags of tag paths, or the same template cluster, stands for the
     similarity of trees, whose threshold the paper does not state; a family is confirmed by the majority of
     what the crawl brings, not of three fetches.
     """
 
-    _pages: Stored[Flat[OrderedDict[int, _Seen]]]
+    _pages: Stored[Flat[OrderedDict[int, _KeptPage]]]
     _sources: Stored[dict[int, list[int]]]
     _held: Stored[Flat[dict[int, list[int]]]]
 
@@ -92,8 +92,8 @@ class PageLinkConfirmation(Stateful):
         self._sources, self._held = {}, {}
         self._denied: set[int] = set()
 
-    def see(self, page: PageObservation, places: Sequence[int]) -> None:
-        """Take in a page: judge its page links to pages that are kept, and those of them to it.
+    def observe(self, page: PageObservation, places: Sequence[int]) -> None:
+        """Take in a page: compare it with the pages kept that its page links lead to, or that lead to it.
 
         Parameters
         ----------
@@ -106,11 +106,11 @@ class PageLinkConfirmation(Stateful):
             return
         sources = [key for key in self._sources.pop(page.key, []) if self._is_open(key, page.key)]
         links = _own_page_links(page, places) if sources or self._has_open(page, places) else []
-        if not sources and all(self._is_settled(link.family) for link in links):
+        if not sources and all(self._is_decided(link.family) for link in links):
             return
-        seen = _Seen(page.cluster, bag_of_hashes(plain_bag(page.paths)), links)
+        seen = _KeptPage(page.cluster, bag_of_hashes(plain_bag(page.paths)), links)
         for source in sources:
-            self._judge(source, self._pages[source], page.key, seen)
+            self._record(source, self._pages[source], page.key, seen)
         self._keep(page.key, seen)
 
     def status(self, family: int) -> int:
@@ -120,7 +120,7 @@ class PageLinkConfirmation(Stateful):
             return CONFIRMED
         return DENIED if failed > held and failed >= self.least else UNKNOWN
 
-    def standing(self, kinds: Sequence[int], urls: Sequence[str], places: Sequence[int]) -> list[int]:
+    def without_denied(self, kinds: Sequence[int], urls: Sequence[str], places: Sequence[int]) -> list[int]:
         """Return the kind of page link of each link, `NO_PAGE_LINK` for links of families that are denied.
 
         Parameters
@@ -128,37 +128,37 @@ class PageLinkConfirmation(Stateful):
         kinds
             What `find_page_links` says, (n_links,).
         urls, places
-            Of each link; places as for `see`.
+            Of each link; places as for `observe`.
         """
         if not self._denied:
             return list(kinds)
         rows = zip(kinds, urls, places, strict=True)
         return [NO_PAGE_LINK if kind and self._is_denied(url, at) else kind for kind, url, at in rows]
 
-    def judge_link(self, source: int, target: int) -> int:
+    def verdict_of_link(self, source: int, target: int) -> int:
         """Return what a link between two pages that are kept says, `UNKNOWN` if it cannot be told."""
         if source not in self._pages or target not in self._pages:
             return UNKNOWN
         return _holds(source, self._pages[source], target, self._pages[target])
 
     def _has_open(self, page: PageObservation, places: Sequence[int]) -> bool:
-        """Say whether a page has page links of families that are not settled."""
+        """Say whether a page has page links of families that are not decided."""
         rows = zip(page.page_links, page.links.urls, places, strict=True)
-        return any(kind and not self._is_settled(family_of(url, place)) for kind, url, place in rows)
+        return any(kind and not self._is_decided(family_of(url, place)) for kind, url, place in rows)
 
     def _is_open(self, source: int, target: int) -> bool:
-        """Say whether a page that is kept has page links to another whose families are not settled."""
+        """Say whether a page that is kept has page links to another whose families are not decided."""
         links = self._pages[source].page_links if source in self._pages else []
-        return any(link.target == target and not self._is_settled(link.family) for link in links)
+        return any(link.target == target and not self._is_decided(link.family) for link in links)
 
-    def _is_settled(self, family: int) -> bool:
+    def _is_decided(self, family: int) -> bool:
         return family in self._held and sum(self._held[family]) >= self.enough
 
-    def _keep(self, key: int, seen: _Seen) -> None:
+    def _keep(self, key: int, seen: _KeptPage) -> None:
         self._pages[key] = seen
         for target in dict.fromkeys(link.target for link in seen.page_links):
             if target in self._pages and target != key:
-                self._judge(key, seen, target, self._pages[target])
+                self._record(key, seen, target, self._pages[target])
             elif len(waiting := self._sources.setdefault(target, [])) < _PENDING_PER_PAGE:
                 waiting.append(key)
         if len(self._pages) > self.max_pages:
@@ -167,16 +167,16 @@ class PageLinkConfirmation(Stateful):
                 if self._sources.get(link.target) == [gone]:
                     del self._sources[link.target]
 
-    def _judge(self, source: int, seen: _Seen, target: int, other: _Seen) -> None:
+    def _record(self, source: int, seen: _KeptPage, target: int, other: _KeptPage) -> None:
         verdict = _holds(source, seen, target, other)
         if verdict == UNKNOWN:
             return
         for family in {link.family for link in seen.page_links if link.target == target}:
             if family in self._held or len(self._held) < self.max_families:
                 self._held.setdefault(family, [0, 0])[verdict == DENIED] += 1
-                self._note(family)
+                self._mark(family)
 
-    def _note(self, family: int) -> None:
+    def _mark(self, family: int) -> None:
         (self._denied.add if self.status(family) == DENIED else self._denied.discard)(family)
 
     def _is_denied(self, url: str, place: int) -> bool:
@@ -207,7 +207,7 @@ def _own_page_links(page: PageObservation, places: Sequence[int]) -> list[_PageL
     ]
 
 
-def _holds(source: int, seen: _Seen, target: int, other: _Seen) -> int:
+def _holds(source: int, seen: _KeptPage, target: int, other: _KeptPage) -> int:
     """Say whether the page links from one page to another hold."""
     mine = [link for link in seen.page_links if link.target == target]
     if mine and not _alike(seen, other):
@@ -216,13 +216,13 @@ def _holds(source: int, seen: _Seen, target: int, other: _Seen) -> int:
     return CONFIRMED if CONFIRMED in verdicts else DENIED if DENIED in verdicts else UNKNOWN
 
 
-def _alike(seen: _Seen, other: _Seen) -> bool:
+def _alike(seen: _KeptPage, other: _KeptPage) -> bool:
     if seen.cluster >= 0 and seen.cluster == other.cluster:
         return True
     return cosine(seen.bag, other.bag) >= _MIN_COSINE
 
 
-def _goes_on(link: _PageLink, source: int, other: _Seen) -> int:
+def _goes_on(link: _PageLink, source: int, other: _KeptPage) -> int:
     """Say whether a destination has page links where its source has: on to a third page, or back."""
     here = [f for f in other.page_links if f.place == link.place]
     same = [f for f in here if f.word == link.word]

@@ -314,8 +314,8 @@ class SiteModel(Stateful):
             if fetch.page_links
             else [NO_PAGE_LINK] * len(places)
         )
-        self.pagination.see(page, places)
-        page.page_links = self.pagination.standing(page.page_links, page.links.urls, places)
+        self.pagination.observe(page, places)
+        page.page_links = self.pagination.without_denied(page.page_links, page.links.urls, places)
 
     def _learn_from(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
         distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))

@@ -98,7 +98,7 @@ class SessionIds:
 
     Notes
     -----
-    `see` costs O(characters), `strip` too; memory O(`MAX_KEYS` x `MAX_RESTS`).
+    `observe` costs O(characters), `strip` too; memory O(`MAX_KEYS` x `MAX_RESTS`).
 
     Differences from the paper, which requests a page several times: links seen from several pages are the
     evidence, and a page fetched again adds to it. Nothing is fetched for it.
@@ -108,7 +108,7 @@ class SessionIds:
     >>> sessions = SessionIds()
     >>> ids = ["a1b2c3d4e5f6a7b8", "b8c7d6e5f4a3b2c1", "c3d4a1b2e5f6c7d8", "d4e5f6a7b8c9d0e1"]
     >>> for sid in ids:
-    ...     sessions.see("http://h/", [f"http://h/t?t={n}&sid={sid}" for n in range(3)])
+    ...     sessions.observe("http://h/", [f"http://h/t?t={n}&sid={sid}" for n in range(3)])
     >>> sessions.names(), sessions.strip(f"http://h/t?t=9&sid={ids[0]}")
     (['sid'], 'http://h/t?t=9')
     """
@@ -118,7 +118,7 @@ class SessionIds:
         self._learned: set[str] = set()
         self._places: set[int] = set()
 
-    def see(self, page_url: str, urls: Sequence[str]) -> None:
+    def observe(self, page_url: str, urls: Sequence[str]) -> None:
         """Learn from the links of one fetch that belong to the site, and the URL it was fetched by.
 
         Links that repeat a value of the page's own URL say nothing: it may be what the page is about.

@@ -13,7 +13,7 @@ from linkscore_scoring.pagination.chains import PageChains
 def chains(*pages: object, **bounds: int) -> PageChains:
     found = PageChains(**bounds)
     for one in pages:
-        found.see(one)  # type: ignore[arg-type]
+        found.observe(one)  # type: ignore[arg-type]
     return found
 
 

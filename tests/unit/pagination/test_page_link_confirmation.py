@@ -37,7 +37,7 @@ def listing(
 def seen(*pages: PageObservation, **bounds: int) -> PageLinkConfirmation:
     found = PageLinkConfirmation(**bounds)
     for one in pages:
-        found.see(one, one.links.apaths)
+        found.observe(one, one.links.apaths)
     return found
 
 
@@ -46,26 +46,26 @@ def statuses(found: PageLinkConfirmation, one: PageObservation) -> list[int]:
     return [found.status(family_of(url, place)) for url, place in zip(links.urls, links.apaths, strict=True)]
 
 
-def standing(found: PageLinkConfirmation, one: PageObservation) -> list[int]:
-    return found.standing(one.page_links, one.links.urls, one.links.apaths)
+def without_denied(found: PageLinkConfirmation, one: PageObservation) -> list[int]:
+    return found.without_denied(one.page_links, one.links.urls, one.links.apaths)
 
 
 def test_page_links_hold_if_destinations_look_alike_and_have_some_at_the_same_place():
     for order in ([listing(1), listing(2), listing(3)], [listing(3), listing(1), listing(2)]):
         found = seen(*order)
         assert set(statuses(found, order[0])) == {CONFIRMED}
-        assert found.judge_link(order[0].key, order[1].key) == CONFIRMED
+        assert found.verdict_of_link(order[0].key, order[1].key) == CONFIRMED
 
 
 def test_they_fail_if_destinations_look_otherwise():
     first = listing(1)
     shapes = [trie_of([f"html/body/{tag}/td/text()"] * 20) for tag in ("table", "dl", "form")]
     found = seen(first, *(listing(n + 2, paths=shape) for n, shape in enumerate(shapes)))
-    assert found.judge_link(first.key, listing(2).key) == DENIED
+    assert found.verdict_of_link(first.key, listing(2).key) == DENIED
     assert statuses(found, first) == [DENIED] * 4
-    assert standing(found, first) == [0] * 4
+    assert without_denied(found, first) == [0] * 4
     elsewhere = [place + 1 for place in first.links.apaths]
-    assert found.standing(first.page_links, first.links.urls, elsewhere) == first.page_links == [1] * 4
+    assert found.without_denied(first.page_links, first.links.urls, elsewhere) == first.page_links == [1] * 4
 
 
 def test_one_link_is_no_proof_and_page_links_elsewhere_prove_nothing():
@@ -78,7 +78,7 @@ def test_one_link_is_no_proof_and_page_links_elsewhere_prove_nothing():
 def test_the_same_cluster_is_as_good_as_like_paths():
     one, two = listing(1), listing(2, paths=OTHER)
     one.cluster = two.cluster = 4
-    assert seen(one, two).judge_link(one.key, two.key) == CONFIRMED
+    assert seen(one, two).verdict_of_link(one.key, two.key) == CONFIRMED
 
 
 def test_a_named_page_link_holds_if_its_word_leads_on_and_fails_if_it_leads_back_and_forth():
@@ -97,7 +97,7 @@ def test_pages_of_threads_on_a_board_are_not_judged():
     )
     thread = page("/t?id=7&start=15", ("1", "/t?id=7"), ("3", "/t?id=7&start=30"), paths=OTHER)
     found = seen(board, thread)
-    assert found.judge_link(board.key, thread.key) == UNKNOWN
+    assert found.verdict_of_link(board.key, thread.key) == UNKNOWN
     assert set(statuses(found, board)) == {UNKNOWN}
 
 
@@ -122,7 +122,7 @@ def test_what_is_known_survives_as_plain_values():
     assert other.to_state() == found.to_state()
     denied = seen(*(listing(n, paths=trie_of([f"html/body/{n}/text()"] * 9)) for n in (1, 2, 3)))
     other.load_state(denied.to_state())
-    assert standing(other, listing(1)) == standing(denied, listing(1)) == [0] * 4
+    assert without_denied(other, listing(1)) == without_denied(denied, listing(1)) == [0] * 4
     with pytest.raises(CorruptState, match="page link confirmation"):
         other.load_state({"pages": [[1, 2]]})
 

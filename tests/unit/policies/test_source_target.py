@@ -34,7 +34,7 @@ def values(board: Board) -> dict[str, float]:
     policy, model = board.shard.served, board.shard.model
     assert isinstance(policy, SourceTarget)
     assert model.templates is not None
-    worth = dict(zip(policy._clusters, policy.cluster_values(model).tolist(), strict=True))
+    worth = dict(zip(policy.clusters, policy.cluster_values(model).tolist(), strict=True))
     found = {}
     for key, cluster in model.templates.sample.items():
         found[key.rsplit("/")[-1].split("-")[0]] = worth.get(cluster, -1.0)

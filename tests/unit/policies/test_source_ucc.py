@@ -97,7 +97,7 @@ def test_a_cluster_loses_value_while_it_is_crawled_unless_balance_is_off() -> No
     for off, cmp in ((False, -1), (True, 0)):
         board = sampled(without_balance=off)
         model, policy = board.shard.model, ucc(board)
-        at = policy._clusters.index(model.cluster_of(_keys(["/post-0"])[0]))
+        at = policy.clusters.index(model.cluster_of(_keys(["/post-0"])[0]))
         before = policy.cluster_values(model)[at]
         for n in range(6, 10):
             board.page(f"/post-{n}", [("/list-0", BACK)], leaves=["html/body/div/p/text()"] * 3)
@@ -107,7 +107,7 @@ def test_a_cluster_loses_value_while_it_is_crawled_unless_balance_is_off() -> No
 
 def test_without_dsim_the_spread_of_a_cluster_does_not_count() -> None:
     board = sampled(without_dsim=True, without_balance=True)
-    a = np.array(ucc(board)._worth)
+    a = np.array(ucc(board).cluster_worth)
     assert len(a) == 2
     assert a == pytest.approx(0.5 * _info_of(board), rel=1e-6)
 

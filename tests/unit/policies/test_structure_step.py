@@ -13,7 +13,7 @@ from linkscore_scoring.site.model import SiteModel
 
 def test_probabilities_that_differ_by_little_give_equal_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = SourceTarget(SourceTargetParams(example_html="<p>"))
-    policy._clusters, policy._worth = [0, 1], [0.5, 0.0]
+    policy.clusters, policy.cluster_worth = [0, 1], [0.5, 0.0]
     often_seldom_rarely = np.array([[0.999, 0.001], [0.991, 0.009], [0.9, 0.1]])
     monkeypatch.setattr(
         structure.StructuralPolicy, "_probabilities", lambda self, sources, apaths, site: often_seldom_rarely

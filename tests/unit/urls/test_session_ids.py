@@ -59,19 +59,19 @@ def test_searches_stories_and_other_content_stay(url: str):
 
 def test_a_key_is_learned_when_links_come_again_with_another_value():
     ids = SessionIds()
-    ids.see(PAGE, links(token(1)))
+    ids.observe(PAGE, links(token(1)))
     assert ids.strip(links(token(9))[0]) == links(token(9))[0]
-    ids.see(PAGE, links(token(2), n=3))
+    ids.observe(PAGE, links(token(2), n=3))
     assert ids.names() == ["xploidid"]
     assert ids.strip(f"http://f.org/new?xploidid={token(9)}&id=1") == "http://f.org/new?id=1"
 
 
 def test_a_likely_name_is_learned_from_one_link_that_comes_again():
     ids = SessionIds()
-    ids.see(PAGE, [*links(token(1), key="SID"), "http://f.org/login"])
-    ids.see(PAGE, [links(token(2), key="SID")[0], "http://f.org/p9", "http://f.org/p8"])
+    ids.observe(PAGE, [*links(token(1), key="SID"), "http://f.org/login"])
+    ids.observe(PAGE, [links(token(2), key="SID")[0], "http://f.org/p9", "http://f.org/p8"])
     assert ids.names() == []  # less than half of a page's links may be an article's own
-    ids.see(PAGE, links(token(3), key="SID"))
+    ids.observe(PAGE, links(token(3), key="SID"))
     assert ids.names() == ["sid"]
     assert ids.strip(f"http://f.org/new?id=1&sid={token(9)}") == "http://f.org/new?id=1"
 
@@ -79,14 +79,14 @@ def test_a_likely_name_is_learned_from_one_link_that_comes_again():
 def test_a_value_that_stays_the_same_is_no_session_id():
     ids = SessionIds()
     for _ in range(9):
-        ids.see(PAGE, links(token(1)))
+        ids.observe(PAGE, links(token(1)))
     assert ids.names() == []
 
 
 def test_hashes_that_tell_articles_apart_stay_even_under_the_name_of_sessions():
     ids = SessionIds()
     for page in range(5):
-        ids.see(PAGE, [f"http://f.org/story?sid={token(i)}" for i in range(page, page + 9)])
+        ids.observe(PAGE, [f"http://f.org/story?sid={token(i)}" for i in range(page, page + 9)])
     assert ids.strip(f"http://f.org/story?sid={token(3)}") == f"http://f.org/story?sid={token(3)}"
 
 
@@ -94,38 +94,38 @@ def test_an_article_whose_own_links_carry_its_hash_stays():
     ids = SessionIds()
     for n in range(9):
         own = [f"http://f.org/{what}?sid={token(n)}" for what in ("reply", "print", "mail")]
-        ids.see(PAGE, [*own, *(f"http://f.org/menu/{i}" for i in range(4))])
+        ids.observe(PAGE, [*own, *(f"http://f.org/menu/{i}" for i in range(4))])
     assert ids.names() == []
 
 
 def test_a_name_that_proves_to_tell_pages_apart_is_taken_back():
     ids = SessionIds()
     for n in range(2):
-        ids.see(PAGE, links(token(n)))
+        ids.observe(PAGE, links(token(n)))
     for n in range(3):
         assert ids.names() == (["xploidid"] if n < 2 else [])
-        ids.see(PAGE, [*links(token(n), n=2), *links(token(n + 1), n=2)])
+        ids.observe(PAGE, [*links(token(n), n=2), *links(token(n + 1), n=2)])
 
 
 def test_what_a_page_is_about_is_no_session_id_though_all_its_links_carry_it():
     ids = SessionIds()
     for n in range(9):
         project = f"http://f.org/p/{token(n)}"
-        ids.see(project, [f"{project}/{tab}" for tab in ("code", "wiki", "issues")])
+        ids.observe(project, [f"{project}/{tab}" for tab in ("code", "wiki", "issues")])
     assert ids.names() == []
 
 
 def test_the_number_of_a_thread_on_its_own_links_is_content():
     ids = SessionIds()
     for t in range(9):
-        ids.see(PAGE, [f"http://f.org/{what}?t={t}" for what in ("reply", "print", "mail")])
+        ids.observe(PAGE, [f"http://f.org/{what}?t={t}" for what in ("reply", "print", "mail")])
     assert ids.names() == []
 
 
 def test_a_token_in_the_path_is_learned_by_its_place():
     ids = SessionIds()
     for n in range(2):
-        ids.see(PAGE, [f"http://f.org/{token(n)}/page/{i}" for i in range(4)])
+        ids.observe(PAGE, [f"http://f.org/{token(n)}/page/{i}" for i in range(4)])
     assert ids.names() == ["/0"]
     assert ids.strip(f"http://f.org/{token(7)}/page/9") == "http://f.org/page/9"
     assert ids.strip(f"http://f.org/{token(7)}") == "http://f.org/"
@@ -136,7 +136,7 @@ def test_a_token_in_the_path_is_learned_by_its_place():
 def test_memory_is_bounded_and_survives_as_plain_values():
     ids = SessionIds()
     for n in range(MAX_KEYS + 50):
-        ids.see(PAGE, links(token(n), key=f"k{n}", n=MAX_RESTS + 50 if n < 2 else 2))
+        ids.observe(PAGE, links(token(n), key=f"k{n}", n=MAX_RESTS + 50 if n < 2 else 2))
     state = ids.to_state()
     assert len(state) == MAX_KEYS
     assert max(len(row[-1]) for row in state) == MAX_RESTS

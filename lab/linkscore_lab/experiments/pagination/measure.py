@@ -216,13 +216,13 @@ def _count_stored(figures: PageLinkFigures, found: list[tuple[LabelledPage, list
     confirmation = PageLinkConfirmation(enough=sys.maxsize)
     observed = [_observe(page, kinds) for page, kinds in found]
     for observation, places in observed:
-        confirmation.see(observation, places)
+        confirmation.observe(observation, places)
     stored = {observation.key for observation, _ in observed}
     for (page, kinds), (observation, _) in zip(found, observed, strict=True):
         for kind, label, target in zip(kinds, page.labels, observation.links.keys, strict=False):
             if target not in stored or target == observation.key:
                 continue
-            verdict = confirmation.judge_link(observation.key, target)
+            verdict = confirmation.verdict_of_link(observation.key, target)
             figures.stored["found"].add(kind > 0, bool(label))
             figures.stored["found, not denied"].add(kind > 0 and verdict != DENIED, bool(label))
             figures.stored["found and confirmed"].add(kind > 0 and verdict == CONFIRMED, bool(label))

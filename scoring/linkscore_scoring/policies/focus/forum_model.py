@@ -138,7 +138,7 @@ class ForumModel:
         if not page.refetch:
             self._see_entry(page, pattern, rows)
             self._count_dry(page, pattern, rows)
-        self.threads.see(page)
+        self.threads.observe(page)
         changed = self.pages >= self._reviewed + self.pages // _CHANGE and self._has_changed(pattern)
         if self.pages >= self._due or changed:
             self.review()

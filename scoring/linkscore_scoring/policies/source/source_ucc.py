@@ -76,8 +76,8 @@ class SourceUcc(StructuralPolicy):
 
     def cluster_values(self, site: SiteModel) -> NDArray[np.float64]:
         """Return Info x Dsim x Balance of each cluster (eq. 11), Balance as of now."""
-        values = np.array(self._worth)
+        values = np.array(self.cluster_worth)
         if self.params.without_balance:
             return values
-        crawled = np.array([site.crawled[cluster] for cluster in self._clusters])
+        crawled = np.array([site.crawled[cluster] for cluster in self.clusters])
         return cluster_value(values, np.ones_like(values), balance(crawled, sum(site.crawled.values())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored, key
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 
 Vector = NDArray[np.float64]
@@ -92,19 +92,24 @@ class StructuralPolicy(Stateful, Policy):
     whatever the source.
 
     Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
+
+    Attributes
+    ----------
+    clusters, cluster_worth
+        Cluster ids, and the slow part of the value of each; empty until the policy can tell.
     """
 
     needs_learning = True
     step: ClassVar[float] = 0.0
     """Scores are rounded to multiples of this; 0 keeps them as they are."""
 
-    _clusters: Stored[list[int]]
-    _worth: Stored[list[float]]
+    clusters: Stored[list[int]]
+    cluster_worth: Annotated[list[float], key("worth")]
     _age: Stored[int]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self._clusters, self._worth = [], []
+        self.clusters, self.cluster_worth = [], []
         self._age = 0
 
     @abstractmethod
@@ -112,8 +117,8 @@ class StructuralPolicy(Stateful, Policy):
         """Return the slow part of each cluster's value, (n_clusters,); None if the policy cannot tell yet."""
 
     def cluster_values(self, site: SiteModel) -> NDArray[np.float64]:
-        """Return the value of each of `self._clusters`, (n_clusters,); for what changes with every page."""
-        return np.array(self._worth)
+        """Return the value of each of `self.clusters`, (n_clusters,); for what changes with every page."""
+        return np.array(self.cluster_worth)
 
     def model_activated(self, site: SiteModel) -> None:
         """Compute the clusters' worth for a new model."""
@@ -127,7 +132,7 @@ class StructuralPolicy(Stateful, Policy):
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by destination cluster, or by plan and depth while the site is not learned."""
-        if not self._worth:
+        if not self.cluster_worth:
             return self._by_plan(links, site)
         buckets = [f"c{source}.{apath:x}" for source, apath in zip(links.sources, links.apaths, strict=True)]
         return Scored(self._pairs(links.sources, links.apaths, site), buckets)
@@ -135,13 +140,13 @@ class StructuralPolicy(Stateful, Policy):
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of the links of each bucket."""
         pairs = [_pair(bucket) for bucket in buckets]
-        if not self._worth:
+        if not self.cluster_worth:
             return np.array([_sampling_value(bucket) for bucket in buckets], dtype=np.float64)
         return self._pairs([source for source, _ in pairs], [apath for _, apath in pairs], site)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the likely destination clusters, their values and the counts behind them."""
-        if not self._worth:
+        if not self.cluster_worth:
             why = f"{site.name} is {site.stage.name}: sampling plan first, then breadth-first"
             return [Explanation(why, [Term("depth", depth, "clicks from a seed")]) for depth in links.depths]
         values = self.cluster_values(site)
@@ -150,14 +155,14 @@ class StructuralPolicy(Stateful, Policy):
 
     def after_load(self) -> None:
         """Refuse a state without a value for each cluster."""
-        if len(self._clusters) != len(self._worth):
-            raise ValueError(f"{len(self._clusters)} clusters, but {len(self._worth)} values")
+        if len(self.clusters) != len(self.cluster_worth):
+            raise ValueError(f"{len(self.clusters)} clusters, but {len(self.cluster_worth)} values")
 
     def _refresh(self, site: SiteModel) -> None:
         self._age = 0
         clusters = site.templates.ids() if site.templates else []
         worth = self.worth(site, clusters) if clusters else None
-        self._clusters, self._worth = (clusters, worth.tolist()) if worth is not None else ([], [])
+        self.clusters, self.cluster_worth = (clusters, worth.tolist()) if worth is not None else ([], [])
 
     def _by_plan(self, links: LinkBatch, site: SiteModel) -> Scored:
         planned = np.array([site.plan.is_drawn(key) for key in links.keys], dtype=bool)
@@ -176,21 +181,19 @@ class StructuralPolicy(Stateful, Policy):
     def _probabilities(
         self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel
     ) -> NDArray[np.float64]:
-        return site.navigation.probabilities(sources, apaths, site.apaths.classless(apaths), self._clusters)
+        return site.navigation.probabilities(sources, apaths, site.apaths.classless(apaths), self.clusters)
 
     def _explanation(self, P: NDArray[np.float64], values: NDArray[np.float64], source: int) -> Explanation:
         likely = np.argsort(-P, kind="stable")[:3]
         terms = [
-            Term(
-                f"P(c{self._clusters[i]})", float(P[i]), f"chance of leading to cluster c{self._clusters[i]}"
-            )
+            Term(f"P(c{self.clusters[i]})", float(P[i]), f"chance of leading to cluster c{self.clusters[i]}")
             for i in likely
         ]
         terms += [
-            Term(f"value(c{self._clusters[i]})", float(values[i]), f"value of cluster c{self._clusters[i]}")
+            Term(f"value(c{self.clusters[i]})", float(values[i]), f"value of cluster c{self.clusters[i]}")
             for i in likely
         ]
-        best = self._clusters[likely[0]]
+        best = self.clusters[likely[0]]
         return Explanation(
             f"from cluster c{source}, leads to cluster c{best} with probability {P[likely[0]]:.2f}", terms
         )

@@ -215,8 +215,8 @@ def url_shape(urls: Iterable[str]) -> UrlShape:
 
     Examples
     --------
-    >>> str(url_shape(["http://h/post/12.html", "http://h/post/7.html"]))
-    'h/post/[0-9]+\\.html'
+    >>> str(url_shape(["http://h/post/12", "http://h/post/7"]))
+    'h/post/[0-9]+'
     """
     rows = [url_levels(url) for url in dict.fromkeys(urls)]
     return UrlShape([_level(list(dict.fromkeys(column))) for column in zip(*rows, strict=True)])
