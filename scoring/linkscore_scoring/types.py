@@ -1,4 +1,7 @@
-"""Values that rooms hand to each other: links, fetches and feedback, examples, rules and suggestions."""
+"""Values that packages hand to each other: links, fetches and feedback, examples, rules and suggestions.
+
+Every one is a dataclass of plain columns; identity hashes are `hashing.hash64` of a URL's identity.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,11 @@ UNKNOWN_APATH = 0
 class LinkBatch:
     """Links to score, as columns of equal length; rows may come from different pages.
 
+    >>> urls = ["http://a.org/1", "http://a.org/2"]
+    >>> batch = LinkBatch(urls, [1, 2], [0, 0], [UNKNOWN_CLUSTER] * 2, [1, 1], [0, 0], ["one", "two"])
+    >>> len(batch), batch.rows([1]).anchors
+    (2, ['two'])
+
     Attributes
     ----------
     urls
@@ -30,7 +38,7 @@ class LinkBatch:
     sources
         Persistent cluster of the page each link stands on; -1 outlier, `UNKNOWN_CLUSTER` if never classified.
     depths
-        Clicks from a seed to the link's target along the way it was found, >= 0.
+        Clicks from a seed to the link's target by the path it was found on, >= 0.
     patterns
         URL pattern of each target, as it was when the target was first seen; 0 for any URL.
     anchors
@@ -92,7 +100,7 @@ class PageObservation:
     pattern
         URL pattern of the URL asked for, as it was when that was first seen.
     contexts
-        Ways the page is known by: (identity hash of the linking page, Apath id), distinct by Apath.
+        Its in-links: (identity hash of the linking page, Apath id), distinct by Apath.
     failed
         No usable page came back (fetch error or status >= 400).
     refetch

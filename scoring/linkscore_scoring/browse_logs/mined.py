@@ -7,7 +7,7 @@ from typing import Annotated
 
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel
 from linkscore_scoring.browse_logs.news.model import NewsModel
-from linkscore_scoring.state import key
+from linkscore_scoring.state import stored_as
 
 
 @dataclass(slots=True)
@@ -26,8 +26,8 @@ class MinedSite:
         URL patterns as people browse them; None if the log has no visit.
     """
 
-    first_day: Annotated[int, key("window")]
-    n_days: Annotated[int, key("window")]
-    records: Annotated[int, key("window")]
+    first_day: Annotated[int, stored_as("window")]
+    n_days: Annotated[int, stored_as("window")]
+    records: Annotated[int, stored_as("window")]
     news: NewsModel | None = None
     behavior: BehaviorModel | None = None

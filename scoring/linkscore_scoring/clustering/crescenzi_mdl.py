@@ -26,7 +26,7 @@ from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
 from linkscore_scoring.features.bags import apath_id, plain_bag
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import Sparse, Transient, key
+from linkscore_scoring.state import Sparse, Transient, stored_as
 
 # Nearest classes each class looks at in a round, and rounds at most: bounds of work (rounds are about log2 of
 # the classes, of which there are 2,000 at most).
@@ -38,7 +38,7 @@ _ROUNDS = 30
 class CrescenziModel(ClusterModel):
     """The schema of every class; a new page joins the class it deviates least from."""
 
-    paths: Annotated[tuple[str, ...], key("link_paths")]
+    paths: Annotated[tuple[str, ...], stored_as("link_paths")]
     schemas: Sparse[NDArray[np.float64]]
     _column: Transient[dict[str, int]] = field(init=False, repr=False)
 

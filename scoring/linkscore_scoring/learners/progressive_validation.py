@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.pairwise_auc import Floats, comparable_pairs, pairwise_auc
 from linkscore_scoring.learners.rewards import text_reward
-from linkscore_scoring.state import Flat, State, Stateful, Stored, key
+from linkscore_scoring.state import Flat, State, Stateful, Stored, stored_as
 from linkscore_scoring.types import PageObservation
 
 NO_ANSWER = -1.0
@@ -92,7 +92,7 @@ class ValidationWindow(Stateful):
     [1.0, 0.0]
     """
 
-    recorded: Annotated[int, key("judged")]
+    recorded: Annotated[int, stored_as("judged")]
     _links: Stored[Flat[dict[int, ValidatedLink]]]
 
     def __init__(self, *, max_links: int = _MAX_LINKS, discount: float = _DISCOUNT) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from linkscore_scoring.browse_logs.news.calibration import NewsEvidence, NewsThreshold
 from linkscore_scoring.browse_logs.news.hubs import Hub
 from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix, PrefixTrie
-from linkscore_scoring.state import Flat, key
+from linkscore_scoring.state import Flat, stored_as
 
 
 @dataclass(slots=True)
@@ -34,11 +34,11 @@ class NewsModel:
     signal: str
     threshold: Flat[NewsThreshold]
     evidence: Flat[NewsEvidence]
-    pages: Annotated[int, key("counts")]
-    news: Annotated[int, key("counts")]
-    undecided: Annotated[int, key("counts")]
+    pages: Annotated[int, stored_as("counts")]
+    news: Annotated[int, stored_as("counts")]
+    undecided: Annotated[int, stored_as("counts")]
     prefixes: list[Flat[NewsPrefix]]
-    covered: Annotated[float, key("counts")]
+    covered: Annotated[float, stored_as("counts")]
     hubs: list[Flat[Hub]]
     reason: str
 

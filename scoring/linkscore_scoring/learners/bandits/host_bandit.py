@@ -18,7 +18,7 @@ from linkscore_scoring.learners.bandits.host_values import (
     released_lambda_after,
 )
 from linkscore_scoring.learners.bandits.posteriors import choice_probs, highest_drawn, rounded
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
 _COIN, _WHICH = -1, -2
 """Arms that draw the coin of exploration and the arm to explore; real arms are >= 0."""
@@ -105,7 +105,7 @@ class HostBandit(Stateful):
     state_name = "host bandit"
     pulls: Stored[int]
     arms: Stored[Flat[dict[int, Arm]]]
-    _awake: Annotated[list[int], key("awake")]
+    _awake: Annotated[list[int], stored_as("awake")]
 
     max_arms = 1_000_000
     """A bound: some 200 MB."""

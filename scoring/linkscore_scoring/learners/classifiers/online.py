@@ -19,7 +19,7 @@ from linkscore_scoring.learners.classifiers.base import (
     logit,
     sigmoid,
 )
-from linkscore_scoring.state import State, Stateful, Stored, key
+from linkscore_scoring.state import State, Stateful, Stored, stored_as
 
 # weight of a label of the rarer class, at most; a bound
 _MOST_WEIGHT = 30.0
@@ -160,8 +160,8 @@ class PlattCalibration(Stateful):
     """
 
     _window: Stored[deque[tuple[float, bool]]]
-    slope: Annotated[float, key("curve")]
-    shift: Annotated[float, key("curve")]
+    slope: Annotated[float, stored_as("curve")]
+    shift: Annotated[float, stored_as("curve")]
     _since: Stored[int]
 
     def __init__(self, *, window: int = _WINDOW, every: int = _EVERY, least: int = _EVERY) -> None:

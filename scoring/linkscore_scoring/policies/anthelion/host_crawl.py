@@ -22,7 +22,7 @@ from linkscore_scoring.learners.link_features import LinkFeatures
 from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored, key
+from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 MAX_PAGES = 50_000
@@ -76,7 +76,7 @@ class HostCrawl(Stateful):
     seq: Stored[int]
     classifier: Stored[OnlineClassifier]
     hubs: Stored[OnlineClassifier]
-    neighbours: Annotated[NeighbourLabels, key("relatives")]
+    neighbours: Annotated[NeighbourLabels, stored_as("relatives")]
     hosts: Stored[HostBandit]
     _anchors: Stored[dict[int, str]]
 

@@ -17,7 +17,7 @@ from linkscore_scoring.learners.classifiers.base import Features
 from linkscore_scoring.learners.classifiers.moa_naive_bayes import MoaNaiveBayes
 from linkscore_scoring.policies.anthelion.host_crawl import MAX_PAGES, HostCrawl, clipped, host_arm, lexical
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stored, key
+from linkscore_scoring.state import Stored, stored_as
 from linkscore_scoring.types import FeedbackObservation, LinkBatch
 
 SLOTS = 10_000
@@ -51,7 +51,7 @@ class ReleasedCrawl(HostCrawl):
     """
 
     state_name = "released crawl"
-    _hosts: Annotated[list[int], key("numbers")]
+    _hosts: Annotated[list[int], stored_as("numbers")]
     _waiting: Stored[list[tuple[str, int, bool, bool]]]
     votes: Stored[MoaNaiveBayes]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from linkscore_scoring.learners.pairwise_auc import Floats, comparable_pairs, pairwise_gain
 from linkscore_scoring.learners.progressive_validation import ValidationWindow
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
 # Of these only the patience was chosen by measurement; the others were set before anything was measured
 # (docs/policies.md#auto).
@@ -124,10 +124,10 @@ class Trust(Stateful):
         Reward by which another policy must be expected to beat the first one.
     """
 
-    active: Annotated[int, key("leader")]
+    active: Annotated[int, stored_as("leader")]
     values: Stored[list[float]]
     shares: Stored[list[float]]
-    own_weight: Annotated[list[float], key("led")]
+    own_weight: Annotated[list[float], stored_as("led")]
 
     def __init__(self, policies: int, *, margin: float = 0.05) -> None:
         self.policies = policies

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindEstimate, KindVotes
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from linkscore_scoring.urls.identity import identity
 
@@ -31,7 +31,7 @@ class LinkTable(Stateful):
         later is not learned from until others are generalised.
     """
 
-    _groups: Annotated[dict[int, Flat[dict[LinkGroup, int]]], key("ways")]
+    _groups: Annotated[dict[int, Flat[dict[LinkGroup, int]]], stored_as("ways")]
     _samples: Stored[dict[int, dict[int, str]]]
 
     def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
@@ -112,7 +112,7 @@ class ForumPaths(Stateful):
     types: Flat[dict[LinkGroup, int]] = field(default_factory=dict)
     crossed: set[int] = field(default_factory=set)
     off: set[int] = field(default_factory=set)
-    page_links: Annotated[set[int], key("flips")] = field(default_factory=set)
+    page_links: Annotated[set[int], stored_as("flips")] = field(default_factory=set)
 
     def open(self) -> list[LinkGroup]:
         """Return the link groups on index pages that nobody knows yet."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.types import INDEX, OTHER, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -93,7 +93,7 @@ class KindVotes(Stateful):
     """
 
     _nodes: Stored[Flat[dict[Node, list[float]]]]
-    _page_links: Annotated[Flat[dict[int, list[float]]], key("flips")]
+    _page_links: Annotated[Flat[dict[int, list[float]]], stored_as("flips")]
 
     def __init__(self, patterns: UrlPatterns, *, max_nodes: int = _MAX_NODES) -> None:
         self.patterns = patterns

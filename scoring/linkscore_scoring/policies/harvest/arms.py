@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import log, sqrt
 from typing import Annotated
 
-from linkscore_scoring.state import Stateful, key
+from linkscore_scoring.state import Stateful, stored_as
 
 Node = tuple[int, int]
 """URL pattern and folded Apath, either of them `ANY`: what counts are kept for."""
@@ -65,8 +65,8 @@ class HierarchicalArms(Stateful):
     0.994
     """
 
-    pulls_total: Annotated[int, key("total")]
-    _nodes: Annotated[dict[Node, list[float]], key("nodes", "counts")]
+    pulls_total: Annotated[int, stored_as("total")]
+    _nodes: Annotated[dict[Node, list[float]], stored_as("nodes", "counts")]
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from linkscore_scoring.learners.rewards import HALF_CHARS, text_reward
 from linkscore_scoring.policies.harvest.arms import Node
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
 # Tunables of the default policy, set while looking at four stored sites. Taking expected text away and
 # doubting untested excerpts was measured as a whole (docs/policies.md, what each part is worth): without
@@ -95,7 +95,7 @@ class ExcerptLedger(Stateful):
 
     _pages: Stored[Flat[dict[int, PageWorth]]]
     _tested: Stored[dict[int, list[float]]]
-    _pages_showing: Annotated[dict[int, int], key("stakes")]
+    _pages_showing: Annotated[dict[int, int], stored_as("stakes")]
 
     def __init__(
         self,

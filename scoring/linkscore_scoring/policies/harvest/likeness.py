@@ -11,7 +11,7 @@ from zlib import crc32
 
 from linkscore_scoring.clustering.class_tokens import fold_digits
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -77,8 +77,8 @@ class Likeness(Stateful):
 
     layouts: Stored[Layouts]
     _found: Stored[Flat[dict[str, PathTrie]]]
-    _unlike: Annotated[int, key("counts")]
-    _due: Annotated[int, key("counts")]
+    _unlike: Annotated[int, stored_as("counts")]
+    _due: Annotated[int, stored_as("counts")]
 
     def __init__(self, *, least: float = _LEAST_COSINE) -> None:
         self.least = least

@@ -6,7 +6,7 @@ from itertools import islice
 from math import log, sqrt
 from typing import Annotated
 
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
 _ALMOST_NONE = 1e-6  # pulls of an arm nobody pulled, so that its bonus is large (Gauquier 2026)
 _MAX_PAGES = 20_000  # pulls, and targets expected, that labels may still correct; a bound
@@ -107,10 +107,10 @@ class YieldTrend(Stateful):
     (0.333, 10.0)
     """
 
-    fetches: Annotated[int, key("counts")]
-    targets: Annotated[int, key("counts")]
-    _mass: Annotated[float, key("sums")]
-    _found: Annotated[float, key("sums")]
+    fetches: Annotated[int, stored_as("counts")]
+    targets: Annotated[int, stored_as("counts")]
+    _mass: Annotated[float, stored_as("sums")]
+    _found: Annotated[float, stored_as("sums")]
 
     def __init__(self, *, window: int = _WINDOW) -> None:
         self.window = window

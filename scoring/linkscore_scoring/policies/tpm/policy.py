@@ -17,7 +17,7 @@ from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.policies.tpm.rtdm import similarity, tree_of
 from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, NavigationPattern, TargetMap
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 # Scores, over 1 + number or depth, of links on the map, of what only target pages link to, and off the path:
@@ -106,7 +106,7 @@ class Tpm(Stateful, Policy):
 
     _example: Stored[Flat[PathTrie]]
     _map: Stored[TargetMap]
-    _navigation: Annotated[NavigationPattern, key("way")]
+    _navigation: Annotated[NavigationPattern, stored_as("way")]
     _due: Stored[int]
     _steps: Stored[dict[int, int]]
     _urls: Stored[dict[int, list[str]]]

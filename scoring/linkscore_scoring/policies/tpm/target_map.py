@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from linkscore_scoring.policies.tpm.url_shapes import UrlShape, url_shape, url_similar
-from linkscore_scoring.state import Flat, Stateful, Stored, key
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
 OFF = 0
 """Step of a link that leads off the path."""
@@ -69,7 +69,7 @@ class TargetMap(Stateful):
     """
 
     pages: Stored[list[Flat[MapPage]]]
-    _found_on: Annotated[dict[int, int], key("links", "found_on")]
+    _found_on: Annotated[dict[int, int], stored_as("links", "found_on")]
 
     def __init__(self) -> None:
         self.pages, self._found_on = [], {}

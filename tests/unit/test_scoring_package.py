@@ -1,0 +1,33 @@
+"""The public names of the library: all there, and loaded only when asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+import linkscore_scoring
+
+HEAVY = ("numpy", "sklearn", "scipy", "river", "duckdb", "lxml")
+
+
+@pytest.mark.parametrize("name", linkscore_scoring.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(linkscore_scoring, name) is not None
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert linkscore_scoring.__version__ == version("linkscore")
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = f"import linkscore_scoring, sys; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_name_that_is_not_there_is_named() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = linkscore_scoring.nothing
