@@ -28,7 +28,7 @@ class Arow(Classifier):
     Parameters
     ----------
     r
-        Regularisation, > 0: larger moves slower.
+        Regularisation, > 0: larger moves slower; 1 was chosen, not measured.
 
     Notes
     -----

@@ -29,7 +29,7 @@ class Ftrl(Classifier):
     alpha, beta
         Rate of a feature that has seen squared gradients n is alpha / (beta + sqrt(n)), both > 0.
     l1, l2
-        Regularisation, >= 0.
+        Regularisation, >= 0. All four defaults were chosen, not measured; the paper has beta = 1.
 
     Notes
     -----

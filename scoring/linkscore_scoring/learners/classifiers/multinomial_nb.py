@@ -27,7 +27,7 @@ class MultinomialNb(Classifier):
     Parameters
     ----------
     smoothing
-        Pseudo-count of every feature and class, > 0.
+        Pseudo-count of every feature and class, > 0; chosen, not measured.
 
     Notes
     -----

@@ -17,11 +17,10 @@ from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, UrlRule
 RULE_KINDS = ("index", "thread", "index_flip", "thread_flip")
 """Kinds of rules, as in the wire contract; a flip is a link that turns pages of the other two."""
 
+# Bounds of a `RegexSet` that keep it far below `MAX_BYTES`.
 MAX_PATTERNS = 1_000
-"""Expressions of a `RegexSet`; this and the next two are bounds that keep it far below `MAX_BYTES`."""
-
-MAX_PATTERN_CHARS = 4_000
-MAX_TOTAL_CHARS = 100_000
+MAX_PATTERN_CHARS = 4_000  # of one expression
+MAX_TOTAL_CHARS = 100_000  # of all together
 MAX_BYTES = 32 << 20
 """Most memory that a compiled set may take; a bound."""
 

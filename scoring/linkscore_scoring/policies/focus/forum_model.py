@@ -42,7 +42,7 @@ the stored sites."""
 
 _FAILED: Shares = (0.0, 0.0, 0.5)  # half a vote: a page that is missing today; chosen, not measured
 _COPY_TEXT = 0.5  # share of own text from which a copy that came first counts half; chosen, not measured
-_FIRST_COPY = 0.5
+_FIRST_COPY = 0.5  # how far such a page is a copy
 _SEVERAL = 3  # index pages of a pattern from which it is a list of indexes, none of them the entry; as above
 
 # What makes the way certain. Set by hand, with wiki_x3 as the site that must not pass (docs/forums.md).
@@ -332,7 +332,8 @@ def certainty(model: ForumModel) -> Certainty:
                 threads < share * model.typed,
             ),
             (
-                f"the way is {_percent(threads + index, model)} of the pages seen, {on_way:.0%} are needed",
+                f"threads and indexes are {_percent(threads + index, model)} of the pages seen, "
+                f"{on_way:.0%} are needed",
                 threads + index < on_way * model.typed,
             ),
             (

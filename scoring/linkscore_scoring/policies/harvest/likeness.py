@@ -18,7 +18,7 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns
 Vector = dict[int, float]
 """Hash of a tag path -> weight."""
 
-# Tunables of the default policy (docs/policies.md, told what is wanted).
+# Tunables of the default policy (docs/policies.md, feedback and examples).
 _LEAST_COSINE = 0.4  # in (0, 1]; measured: a fifth site, forum_opendcl, moved it from .5
 # Fits read pages, so they come when the pages unlike the examples have doubled, from 2 to 256: the weights
 # move by shares, not by counts. Bounds; chosen, not measured.
