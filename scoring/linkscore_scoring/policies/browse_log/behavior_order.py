@@ -22,9 +22,17 @@ from linkscore_scoring.policies.params import one_of, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, UrlRule
 
-_STEPS, _MOST_STEPS = 2, 60
+_STEPS = 2
+"""Steps of an octave: worths within half an octave share a place, and so a queue. Chosen, not measured."""
+
+_MOST_STEPS = 60
+"""A bound: steps away from the mean of the pattern, 30 octaves, so that places have at most two digits."""
+
 _LEAST = 1e-9
+"""A bound: visits a day that count as none, so that logarithms exist."""
+
 _RULE_PAGES = 10
+"""Pages of a pattern that is handed out as an expression: as many as a pattern needs to be split further."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

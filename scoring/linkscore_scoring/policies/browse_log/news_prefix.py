@@ -21,9 +21,17 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
 from linkscore_scoring.urls.identity import identity
 
+# Score of links below a prefix or to a hub is at least the first, of others the second: the order is the
+# policy's, how
+# far apart the two lie is chosen.
 _FLOOR, _ELSEWHERE = 0.5, 0.1
+
 _PLACE_STEPS = 3
+"""Steps of a URL that name its place where no prefix is known yet: deep enough for most that may come.
+Chosen."""
+
 _HUB = "+"
+"""First character of the place of a hub; no host begins with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +110,7 @@ class NewsByPrefix(WithFallback):
 
     Shapes: n links in, (n,) float64 out. Cost: O(characters) a link, whatever the number of prefixes.
     References: Wang, Liu, Zhang and Ma 2008, News page discovery policy for instant crawlers, AIRS.
-    Differences from the paper: those of `site.browse.news_mining`; surer prefixes come first; hubs are
+    Differences from the paper: those of `browse_logs.news`; surer prefixes come first; hubs are
     followed wherever they are linked; the policy may abstain.
     """
 
