@@ -78,6 +78,8 @@ class Connection:
 def online(command: _Command) -> _Command:
     """Give a command the options of a server and its crawl; they arrive as one `connection`.
 
+    Examples
+    --------
     >>> @click.command()
     ... @online
     ... def ask(connection: Connection) -> None:

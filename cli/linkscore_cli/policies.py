@@ -64,6 +64,8 @@ def read_policy(text: str) -> policy_pb2.PolicySpec:
 def policy_text(spec: policy_pb2.PolicySpec) -> str:
     """Return a policy as `read_policy` reads it.
 
+    Examples
+    --------
     >>> policy_text(read_policy("harvest:curiosity=0.5"))
     'harvest:curiosity=0.5'
     """

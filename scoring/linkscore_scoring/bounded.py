@@ -15,6 +15,8 @@ def drop_oldest(table: dict[_K, _V], most: int) -> list[tuple[_K, _V]]:
 
     A value that is replaced keeps its place. Call it after an insertion, or once after several.
 
+    Examples
+    --------
     >>> table = {"a": 1, "b": 2, "c": 3}
     >>> drop_oldest(table, 2), table
     ([('a', 1)], {'b': 2, 'c': 3})

@@ -18,6 +18,8 @@ _PREFIX_CHARS = 32
 def hash64(text: str) -> int:
     """Return an unsigned 64-bit hash of `text` (BLAKE2b of its UTF-8 bytes, 8 bytes, big endian).
 
+    Examples
+    --------
     >>> hex(hash64("http://a.example/"))
     '0x3a87aef1ec36efc3'
     """

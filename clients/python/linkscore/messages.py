@@ -106,6 +106,8 @@ class Row:
 def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
     """Give one object for each link of an answer, in its order.
 
+    Examples
+    --------
     >>> from linkscore.v1 import common_pb2
     >>> urls = ["http://a.org/1", "http://a.org/2"]
     >>> links = common_pb2.LinkScores(urls=urls, scores=[0.5, 0.9], bucket_names=["all"], buckets=[0, 0])
@@ -149,6 +151,8 @@ def page(
     `status_code` is 200 when there is content and nothing else is said. `event_id` is a fresh UUID unless
     given, so that a retried call is not applied twice. `fetch_time` without a zone is UTC.
 
+    Examples
+    --------
     >>> page(url="http://a.org/", body=b"<p>Hello").status_code
     200
     >>> page(url="http://a.org/gone", status_code=404).WhichOneof("content") is None
@@ -179,6 +183,8 @@ def page(
 def candidate(link: Link) -> scoring_pb2.CandidateLink:
     """Turn a URL, or a URL with its ticket, into the message of a link to score.
 
+    Examples
+    --------
     >>> candidate(("http://a.org/", b"ticket")).ticket
     b'ticket'
     """
@@ -251,6 +257,8 @@ def crawl_name(crawl: str) -> str:
 def site_name(crawl: str, site: str) -> str:
     """Give the resource name of a site of a crawl; full site names pass unchanged.
 
+    Examples
+    --------
     >>> site_name("news", "example.org:8080")
     'crawls/news/sites/example.org%3A8080'
     """

@@ -49,6 +49,8 @@ def pairwise_auc(scores: Floats, pairs: Pairs) -> float:
     1/2 is no better than chance, or all rewards equal. With rewards of 0 and 1 it is the AUC. Links chosen by
     the very scores they are judged by differ little in them, which draws the figure towards 1/2.
 
+    Examples
+    --------
     >>> pairs = comparable_pairs(np.array([1.0, 0.0, 0.5]), np.ones(3), np.zeros(3, dtype=bool))
     >>> pairwise_auc(np.array([0.9, 0.5, 0.5]), pairs)  # pairs weigh 1, .5 and .5; the last is a tie
     0.875

@@ -205,6 +205,8 @@ def log_odds_offset(scores: Floats, other: Floats, weights: Floats) -> float:
 def shift_log_odds(scores: Floats, by: float) -> Floats:
     """Return scores in [0, 1] moved by a constant in log odds; the order stays, 0 and 1 stay.
 
+    Examples
+    --------
     >>> shift_log_odds(np.array([0.0, 0.5, 1.0]), np.log(3)).round(6).tolist()  # even odds become 3 : 1
     [0.0, 0.75, 1.0]
     """

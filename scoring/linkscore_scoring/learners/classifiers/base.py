@@ -60,6 +60,8 @@ class Features:
 def features_of(rows: list[dict[int, float]]) -> Features:
     """Return the features of some rows given as mappings from feature to value.
 
+    Examples
+    --------
     >>> X = features_of([{3: 1.0, 5: 2.0}, {3: 4.0}])
     >>> X.rows.tolist(), X.indices.tolist(), X.values.tolist()
     ([0, 0, 1], [3, 5, 3], [1.0, 2.0, 4.0])
