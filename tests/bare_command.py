@@ -15,6 +15,7 @@ FORBIDDEN = (
     "numpy",
     "duckdb",
     "grpc_health",
+    "warcio",
     "prometheus_client",
     "linkscore_scoring",
     "linkscore_server",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 
 COMMANDS = "linkscore.commands"
 """Group of the entry points of commands."""
@@ -11,6 +12,8 @@ LOGS_COMMANDS = "linkscore.commands.logs"
 """Group of those below `linkscore logs`."""
 
 _EXTRAS = {"linkscore_server": "server", "linkscore_lab": "lab"}
+# A module that only this extra brings.
+_MARKS = {"server": "grpc_health", "lab": "warcio"}
 
 
 def commands_of(group: str) -> dict[str, EntryPoint]:
@@ -24,6 +27,14 @@ def commands_of(group: str) -> dict[str, EntryPoint]:
 def extra_of(entry: EntryPoint) -> str:
     """Return the extra of linkscore that a command needs; empty for commands of other distributions."""
     return _EXTRAS.get(entry.module.partition(".")[0], "")
+
+
+def is_installed(extra: str) -> bool:
+    """Say whether an extra seems to be there; nothing is imported."""
+    try:
+        return extra not in _MARKS or find_spec(_MARKS[extra]) is not None
+    except ImportError:
+        return False
 
 
 def missing_extra(extra: str, exc: ImportError) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from linkscore_cli.extras import commands_of, extra_of, missing_extra
+from linkscore_cli.extras import commands_of, extra_of, is_installed, missing_extra
 
 
 class CommandGroup(click.Group):
@@ -87,12 +87,18 @@ class CommandGroup(click.Group):
         for heading, names in (*self._sections.items(), ("Others", tuple(left))):
             shown = [name for name in names if name in left]
             left = [name for name in left if name not in shown]
-            found = [(name, self.get_command(ctx, name)) for name in shown]
-            rows = [(name, command.get_short_help_str(limit=90)) for name, command in found if command]
+            rows = [(name, self._short_help(ctx, name)) for name in shown]
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
         return None
+
+    def _short_help(self, ctx: click.Context, name: str) -> str:
+        """Return the line of a command, with the extra it lacks if it does."""
+        entry, command = commands_of(self._entry_group).get(name), self.get_command(ctx, name)
+        said = command.get_short_help_str(limit=90) if command else ""
+        extra = extra_of(entry) if entry else ""
+        return said if is_installed(extra) else f"{said} (needs linkscore[{extra}])".lstrip()
 
 
 def _load(entry: EntryPoint) -> click.Command:
@@ -101,7 +107,7 @@ def _load(entry: EntryPoint) -> click.Command:
     except ImportError as exc:
         extra = extra_of(entry)
         if extra:
-            return _unusable(entry.name, missing_extra(extra, exc), f"(needs linkscore[{extra}])")
+            return _unusable(entry.name, missing_extra(extra, exc), "")
         return _unusable(entry.name, f"cannot be loaded from {entry.value}: {exc}", "(cannot be loaded)")
     if not isinstance(command, click.Command):
         return _unusable(entry.name, f"{entry.value} is no click command", "(cannot be loaded)")
