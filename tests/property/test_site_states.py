@@ -145,7 +145,7 @@ def test_cluster_ids_are_one_to_one_and_never_reused(rounds: list[list[int]]) ->
     identities, old, retired = ClusterIdentities(), dict[str, int](), set[int]()
     for labels in rounds:
         ids = identities.carry_over(old, list("pqrstu"), labels)
-        identities = ClusterIdentities.from_state(through_bytes(identities.to_state()))
+        identities = from_state(ClusterIdentities, through_bytes(to_state(identities)))
         assert len(set(ids.values())) == len(ids)
         assert not retired & set(ids.values())
         retired |= set(old.values()) - set(ids.values()) - {-1}

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linkscore_scoring.clustering.base import OUTLIER
-from linkscore_scoring.errors import reading_state
-from linkscore_scoring.state import State
 
 
 @dataclass(slots=True)
@@ -31,6 +29,14 @@ class ClusterIdentities:
     Notes
     -----
     Cost O(pages + pairs log pairs). Not in Xu 2018, which learns once.
+
+    Examples
+    --------
+    >>> identities = ClusterIdentities()
+    >>> identities.carry_over({}, ["/a", "/b", "/c"], [0, 0, 1])
+    {0: 0, 1: 1}
+    >>> identities.carry_over({"/a": 0, "/b": 0, "/c": 1}, ["/a", "/b", "/c", "/d"], [1, 1, 0, 2])
+    {1: 0, 0: 1, 2: 2}
     """
 
     min_overlap: float = 0.25
@@ -66,19 +72,3 @@ class ClusterIdentities:
                 ids[now] = was
                 used.add(was)
         return ids
-
-    def to_state(self) -> State:
-        """Return the counters as plain values."""
-        return {"min_overlap": self.min_overlap, "next_id": self.next_id}
-
-    @classmethod
-    def from_state(cls, state: State) -> ClusterIdentities:
-        """Rebuild the counters.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing.
-        """
-        with reading_state("identity state"):
-            return cls(min_overlap=float(state["min_overlap"]), next_id=int(state["next_id"]))

@@ -18,7 +18,7 @@ from linkscore_scoring.errors import reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
-from linkscore_scoring.state import State, digest, to_state
+from linkscore_scoring.state import State, digest, from_state, to_state
 
 _DOUBLINGS = 3
 """Learnings at n, 2n, 4n and 8n pages; chosen, not measured."""
@@ -101,7 +101,7 @@ class LearnedSite:
                 int(state["built_from_seq"]),
                 TemplateModel.from_state(state["templates"]),
                 table,
-                ClusterIdentities.from_state(state["identities"]),
+                from_state(ClusterIdentities, state["identities"]),
             )
 
 
