@@ -30,8 +30,7 @@ from linkscore_scoring.state import Sparse, Transient, stored_as
 
 # Nearest classes each class looks at in a round, and rounds at most: bounds of work (rounds are about log2 of
 # the classes, of which there are 2,000 at most).
-_NEAREST = 16
-_ROUNDS = 30
+_NEAREST, _ROUNDS = 16, 30
 
 
 @dataclass(eq=False)

@@ -13,8 +13,7 @@ _KEY = re.compile(r"(?:^|[?&;/,])([^?&;=/,#]*?)=$")
 _WORD = re.compile(r"([^\W\d_]+)[-_/.,+]?$")
 
 # Characters before a number in which its name is looked for, and query pairs read: bounds of work.
-_NAME_CHARS = 40
-_MAX_PAIRS = 50
+_NAME_CHARS, _MAX_PAIRS = 40, 50
 _PAIR_ENDS = re.compile(r"[&;]|,(?=[a-z_]+=)")
 _SIZE_KEYS = "count limit perpage per_page pagesize page_size max-results items_per_page"
 _SIZES = frozenset(_SIZE_KEYS.split())

@@ -18,12 +18,10 @@ from linkscore_scoring.features.layout.view import PageView, median, ratio, spre
 _LINE_CHARS = 80
 # Bounds of work for one record and one page: texts whose words are compared, times that are put in order
 # (whose cost is quadratic).
-_MAX_WORD_TEXTS = 60
-_MAX_MOMENTS = 50
+_MAX_WORD_TEXTS, _MAX_MOMENTS = 60, 50
 # Characters from which a text is more than a label, and from which a text that ends in "..." is an excerpt;
 # chosen with the stored sites in view (docs/forums.md), not searched for.
-_LEAD_CHARS = 12
-_CUT_CHARS = 40
+_LEAD_CHARS, _CUT_CHARS = 12, 40
 
 
 @dataclass(slots=True)

@@ -19,8 +19,7 @@ from linkscore_scoring.features.walk import cut_tags
 
 # Characters of a text that is surely no excerpt or label, and from which a text that ends in "..." is an
 # excerpt; chosen with the stored sites in view (docs/forums.md), not searched for.
-_VERY_LONG_CHARS = 250
-_CUT_CHARS = 60
+_VERY_LONG_CHARS, _CUT_CHARS = 250, 60
 # Times put in order, whose cost is quadratic: a bound of work.
 _MAX_MOMENTS = 60
 # Tags that mark up prose.
