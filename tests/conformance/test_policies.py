@@ -11,11 +11,13 @@ from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.testing import CHECKS, check_policy
 from linkscore_scoring.testing.conformance import (
+    VARIANT_CHECKS,
     check_bad_params_are_named,
     check_it_beats_random_order,
     check_questions_change_nothing,
     check_state_round_trip_gives_the_same_future,
     check_the_docstring_is_complete,
+    fallback_variants,
 )
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import Subject
@@ -31,8 +33,59 @@ def test_every_policy_passes(policy: type[Policy], check: Any) -> None:
     assert check(subject) is None
 
 
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "anthelion": [
+        {"mode": "as_released"},
+        {"value_function": "thompson_best_score", "explore_prob": 0.2, "decay_pulls": 10, "hub_weight": 0.0},
+        {"classify": "on_explore", "classifier": "ftrl", "features": "host+url+anchor+apath"},
+    ],
+    "auto": [
+        {"policies": names}
+        for names in (
+            "anthelion+focus",
+            "focus+harvest",
+            "opic+tag_path_bandit+irobot",
+            "news_prefix+anthelion",
+        )
+    ],
+    "focus": [{"dry_pages": 5}],
+    "harvest": [{"exploration": 0.5, "hub_weight": 0.0, "curiosity": 0.0}],
+    "irobot": [{"coverage": 0.5, "flip_share": 0.2}],
+    "pagerank": [{"every": 7, "damping": 0.5}],
+    "source_target": [{**EXAMPLE, "multi_hop": False, "alpha": 0.2}],
+    "source_ucc": [{"without_dsim": True, "without_balance": True}],
+    "tag_path_bandit": [{"exploration": 0.0, "similarity": 0.3, "classifier": "arow", "stop_yield": 0.5}],
+    "tpm": [{**EXAMPLE, "mapping_pages": 10, "jump": False}],
+    "uniform_random": [{"seed": 7}],
+}
+
+
+@pytest.mark.parametrize("check", VARIANT_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    ("name", "params"), [(name, params) for name, found in VARIANTS.items() for params in found], ids=str
+)
+def test_a_policy_passes_with_other_parameters_and_parts(
+    name: str, params: dict[str, Any], check: Any
+) -> None:
+    assert check(Subject(builtin()[name], params)) is None
+
+
+FALLING_BACK = [(policy, params) for policy in builtin().values() for params in fallback_variants(policy)]
+
+
+@pytest.mark.parametrize(("policy", "params"), FALLING_BACK, ids=str)
+def test_a_policy_that_falls_back_is_the_same_after_a_restart(policy: type[Policy], params: Any) -> None:
+    """Whatever it falls back to: what the fallback knows of site and crawl is kept."""
+    assert check_state_round_trip_gives_the_same_future(Subject(policy, params)) is None
+
+
+def test_every_fallback_is_tried() -> None:
+    assert {params["fallback"] for _, params in FALLING_BACK} >= {"harvest", "anthelion", "source_ucc"}
+    assert len({policy.name for policy, _ in FALLING_BACK}) == 4
+
+
 def test_a_policy_from_outside_is_checked_by_one_call() -> None:
-    assert check_policy(Deepest, {"share": 0.5}) is None
+    assert check_policy(Deepest, {"share": 0.5}, variants=[{"share": 0.1}]) is None
 
 
 def test_a_policy_that_keeps_no_state_is_found_out() -> None:

@@ -6,7 +6,9 @@ Each check takes a `Subject` and raises AssertionError saying what is wrong; a t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,12 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.composite import Composite, part_problems
 from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.testing.crawl import crawl_model, report, visit
 from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.params import check_bad_params_are_named
 from linkscore_scoring.testing.subject import Asked, Subject, packed, unpacked
 
 SEEDS = (1, 2, 3)
@@ -29,8 +31,17 @@ MARGIN = 0.1
 """Gain over random order asked for, in share of wanted pages. On the generated site random order varies by
 0.03 from seed to seed, its mean over three seeds by 0.02: five times that."""
 
+_WRONG: dict[type, list[Any]] = {
+    float: [nan, inf, "much", True],
+    int: [0.5, "many", True],
+    bool: ["yes", 1],
+    str: [1, False],
+}
+
 _BUDGET = 200
+"""Fetches of a crawl that is set against random order: a third of the site, so that order matters."""
 _BOUND = 200
+"""Links, tag paths and arms allowed where memory is measured: small, so that few pages reach it."""
 _STRANGE_BUCKETS = [
     "",
     "plan",
@@ -47,7 +58,12 @@ _STRANGE_BUCKETS = [
 ]
 
 
-def check_policy(policy: type[Policy], params: Mapping[str, Any] | None = None) -> None:
+def check_policy(
+    policy: type[Policy],
+    params: Mapping[str, Any] | None = None,
+    *,
+    variants: Sequence[Mapping[str, Any]] = (),
+) -> None:
     """Run every check on a policy.
 
     Parameters
@@ -56,6 +72,10 @@ def check_policy(policy: type[Policy], params: Mapping[str, Any] | None = None) 
         The class. It is registered under its name, for good.
     params
         Parameters it needs; a page of the wanted type is at `GeneratedSite(0).example`.
+    variants
+        Other parameters to try, each on top of `params`; checks whose answer cannot depend on parameters, or
+        that take long, are left out. A policy with a parameter ``fallback`` is tried with every policy that
+        can be one, see `fallback_variants`.
 
     Raises
     ------
@@ -65,6 +85,28 @@ def check_policy(policy: type[Policy], params: Mapping[str, Any] | None = None) 
     subject = Subject(policy, params or {})
     for check in CHECKS:
         check(subject)
+    for variant in [*variants, *fallback_variants(policy)]:
+        for check in VARIANT_CHECKS:
+            check(Subject(policy, {**subject.params, **variant}))
+
+
+def fallback_variants(policy: type[Policy]) -> Iterator[dict[str, Any]]:
+    """Yield the parameters under which a policy that falls back does so to each policy that can be one."""
+    if "fallback" not in {field.name for field in fields(policy.Params)}:
+        return
+    for name, kind in builtin().items():
+        per_link = issubclass(kind, Composite) or kind.per_url
+        if not per_link and not list(part_problems("fallback", name)):
+            yield {"fallback": name}
+
+
+def check_bad_params_are_named(subject: Subject) -> None:
+    """Unknown fields and values of a wrong kind are refused by the name of the field."""
+    make_params(subject.policy, subject.params)
+    _check_named(subject, "no_such_parameter", 1)
+    for field in fields(subject.policy.Params):
+        for value in _WRONG.get(type(field.default), []):
+            _check_named(subject, field.name, value)
 
 
 def check_the_docstring_is_complete(subject: Subject) -> None:
@@ -155,12 +197,13 @@ def check_state_round_trip_gives_the_same_future(subject: Subject) -> None:
     for pages in (5, 40):
         straight, restored = subject.after(pages), subject.after(pages)
         restored.crawl.model = subject.restored(straight.crawl.model)
+        np.testing.assert_array_equal(straight.scores(300), restored.scores(300), err_msg=subject.name)
         straight.crawl.fetch(60)
         restored.crawl.fetch(60)
         assert straight.crawl.fetched == restored.crawl.fetched, (
             f"{subject.name}: other pages after a restart"
         )
-        assert packed(straight.policy.to_state()) == packed(restored.policy.to_state()), (
+        assert packed(straight.crawl.model.to_state()) == packed(restored.crawl.model.to_state()), (
             f"{subject.name}: other state"
         )
         np.testing.assert_array_equal(straight.scores(300), restored.scores(300), err_msg=subject.name)
@@ -221,7 +264,7 @@ def check_memory_is_bounded(subject: Subject) -> None:
         url = f"http://endless.example/{page}/p.html"
         links = [(f"http://endless.example/{page + 1}/p.html", f"html/body/div/a[a{page}x]")]
         visit(model, url, page_of(url, links=links, texts=[(f"text {page}", 500)]))
-        if subject.policy.needs_feedback:
+        if subject.reports:
             report(model, url, float(page % 2))
         if (page + 1) in (3 * _BOUND, 9 * _BOUND):
             policy = model.sites["endless.example"].served
@@ -260,6 +303,27 @@ CHECKS: tuple[Check, ...] = (
     check_memory_is_bounded,
     check_it_beats_random_order,
 )
+
+VARIANT_CHECKS: tuple[Check, ...] = (
+    check_it_works_before_any_page,
+    check_scores_are_in_range,
+    check_questions_change_nothing,
+    check_a_batch_equals_its_rows,
+    check_state_round_trip_gives_the_same_future,
+    check_buckets_have_the_value_of_their_links,
+    check_strange_buckets_have_a_value,
+)
+"""What other parameters and parts can break."""
+
+
+def _check_named(subject: Subject, field: str, value: Any) -> None:
+    try:
+        make_params(subject.policy, {**subject.params, field: value})
+    except InvalidParams as exc:
+        named = [problem.field for problem in exc.problems]
+        assert field in named, f"{subject.name}: {field}={value!r} is refused, but {named} is named"
+        return
+    raise AssertionError(f"{subject.name}: {field}={value!r} is accepted")
 
 
 def _check_answers(asked: Asked, n: int) -> None:

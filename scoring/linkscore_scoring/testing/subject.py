@@ -15,7 +15,10 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.link_batches import batch_of
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET
+from linkscore_scoring.errors import InvalidParams
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
@@ -61,15 +64,27 @@ class Subject:
     def __init__(self, policy: type[Policy], params: Mapping[str, Any]) -> None:
         self.policy = policy
         self.params = dict(params)
-        self.name = policy.name
         self.choice = PolicyChoice(policy.name, self.params)
         register(policy)
 
+    @property
+    def name(self) -> str:
+        """What the subject is called in messages."""
+        given = ", ".join(f"{name}={value}" for name, value in self.params.items())
+        return f"{self.policy.name}({given})" if given else self.policy.name
+
+    @property
+    def reports(self) -> bool:
+        """Whether its crawls report what pages were worth: the policy, or a part of it, learns from that."""
+        try:
+            params = make_params(self.policy, self.params)
+        except InvalidParams:
+            return self.policy.needs_feedback
+        return capabilities.learns_from_feedback(self.policy, params)
+
     def crawl(self, seed: int = 0) -> SimulatedCrawl:
         """Return a crawl that has not begun."""
-        return SimulatedCrawl(
-            crawl_model(self.choice, seed=seed), GeneratedSite(seed), reports=self.policy.needs_feedback
-        )
+        return SimulatedCrawl(crawl_model(self.choice, seed=seed), GeneratedSite(seed), reports=self.reports)
 
     def new(self) -> Asked:
         """Return a crawl without pages."""
