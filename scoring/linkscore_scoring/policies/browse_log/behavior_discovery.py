@@ -89,6 +89,34 @@ class BehaviorDiscovery(BehaviorOrder):
     Differences from the paper: with the default ranking patterns are taken greedily by what they show that
     better ones do not, pages of the log have evidence of their own, and the order moves with what is found;
     ranking ``hub`` is the paper's.
+
+    Examples
+    --------
+    Visits of a day: 5 to the front page, 9 to the list of what is new, 8 from there to a thread, 1 to a
+    profile. The list is where people find most:
+
+    >>> import numpy as np
+    >>> from linkscore_scoring.browse_logs import OUTSIDE, BrowseCounts, mine_site
+    >>> from linkscore_scoring.hashing import hash64
+    >>> from linkscore_scoring.site.config import LearningConfig, SiteBounds
+    >>> from linkscore_scoring.types import links_of_page
+    >>> urls = ["http://a.org/", "http://a.org/new", "http://a.org/thread/7", "http://a.org/user/3"]
+    >>> site = SiteModel("a.org", LearningConfig(), SiteBounds())
+    >>> site.browse = mine_site(
+    ...     BrowseCounts(
+    ...         n_days=1,
+    ...         urls=urls,
+    ...         click_urls=np.arange(4),
+    ...         click_days=np.zeros(4, dtype=int),
+    ...         clicks=np.array([5, 9, 8, 1]),
+    ...         from_urls=np.array([OUTSIDE, OUTSIDE, 1, 2]),
+    ...         to_urls=np.arange(4),
+    ...         transits=np.array([5, 9, 8, 1]),
+    ...     )
+    ... )
+    >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
+    >>> BehaviorDiscovery(BehaviorDiscoveryParams()).score(links, site).scores.round(2).tolist()
+    [0.69, 0.81, 0.69, 0.69]
     """
 
     name = "behavior_discovery"

@@ -45,6 +45,35 @@ class BehaviorFetch(BehaviorOrder):
     Zhang and Zhang 2011, User browsing behavior-driven web crawling, CIKM, sections 3 and 4. Differences from
     the paper: with the default ranking URLs have evidence of their own beside that of their pattern, recent
     visits count more, and growing numbers tell new pages; ranking ``graph`` is the paper's order of patterns.
+
+    Examples
+    --------
+    Visits of a day: 5 to the front page, 9 to the list of what is new, 8 from there to a thread, 1 to a
+    profile:
+
+    >>> import numpy as np
+    >>> from linkscore_scoring.browse_logs import OUTSIDE, BrowseCounts, mine_site
+    >>> from linkscore_scoring.hashing import hash64
+    >>> from linkscore_scoring.site.config import LearningConfig, SiteBounds
+    >>> from linkscore_scoring.site.model import SiteModel
+    >>> from linkscore_scoring.types import links_of_page
+    >>> urls = ["http://a.org/", "http://a.org/new", "http://a.org/thread/7", "http://a.org/user/3"]
+    >>> site = SiteModel("a.org", LearningConfig(), SiteBounds())
+    >>> site.browse = mine_site(
+    ...     BrowseCounts(
+    ...         n_days=1,
+    ...         urls=urls,
+    ...         click_urls=np.arange(4),
+    ...         click_days=np.zeros(4, dtype=int),
+    ...         clicks=np.array([5, 9, 8, 1]),
+    ...         from_urls=np.array([OUTSIDE, OUTSIDE, 1, 2]),
+    ...         to_urls=np.arange(4),
+    ...         transits=np.array([5, 9, 8, 1]),
+    ...     )
+    ... )
+    >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
+    >>> BehaviorFetch(BehaviorFetchParams()).score(links, site).scores.round(2).tolist()
+    [0.81, 0.86, 0.86, 0.5]
     """
 
     name = "behavior_fetch"

@@ -112,6 +112,30 @@ class NewsByPrefix(WithFallback):
     References: Wang, Liu, Zhang and Ma 2008, News page discovery policy for instant crawlers, AIRS.
     Differences from the paper: those of `browse_logs.news`; surer prefixes come first; hubs are
     followed wherever they are linked; the policy may abstain.
+
+    Examples
+    --------
+    Clicks of 30 days: on 20 news of one day each, and on 20 pages of a wiki that are read every day:
+
+    >>> from linkscore_scoring.browse_logs import OUTSIDE, BrowseCounts, mine_site
+    >>> from linkscore_scoring.site.config import LearningConfig, SiteBounds
+    >>> news, wiki = np.arange(20), np.repeat(np.arange(20, 40), 30)
+    >>> site = SiteModel("a.org", LearningConfig(), SiteBounds())
+    >>> site.browse = mine_site(
+    ...     BrowseCounts(
+    ...         n_days=30,
+    ...         urls=[f"http://a.org/{'news' if i < 20 else 'wiki'}/{i}" for i in range(40)],
+    ...         click_urls=np.concatenate([news, wiki]),
+    ...         click_days=np.concatenate([news % 10, np.tile(np.arange(30), 20)]),
+    ...         clicks=np.concatenate([np.full(20, 40), np.full(600, 2)]),
+    ...         from_urls=np.full(40, OUTSIDE),
+    ...         to_urls=np.arange(40),
+    ...         transits=np.array([40] * 20 + [60] * 20),
+    ...     )
+    ... )
+    >>> policy = NewsByPrefix(NewsPrefixParams())
+    >>> [(rule.pattern, round(rule.confidence, 2)) for rule in policy.rules(site)]
+    [('^https?://a\\\\.org/news/', 0.95)]
     """
 
     name = "news_prefix"
