@@ -22,6 +22,8 @@ UNKNOWN_APATH = 0
 class LinkBatch:
     """Links to score, as columns of equal length; rows may come from different pages.
 
+    Examples
+    --------
     >>> urls = ["http://a.org/1", "http://a.org/2"]
     >>> batch = LinkBatch(urls, [1, 2], [0, 0], [UNKNOWN_CLUSTER] * 2, [1, 1], [0, 0], ["one", "two"])
     >>> len(batch), batch.rows([1]).anchors

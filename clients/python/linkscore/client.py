@@ -144,6 +144,8 @@ class Client:
 
         What a program calls at its start: it may be the first to use the crawl, or come back to it.
 
+        Examples
+        --------
         >>> client = Client("localhost:7411")
         >>> crawl = client.ensure_crawl(crawl="books", policy=("harvest", {"curiosity": 0.1}))
         >>> crawl.policy.harvest.curiosity
@@ -167,6 +169,8 @@ class Client:
     def list_crawls(self, *, page_size: int = 0, timeout_s: float | None = None) -> Iterator[crawl_pb2.Crawl]:
         """List all crawls by name, page by page as they are consumed.
 
+        Examples
+        --------
         >>> client = Client("localhost:7411")
         >>> "crawls/books" in [crawl.name for crawl in client.list_crawls()]
         True
@@ -270,6 +274,8 @@ class Client:
         Cheaper than a call for each page. `pages` is read ahead of the answers, in a thread of gRPC; the
         server reads no more than it can take. No deadline unless one is given.
 
+        Examples
+        --------
         >>> from linkscore import page
         >>> client = Client("localhost:7411")
         >>> coming = (page(url=f"http://a.org/{n}", body=b"<p>") for n in range(3))
@@ -316,6 +322,8 @@ class Client:
         With the ticket it came with, a link is scored as where it was found; without, by its URL alone. With
         `require_learned` a site that is not learned yet raises `FailedPrecondition`.
 
+        Examples
+        --------
         >>> client = Client("localhost:7411")
         >>> got = client.score_links(crawl="books", links=["http://a.org/tag/x", ("http://a.org/b", b"t")])
         >>> list(got.links.scores)
@@ -340,6 +348,8 @@ class Client:
 
         How a frontier of any size stays in order: one queue for each bucket, one call every few fetches.
 
+        Examples
+        --------
         >>> client = Client("localhost:7411")
         >>> queues = {"tag": ["http://a.org/tag/x"], "thread": ["http://a.org/thread/1"]}
         >>> names = list(queues)
@@ -371,6 +381,8 @@ class Client:
     ) -> scoring_pb2.ReportFeedbackResponse:
         """Report what extraction found on fetched pages.
 
+        Examples
+        --------
         >>> from linkscore.v1.link_scoring_service_pb2 import Feedback
         >>> client = Client("localhost:7411")
         >>> found = Feedback(event_id="1", url="http://a.org/thread/1", item_count=3)
@@ -475,6 +487,8 @@ class Client:
     ) -> site_pb2.SuggestSeedsResponse:
         """Give the pages to start a crawl from, best first; `site` may also be any URL of the site.
 
+        Examples
+        --------
         >>> client = Client("localhost:7411")
         >>> [seed.url for seed in client.suggest_seeds(crawl="books", site="a.org", max_results=1).seeds]
         ['http://a.org/0']
