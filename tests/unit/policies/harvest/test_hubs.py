@@ -75,11 +75,15 @@ def test_a_page_that_leads_to_hubs_is_worth_something_after_a_refresh() -> None:
 
 def test_a_hub_that_has_run_dry_fades_by_a_tenth_a_pull() -> None:
     """Ten links on one page, then none: 10 / (1 + 2), and .9 x 10 / (1.9 + 2) with two pseudo-pulls."""
-    ledger, elsewhere = HubLedger(known({GOOD: 1.0, LIST: 0.0})), (55, 5)
+    arms, elsewhere = known({GOOD: 1.0, LIST: 0.0}), (55, 5)
+    ledger = HubLedger(arms)
     ledger.add(1, HubPage([SITE], [LIST], {GOOD: 10}), NO_PATTERNS)
     assert ledger.fresh_links(elsewhere, NO_PATTERNS) == pytest.approx(10 / 3)
     ledger.add(2, HubPage([SITE], [LIST]), NO_PATTERNS)
     assert ledger.fresh_links(elsewhere, NO_PATTERNS) == pytest.approx(0.9 * 10 / 3.9)
+    gain = 0.9 * 10 * arms.reward(*GOOD) * 50 / 52 / 3.9
+    expected = (arms.reward(*elsewhere) + gain) / (1 + 0.9 * 10 / 3.9)
+    assert ledger.index(elsewhere, NO_PATTERNS) == pytest.approx(expected)
 
 
 def test_yields_count_for_the_section_of_a_site_too() -> None:
