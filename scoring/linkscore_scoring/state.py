@@ -85,7 +85,6 @@ class stored_as:
         object.__setattr__(self, "names", names)
 
 
-key = stored_as
 _FLAT, _SPARSE, _TRANSIENT = object(), object(), object()
 Stored = Annotated[T, stored_as()]
 """An attribute that is kept; fields of dataclasses are without saying so."""

@@ -13,8 +13,11 @@ from linkscore_scoring.site.crawl_history import Group, shrunk
 from linkscore_scoring.site.model import SiteModel
 
 DEFAULT_HORIZON = 100
-MAX_YIELDS = 20
+"""Fetches looked ahead and back unless the caller says; as in the wire contract."""
+MAX_GROUPS = 20
+"""A bound: groups that are listed, those with the most fetches."""
 MAX_TRAPS = 20
+"""A bound: suspicious parts that are listed."""
 
 
 @dataclass(slots=True)
@@ -151,7 +154,7 @@ def _largest_groups(
     site: SiteModel, waiting: Counter[Group], names: Mapping[int, str]
 ) -> Iterator[GroupHistory]:
     groups, by_reward = site.history.groups_now(site.patterns), site.history.by_reward
-    for group in sorted(groups, key=lambda group: -groups[group].fetched)[:MAX_YIELDS]:
+    for group in sorted(groups, key=lambda group: -groups[group].fetched)[:MAX_GROUPS]:
         early, late = (half.worth(by_reward=by_reward) for half in groups[group].halves())
         total = groups[group].total()
         yield GroupHistory(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, reading_state
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.params import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.state import from_state, to_state
 from linkscore_scoring.types import ExamplePage
 
 MAX_EXAMPLES = 100
+"""A bound of the wire contract: example pages of a crawl."""
 Scope = Literal["host", "domain", "any"]
 
 
@@ -94,7 +95,8 @@ class CrawlConfig:
 
     def to_state(self) -> dict[str, Any]:
         """Return the configuration as plain values."""
-        return asdict(self)
+        state: dict[str, Any] = to_state(self)
+        return state
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> CrawlConfig:
@@ -103,23 +105,9 @@ class CrawlConfig:
         Raises
         ------
         CorruptState
-            If a field is missing or unknown.
+            If a field is missing, unknown or malformed.
         """
-        with reading_state("crawl configuration"):
-            return cls(
-                **{
-                    **state,
-                    "policy": PolicyChoice(**state["policy"]),
-                    "extra_policies": tuple(PolicyChoice(**choice) for choice in state["extra_policies"]),
-                    "examples": tuple(_example(page) for page in state.get("examples", ())),
-                    "learning": LearningConfig(**state["learning"]),
-                    "bounds": SiteBounds(**state["bounds"]),
-                }
-            )
-
-
-def _example(state: dict[str, Any]) -> ExamplePage:
-    return ExamplePage(**{**state, "paths": PathTrie(**state["paths"])})
+        return from_state(cls, state)
 
 
 def _problems(prefix: str, choice: PolicyChoice) -> list[Any]:

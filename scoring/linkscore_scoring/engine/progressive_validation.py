@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from linkscore_scoring.errors import reading_state
 from linkscore_scoring.learners.progressive_validation import NO_ANSWER, ValidationWindow
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyTrust
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 _REFRESH = 16
@@ -19,17 +18,22 @@ _CHANCE = 0.5
 """Quality of a policy nothing is known of: that of a coin."""
 
 
-class PolicyValidation:
+class PolicyValidation(Stateful):
     """Scores of the served policy and of those beside it, before each fetch, against what came of it.
 
     The figures are made anew every 16 links.
     """
 
+    links: Stored[ValidationWindow]
+    _judged: Stored[list[int]]
+    _qualities: Stored[list[float]]
+    _reward: Stored[float]
+
     def __init__(self) -> None:
         self.links = ValidationWindow()
         self._keys: list[str] = []
-        self._judged: list[int] = []
-        self._qualities: list[float] = []
+        self._judged = []
+        self._qualities = []
         self._reward = 0.0
         self._expected: list[float] | None = None
 
@@ -79,25 +83,10 @@ class PolicyValidation:
         weights = self.links.weights()
         self._reward = float(weights @ self.links.rewards() / weights.sum())
 
-    def to_state(self) -> dict[str, Any]:
-        """Return links and figures as plain values."""
-        return {
-            "links": self.links.to_state(),
-            "judged": self._judged,
-            "qualities": self._qualities,
-            "reward": self._reward,
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over links and figures of the same policies.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state("progressive validation"):
-            self.links.load_state(state["links"], len(self._keys))
-            self._judged = [int(count) for count in state["judged"]]
-            self._qualities = [float(value) for value in state["qualities"]]
-            self._reward = float(state["reward"])
+    def after_load(self) -> None:
+        """Refuse figures of other policies than those of the crawl."""
+        columns = {len(self._keys), len(self._judged), len(self._qualities)}
+        if len(self.links):
+            columns.add(self.links.scores().shape[1])
+        if len(columns) > 1:
+            raise ValueError(f"figures of {len(self._keys)} policies expected")

@@ -15,8 +15,11 @@ from linkscore_scoring.site.navigation import NavigationEntry
 from linkscore_scoring.types import LinkBatch, SeedWanted
 
 MAX_URL_RULES = 5_000
+"""A bound: rules of one site that are handed out, since crawlers try them one by one."""
 MAX_TAG_PATHS = 1_000
+"""A bound: tag paths of one site that are handed out."""
 _SEEDS = 16
+"""A bound: seeds a policy is asked for."""
 
 
 def site_rules(

@@ -10,10 +10,15 @@ from typing import NamedTuple
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER
 
 VERSION = 1
+"""First byte of a ticket."""
 _BODY = struct.Struct(">BQQQiHI")
+"""Version, then the fields of a `Ticket`."""
 _MAC_BYTES = 8
+"""Bytes of the MAC: guessing one takes 2^63 tries, and gains a wrong context only."""
 _REMEMBERED = 16_384
+"""A bound: tickets read lately."""
 TICKET_BYTES = _BODY.size + _MAC_BYTES
+"""Size of a ticket, at most 64 by the wire contract."""
 
 
 class Ticket(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored, key
+from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 
 Vector = NDArray[np.float64]
@@ -104,7 +104,7 @@ class StructuralPolicy(Stateful, Policy):
     """Scores are rounded to multiples of this; 0 keeps them as they are."""
 
     clusters: Stored[list[int]]
-    cluster_worth: Annotated[list[float], key("worth")]
+    cluster_worth: Annotated[list[float], stored_as("worth")]
     _age: Stored[int]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
