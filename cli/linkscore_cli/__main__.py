@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from linkscore_cli.extras import COMMANDS, commands_of, extra_of, missing_extra
@@ -9,6 +10,8 @@ from linkscore_cli.extras import COMMANDS, commands_of, extra_of, missing_extra
 
 def main() -> None:
     """Run the command line; without click or rich it says which extra is missing."""
+    # Read when grpc is imported: its C core would write plain lines between the JSON of a server's log.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         from linkscore_cli.main import main as command
     except ModuleNotFoundError as exc:

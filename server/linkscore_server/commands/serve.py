@@ -55,8 +55,7 @@ def settings_of(config: Path | None, flags: dict[str, Any]) -> Settings:
 def serve(config: Path | None, **flags: Any) -> None:
     """Run the server."""
     settings = settings_of(config, flags)
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its C core would write plain lines between the JSON
-    from linkscore_server import app  # grpc and numpy only when a server is wanted
+    from linkscore_server import app  # numpy only when a server is wanted
     from linkscore_server.observability import logs
 
     logs.set_up(settings.log_level)
