@@ -23,9 +23,13 @@ from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservat
 MODES = ("intent", "as_released")
 CLASSIFY = ("on_demand", "on_explore")
 _TOP_FEATURES = 5
+"""Features named in an explanation: for people, chosen."""
 _SITE_PATTERNS = 16
+"""Newest patterns that the value of a site looks at; `RankSites` asks for many. Chosen, not measured."""
 _MOST_DECAY = 10**9
+"""A bound of the parameter: more labels than any crawl has."""
 _MOST_PATTERN = 2**63
+"""A bound: numbers of patterns in names of buckets are below it, and have less than so many digits."""
 _DIGITS = 20
 
 
@@ -36,24 +40,26 @@ class AnthelionParams(Params):
     Attributes
     ----------
     value_function
-        What a host is worth: one of the eight of `learners.bandits.host_values`.
+        What a host is worth: one of the eight of `learners.bandits.host_values`. The default was not chosen
+        by figures: with and without p they agree.
     explore_prob
-        The paper's lambda: probability that a decision takes any host, in [0, 1].
+        The paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
+        exploring mostly costs (docs/policies.md#anthelion).
     decay_pulls
-        Labels after which lambda is halved, then a third, and so on; 0 keeps it constant.
+        Labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0 keeps it constant.
     classifier
-        Name of an online classifier.
+        Name of an online classifier. Default AROW: measured, docs/policies.md#anthelion.
     features
-        Groups of link features of `learners.link_features`, joined by ``+``.
+        Groups of link features of `learners.link_features`, joined by ``+``; chosen, not measured.
     classify
         When a link gets its probability (the paper's OnExplore and OnDemand): ``on_explore`` once, when it is
-        found; ``on_demand`` anew for each decision.
+        found; ``on_demand``, the default, measured, anew for each decision.
     hub_weight
         Worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
-        has none of it.
+        has none of it. Default 0.1, measured, docs/policies.md#anthelion.
     mode
-        ``intent``, what the paper describes, or ``as_released``, what the published code does; the latter
-        has a classifier and features of its own.
+        ``intent``, the default, what the paper describes, or ``as_released``, what the published code does;
+        the latter has a classifier and features of its own.
     """
 
     value_function: str = "success_rate_best_score"
