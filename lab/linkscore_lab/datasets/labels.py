@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 from linkscore_lab.datasets.site import identity
 from linkscore_scoring.errors import FieldProblem, InvalidInput
@@ -25,50 +23,51 @@ class SitePageType:
 
 
 def read_labels(path: Path) -> dict[str, str]:
-    """Return page type by URL identity; raises `InvalidInput` when a column is missing."""
-    with _open_table(path) as file:
-        rows = _rows(path, file, {"url", "page_type"})
-        return {identity(row["url"]): row["page_type"] for row in rows}
+    """Return page type by URL identity; raises `InvalidInput` as `read_table`."""
+    rows = read_table(path, ("url", "page_type"), field="labels")
+    return {identity(row["url"]): row["page_type"] for _, row in rows}
 
 
 def read_page_types(path: Path) -> dict[str, list[SitePageType]]:
-    """Return the page types of each site named in `path`; raises `InvalidInput` when a column is missing."""
+    """Return the page types of each site named in `path`; raises `InvalidInput` as `read_table`."""
     types: dict[str, list[SitePageType]] = {}
-    with _open_table(path) as file:
-        for row in _rows(path, file, {"site", "page_type", "user_content", "target"}):
-            good_for = row["user_content"] == "1", row["target"] == "1"
-            kind = SitePageType(row["page_type"], *good_for, row.get("kind", ""))
-            types.setdefault(row["site"], []).append(kind)
+    for _, row in read_table(path, ("site", "page_type", "user_content", "target"), field="labels"):
+        good_for = row["user_content"] == "1", row["target"] == "1"
+        kind = SitePageType(row["page_type"], *good_for, row.get("kind", ""))
+        types.setdefault(row["site"], []).append(kind)
     return types
 
 
 def read_templates(path: Path) -> dict[str, dict[str, str]]:
-    """Return the template of each page type of each site; raises `InvalidInput` when a column is missing."""
+    """Return the template of each page type of each site; raises `InvalidInput` as `read_table`."""
     templates: dict[str, dict[str, str]] = {}
-    with _open_table(path) as file:
-        for row in _rows(path, file, {"site", "page_type", "template"}):
-            templates.setdefault(row["site"], {})[row["page_type"]] = row["template"]
+    for _, row in read_table(path, ("site", "page_type", "template"), field="labels"):
+        templates.setdefault(row["site"], {})[row["page_type"]] = row["template"]
     return templates
 
 
-@contextmanager
-def _open_table(path: Path) -> Iterator[TextIO]:
+def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line number and row of a tab-separated table, plain or gzip; an absent last value is empty.
+
+    Raises
+    ------
+    InvalidInput
+        Field `field`: the file cannot be read, or lacks one of `columns`.
+    """
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", newline="") as file:
-        yield file
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
+            missing = set(columns) - set(table.fieldnames or ())
+            if missing:
+                rule = f"{path}: column {', '.join(sorted(missing))} missing, got {table.fieldnames}"
+                raise InvalidInput(rule, field=field)
+            for row in table:
+                yield table.line_num, row
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"{path}: must be a UTF-8 table, got {error}", field=field) from error
 
 
-def _rows(path: Path, file: TextIO, needed: set[str]) -> Iterator[Mapping[str, str]]:
-    reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-    missing = needed - set(reader.fieldnames or ())
-    if missing:
-        raise InvalidInput(
-            f"{path}: column {', '.join(sorted(missing))} missing, got {reader.fieldnames}", field="labels"
-        )
-    return iter(reader)
-
-
-_REWARD_COLUMNS = {"url", "reward"}
 # A bound on the length of a message.
 _MAX_PROBLEMS = 10
 
@@ -89,9 +88,9 @@ def read_rewards(path: Path) -> dict[str, float]:
     """
     rewards: dict[str, float] = {}
     problems: list[FieldProblem] = []
-    for line, url, text in _reward_rows(path):
+    for line, row in read_table(path, ("url", "reward"), field="feedback_file"):
         try:
-            rewards[_identity(url)] = _reward(text)
+            rewards[_identity(row["url"].strip())] = _reward(row["reward"].strip())
         except ValueError as error:
             problems.append(FieldProblem("feedback_file", f"{path}, line {line}: {error}"))
     if problems:
@@ -115,18 +114,3 @@ def _reward(text: str) -> float:
     if not 0 <= value <= 1:
         raise ValueError(f"reward must be a number in [0, 1], got {text[:40]!r}")
     return value
-
-
-def _reward_rows(path: Path) -> Iterator[tuple[int, str, str]]:
-    opener = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            missing = _REWARD_COLUMNS - set(table.fieldnames or ())
-            if missing:
-                rule = f"{path}: column {', '.join(sorted(missing))} missing, got {table.fieldnames}"
-                raise InvalidInput(rule, field="feedback_file")
-            for row in table:
-                yield table.line_num, (row["url"] or "").strip(), (row["reward"] or "").strip()
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"{path}: must be a UTF-8 table, got {error}", field="feedback_file") from error

@@ -127,7 +127,7 @@ def test_labels_are_read_by_identity(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("url\tnews\n", "must have the columns"), ("url\tis_news\nhttp://a/\tyes\n", "must be 0 or 1")],
+    [("url\tnews\n", "column is_news missing"), ("url\tis_news\nhttp://a/\tyes\n", "must be 0 or 1")],
 )
 def test_bad_label_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "labels.tsv"

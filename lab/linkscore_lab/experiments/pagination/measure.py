@@ -4,8 +4,6 @@ and by the types of pages.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
 import sys
 from collections import defaultdict
@@ -17,9 +15,9 @@ from urllib.parse import urlsplit
 from zlib import crc32
 
 from linkscore_lab.archives import open_archive
-from linkscore_lab.datasets.labels import read_labels
+from linkscore_lab.datasets.labels import read_labels, read_table
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_scoring.errors import InvalidInput, InvalidPage
+from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.bags import apath_without_class
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Links, PageFeatures
@@ -104,14 +102,9 @@ def read_link_labels(path: Path) -> dict[str, list[Label]]:
     InvalidInput
         If a column is missing.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
     labels: dict[str, list[Label]] = defaultdict(list)
-    with opener(path, "rt", encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if missing := _COLUMNS - set(rows.fieldnames or ()):
-            raise InvalidInput(f"{path}: column {', '.join(sorted(missing))} missing", field="links")
-        for row in rows:
-            labels[row["page_url"]].append((row["href"], row["anchor_text"] or "", row["label"]))
+    for _, row in read_table(path, _COLUMNS, field="links"):
+        labels[row["page_url"]].append((row["href"], row["anchor_text"], row["label"]))
     return dict(labels)
 
 

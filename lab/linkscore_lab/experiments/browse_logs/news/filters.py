@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_lab.datasets.labels import read_table
 from linkscore_lab.datasets.site import identity
 from linkscore_lab.metrics.figures import ratio
 from linkscore_scoring.browse_logs.counts import BrowseCounts
@@ -41,13 +40,7 @@ def read_news_labels(path: Path) -> dict[str, bool]:
     InvalidInput
         If a column is missing or a value is neither.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        missing = {"url", "is_news"} - set(reader.fieldnames or ())
-        if missing:
-            raise InvalidInput(f"{path}: must have the columns {', '.join(sorted(missing))}", field="labels")
-        rows = [(row["url"], row["is_news"]) for row in reader]
+    rows = [(row["url"], row["is_news"]) for _, row in read_table(path, ("url", "is_news"), field="labels")]
     odd = next((value for _, value in rows if value not in ("0", "1")), None)
     if odd is not None:
         raise InvalidInput(f"{path}: is_news must be 0 or 1, got {odd!r:.100}", field="labels")
