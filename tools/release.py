@@ -164,7 +164,7 @@ def run(*command: str, cwd: str | Path = ROOT, env: dict[str, str] | None = None
     NotReady
         If it fails.
     """
-    print("release:", *command[:3], "...", flush=True)
+    print("release:", " ".join(command[:4]).splitlines()[0], flush=True)
     if subprocess.run(command, check=False, cwd=cwd, env=env, stdout=subprocess.DEVNULL).returncode:
         raise NotReady(f"failed: {' '.join(command)}")
 
