@@ -12,6 +12,7 @@ KnownUrl = tuple[int, str]
 """Identity hash of a URL, and the URL."""
 
 NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
+"""Advice on a link; numbers as in the wire contract."""
 
 SERVED, EXTRA, CANDIDATE = 1, 2, 3
 """What part a policy has on a site; numbers as in the wire contract."""

@@ -108,7 +108,7 @@ class HostBandit(Stateful):
     _awake: Annotated[list[int], stored_as("awake")]
 
     max_arms = 1_000_000
-    """A bound: some 200 MB."""
+    """A bound: beyond it the arms met first are forgotten."""
 
     def __init__(
         self,

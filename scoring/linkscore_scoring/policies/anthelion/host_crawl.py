@@ -26,7 +26,7 @@ from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 MAX_PAGES = 50_000
-"""A bound: pages whose label or anchor text is kept for a crawl, some 10 MB."""
+"""A bound: pages whose label or anchor text is kept for a crawl."""
 _ANCHOR_CHARS = 80
 """A bound: longer anchors say nothing more about a link."""
 _RELEVANT = 0.5

@@ -32,7 +32,7 @@ _TEMPERATURE = 0.05
 """Reward a fetch that makes a share of trust e times another: the default margin. For people only."""
 
 _MAX_SITES = 1_000
-"""A bound: sites remembered of a crawl, 8 bytes x policies each."""
+"""A bound: sites remembered of a crawl, the latest to report."""
 _SITE_WEIGHT = 32.0
 """Most links that one site counts for, so that a large one does not decide for all."""
 _SHRINK = 64.0
