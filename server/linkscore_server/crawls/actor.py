@@ -215,15 +215,15 @@ class CrawlActor:
                 await self._snapshot()
 
     async def _next_group(self) -> tuple[list[_Submission], bool]:
+        """Return what one sync writes, without what nobody waits for any more, and whether it is the last."""
         group: list[_Submission] = []
         events = 0
-        item = await self._queue.get()
-        while item is not None:
-            group.append(item)
-            events += len(item.raw)
-            if self._queue.empty() or events >= _MAX_GROUP:
+        while (item := await self._queue.get()) is not None:
+            if not item.done.cancelled():
+                group.append(item)
+                events += len(item.raw)
+            if group and (self._queue.empty() or events >= _MAX_GROUP):
                 return group, False
-            item = self._queue.get_nowait()
         return group, True
 
     async def _commit(self, group: list[_Submission]) -> bool:

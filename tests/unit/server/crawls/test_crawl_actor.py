@@ -39,9 +39,12 @@ class SlowLog(MemoryLog):
         super().__init__(keep=True)
         self.free = threading.Event()
         self.free.set()
+        self.asked = threading.Event()
         self.error: Exception | None = None
 
     def append(self, events: Sequence[bytes]) -> None:
+        if not self.free.is_set():
+            self.asked.set()
         assert self.free.wait(30)
         if self.error is not None:
             raise self.error
@@ -198,14 +201,29 @@ async def test_events_gather_while_the_log_is_slow_and_are_written_at_once(
     assert metrics.registry.get_sample_value(f"{commit}_count") <= 4
 
 
-async def test_who_gives_up_waiting_loses_nothing(actor: CrawlActor, log: SlowLog) -> None:
+async def test_who_gives_up_while_the_log_writes_loses_nothing(actor: CrawlActor, log: SlowLog) -> None:
     log.free.clear()
     waiting = asyncio.create_task(actor.submit(fetched(0)))
-    await asyncio.sleep(0)
+    while not log.asked.is_set():
+        await asyncio.sleep(0)
     waiting.cancel()
     log.free.set()
     assert (await actor.submit(fetched(0))).duplicate
     assert actor.model.pages == 1
+
+
+async def test_what_nobody_waits_for_any_more_is_dropped_before_it_is_durable(
+    actor: CrawlActor, log: SlowLog
+) -> None:
+    log.free.clear()
+    given_up = [asyncio.create_task(actor.submit(fetched(n))) for n in range(3)]
+    await asyncio.sleep(0)
+    for waiting in given_up[1:]:
+        waiting.cancel()
+    log.free.set()
+    await given_up[0]
+    assert (actor.model.pages, log.last_seq) == (1, 2)
+    assert not (await actor.submit(fetched(1))).duplicate
 
 
 async def test_a_snapshot_that_fails_does_not_stop_the_writer(
