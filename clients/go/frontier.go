@@ -16,14 +16,20 @@ type Item struct {
 	// Value is what the caller keeps with the URL.
 	Value any
 
-	number int64
 	taken  bool
 	places []string
 }
 
+// placed is an item in the queue of a bucket, with the number of its coming there.
+type placed struct {
+	item   *Item
+	number int64
+}
+
 // Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
 // one for URLs the server does not know, which go before all others when they are seeds and after them when they
-// are not. A URL is taken once. Safe for concurrent use; it grows with the URLs that wait.
+// are not. Among buckets of equal value the URL that came to one of them first goes first, as if they were one queue. A
+// URL is taken once. Safe for concurrent use; it grows with the URLs that wait.
 type Frontier struct {
 	mu      sync.Mutex
 	crawl   *Crawl
@@ -31,7 +37,7 @@ type Frontier struct {
 	every   int
 
 	values  map[string]float64
-	queues  map[string][]*Item
+	queues  map[string][]placed
 	seeds   []*Item
 	unknown []*Item
 	waiting map[string]*Item
@@ -47,7 +53,7 @@ func NewFrontier(crawl *Crawl, n int, breaker *Breaker) *Frontier {
 	}
 	return &Frontier{
 		crawl: crawl, breaker: breaker, every: max(1, n),
-		values: map[string]float64{}, queues: map[string][]*Item{}, waiting: map[string]*Item{},
+		values: map[string]float64{}, queues: map[string][]placed{}, waiting: map[string]*Item{},
 	}
 }
 
@@ -77,7 +83,8 @@ func (f *Frontier) Add(link Link, value any) {
 		return
 	}
 	item.places = append(item.places, link.Bucket)
-	f.queues[link.Bucket] = append(f.queues[link.Bucket], item)
+	f.numbers++
+	f.queues[link.Bucket] = append(f.queues[link.Bucket], placed{item, f.numbers})
 	if _, known := f.values[link.Bucket]; !known {
 		f.values[link.Bucket] = link.Score
 	}
@@ -138,7 +145,7 @@ func (f *Frontier) due() []string {
 // best takes the oldest URL of the buckets that are worth most.
 func (f *Frontier) best() *Item {
 	var chosen string
-	var head *Item
+	var head *placed
 	for bucket := range f.queues {
 		first := f.first(bucket)
 		if first == nil {
@@ -150,24 +157,25 @@ func (f *Frontier) best() *Item {
 			chosen, head = bucket, first
 		}
 	}
-	if head != nil {
-		f.leave(head)
+	if head == nil {
+		return nil
 	}
-	return head
+	f.leave(head.item)
+	return head.item
 }
 
 // first drops what was taken elsewhere from the head of a bucket and returns what is left there.
-func (f *Frontier) first(bucket string) *Item {
+func (f *Frontier) first(bucket string) *placed {
 	queue := f.queues[bucket]
-	for len(queue) > 0 && queue[0].taken {
-		queue[0] = nil
+	for len(queue) > 0 && queue[0].item.taken {
+		queue[0].item = nil
 		queue = queue[1:]
 	}
 	f.queues[bucket] = queue
 	if len(queue) == 0 {
 		return nil
 	}
-	return queue[0]
+	return &queue[0]
 }
 
 func (f *Frontier) take(queue *[]*Item) *Item {
@@ -190,8 +198,7 @@ func (f *Frontier) leave(item *Item) {
 }
 
 func (f *Frontier) made(url string, ticket []byte, value any) *Item {
-	f.numbers++
-	item := &Item{URL: url, Ticket: ticket, Value: value, number: f.numbers}
+	item := &Item{URL: url, Ticket: ticket, Value: value}
 	f.waiting[url] = item
 	return item
 }

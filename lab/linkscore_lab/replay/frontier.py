@@ -43,7 +43,8 @@ class BucketFrontier:
     """One FIFO queue a bucket, whose order is asked for every `every` fetches.
 
     A link waits in every bucket it was given; buckets with nothing left sleep. Among equal buckets the link
-    that was found first comes first.
+    that was put into one of them first comes first, as if they were one queue: a policy that splits a bucket
+    into buckets of equal value keeps its order (ADR 8).
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class BucketFrontier:
         self._queues: list[deque[tuple[int, Waiting]]] = []
         self._live: dict[int, int] = {}
         self._where: dict[int, set[int]] = {}
-        self._found: dict[int, int] = {}
+        self._offered = 0
         self._taken: set[int] = set()
         self._order: list[tuple[float, int]] = []
 
@@ -78,8 +79,8 @@ class BucketFrontier:
         where = self._where.setdefault(link.number, set())
         if id_ not in where:
             where.add(id_)
-            found = self._found.setdefault(link.number, len(self._found))
-            self._queues[id_].append((found, link))
+            self._offered += 1
+            self._queues[id_].append((self._offered, link))
             self._live[id_] = self._live.get(id_, 0) + 1
 
     def rescore(self, number: int, score: float) -> None:
@@ -111,12 +112,12 @@ class BucketFrontier:
         self._since = 0
 
     def _best(self) -> int:
-        """Return the best bucket that is not empty; of equal ones that whose first link was found first."""
+        """Return the best bucket that is not empty; of equal ones that whose first link came first."""
         top = next(value for value, id_ in self._order if id_ in self._live)
         equal = takewhile(lambda entry: entry[0] <= top, self._order)
-        return min((id_ for _, id_ in equal if id_ in self._live), key=self._first_found)
+        return min((id_ for _, id_ in equal if id_ in self._live), key=self._first_offered)
 
-    def _first_found(self, id_: int) -> int:
+    def _first_offered(self, id_: int) -> int:
         queue = self._queues[id_]
         while queue[0][1].number in self._taken:
             queue.popleft()
