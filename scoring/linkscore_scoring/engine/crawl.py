@@ -46,6 +46,8 @@ MAX_SITES = 10_000
 """A bound: sites of one crawl; the one longest without an event is dropped first."""
 MAX_BATCH_IDS = 100_000
 """A bound: browse log batches remembered; one that comes again later changes the counters, nothing else."""
+MOST_RECORDS = (1 << 63) - 1
+"""A bound: records of one outcome that are counted; answers and snapshots hold 64 bits."""
 _SUGGESTIONS = 4
 """Pages to fetch that are named with every answer; chosen, not measured."""
 
@@ -74,7 +76,8 @@ class BrowseLedger(Stateful):
             return False
         self.batches[event.batch_id] = event.digest
         drop_oldest(self.batches, MAX_BATCH_IDS)
-        self.outcomes.update(event.counts)
+        for outcome, count in event.counts.items():
+            self.outcomes[outcome] = min(MOST_RECORDS, self.outcomes[outcome] + count)
         return True
 
 

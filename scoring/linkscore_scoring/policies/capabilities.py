@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from linkscore_scoring.learners.classifiers import online
 from linkscore_scoring.policies.answers import (
     MAX_RESCORED,
     KnownUrl,
@@ -409,6 +410,16 @@ def wants_layout(kind: type[Policy], params: Any) -> bool:
 def learns_from_feedback(kind: type[Policy], params: Any) -> bool:
     """Say whether a policy with these parameters, or one that it is made of, learns from reports only."""
     return kind.needs_feedback or any(part.needs_feedback for part, _ in parts_of(kind, params))
+
+
+def load_libraries(kind: type[Policy], params: Any) -> None:
+    """Import what a policy with these parameters, and those it is made of, would import while it learns.
+
+    It may take seconds: do it where nobody waits.
+    """
+    for _, part in ((kind, params), *parts_of(kind, params)):
+        if classifier := getattr(part, "classifier", ""):
+            online.load_libraries(classifier)
 
 
 def residual(kind: type[Policy], params: Any) -> float:

@@ -67,6 +67,7 @@ class BrowseLogManager:
         self._mine_again: set[str] = set()
         self._imports: set[asyncio.Task[BrowseBatchImported | None]] = set()
         self._maintenance: asyncio.Task[None] | None = None
+        self._verified: set[str] = set()
 
     @property
     def limits(self) -> BatchLimits:
@@ -160,9 +161,20 @@ class BrowseLogManager:
             async with self._import_locks[actor.model.config.name]:
                 store: VisitStore = self._registry.visits(actor.model.config.name)
                 expired = await self._in_thread(store.expire, before_s)
+                await self._verify(actor.model.config.name, store)
             if expired:
                 self._metrics.browse_days_deleted.inc(len(expired))
             self.mine_later(actor)
+
+    async def _verify(self, crawl: str, store: VisitStore) -> None:
+        """Read the visits of a crawl once after the start, so that damage is known before it is asked for."""
+        if crawl in self._verified:
+            return
+        self._verified.add(crawl)
+        problems: list[str] = await self._in_thread(store.verify)
+        self._metrics.browse_files_damaged.inc(len(problems))
+        for problem in problems:
+            _log.error("browse log of crawl %s: %s", crawl, problem)
 
     async def _take(
         self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest, hosts: Sequence[str]

@@ -24,6 +24,8 @@ Columns = dict[str, NDArray[Any]]
 
 MAX_BATCH_ID_BYTES = 128  # as the contract says
 MAX_REASONS = 32  # as the contract says
+MAX_LEFT_OUT = 1_000_000_000
+"""A bound: records that a sender left out of one batch for one reason. Sums of them stay far from 64 bits."""
 _MAX_PROBLEMS = 10  # of one batch that are named: a bound on the answer
 _BEFORE_1970 = -1.0  # the time of a record without one: no time of a visit, so a bad line
 _RECORDS = """
@@ -62,6 +64,11 @@ def check(message: pb.ImportBrowseRecordsRequest, limits: BatchLimits) -> None:
         problems.append(
             FieldProblem("left_out", f"must be at most {MAX_REASONS}, got {len(message.left_out)}")
         )
+    problems += [
+        FieldProblem(f"left_out[{reason!r}]", f"must be at most {MAX_LEFT_OUT}, got {count}")
+        for reason, count in message.left_out.items()
+        if count > MAX_LEFT_OUT
+    ]
     problems += _table_problems(message.columns)
     if problems:
         raise InvalidInput(problems[:_MAX_PROBLEMS])

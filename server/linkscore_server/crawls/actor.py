@@ -47,6 +47,11 @@ class _Submission:
     done: asyncio.Future[list[Any]]
     learned: LearnedSite | None = None
 
+    @property
+    def is_owed(self) -> bool:
+        """Whether the events must be in the log before any other, though writing them failed."""
+        return any(isinstance(event, LearningFailed) for event in self.events)
+
 
 class CrawlClosed(LinkscoreError):
     """The crawl was deleted, or the server stops: nothing more is taken in."""
@@ -93,6 +98,7 @@ class CrawlActor:
         self._snapshot_events = snapshot_events
         self._snapshot_seq = 0
         self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
+        self._owed: list[_Submission] = []
         self._learning: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
         self._writer: asyncio.Task[None] | None = None
         self._closed = self._discarded = False
@@ -207,6 +213,7 @@ class CrawlActor:
     async def _write(self) -> None:
         while True:
             group, last = await self._next_group()
+            group, self._owed = self._owed + group, []
             if group and await self._commit(group):
                 await self._apply_group(group)
             if last:
@@ -236,10 +243,21 @@ class CrawlActor:
             _log.error("log of %s: %s", self.model.config.name, exc)
             for item in group:
                 _fail(item.done, exc)
+                if item.is_owed:
+                    self._owe(item)
             return False
         self._metrics.commit_seconds.observe(time.perf_counter() - started)
         self._metrics.commit_events.inc(len(raw))
         return True
+
+    def _owe(self, item: _Submission) -> None:
+        """Apply what must not wait for the disk: it goes into the log before the next event that does.
+
+        So a replay has it at the same place; should the process end before, the learning starts again.
+        """
+        self._owed.append(item)
+        for event in item.events:
+            self._apply(self.model.seq, event, None)
 
     async def _apply_group(self, group: list[_Submission]) -> None:
         seq = self._log.last_seq - sum(len(item.raw) for item in group)
@@ -315,7 +333,7 @@ class CrawlActor:
 
     async def _snapshot(self) -> None:
         seq = self.model.seq
-        if seq == self._snapshot_seq or self._discarded:
+        if seq == self._snapshot_seq or self._discarded or self._owed:  # the log must have what it holds
             return
         self._snapshot_seq = seq  # one that fails is tried again after as many events
         started = time.perf_counter()

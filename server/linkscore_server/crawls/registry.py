@@ -22,6 +22,8 @@ from linkscore_scoring.errors import (
     LinkscoreError,
     NotFound,
 )
+from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.types import ExamplePage
 from linkscore_server.crawls.actor import CrawlActor
@@ -70,7 +72,14 @@ class CrawlRegistry:
         self.damaged: dict[str, str] = {}
 
     async def recover(self) -> None:
-        """Load every crawl of the store."""
+        """Load every crawl of the store.
+
+        Raises
+        ------
+        CorruptState
+            If the secret of tickets is not one.
+        """
+        await self._in_thread(self._store.ticket_key)
         for name in await self._in_thread(self._store.crawls):
             try:
                 actor = await self._in_thread(self._recover_crawl, name)
@@ -162,6 +171,7 @@ class CrawlRegistry:
             if len(self._actors) >= self._settings.max_crawls:
                 rule = f"max_crawls: there are {len(self._actors)} crawls, delete one or raise the setting"
                 raise LimitExceeded(rule)
+            await self._in_thread(load_libraries, config)
             actor = await self._in_thread(self._new_actor, config)
             actor.start()
             try:
@@ -179,6 +189,7 @@ class CrawlRegistry:
             actor = self.get(name)
             config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
             _check(config)
+            await self._in_thread(load_libraries, config)
             await actor.submit(ConfigChanged(config.to_state()))
             return actor
 
@@ -223,10 +234,17 @@ class CrawlRegistry:
             actor.release()
             actor = self._new_actor(CrawlConfig(name))
             replayed = actor.recover(with_snapshot=False)
+        if actor.model.seq and (own := actor.model.config.name) != name:
+            actor.release()
+            raise CorruptState(
+                f"the folder holds crawl {own!r}, whose visits and tickets go by that name: rename it back, "
+                "or move crawls with `linkscore data export` and `linkscore data import`"
+            )
         if not actor.model.seq:
             actor.release()
             self._store.delete(name)
             return None
+        load_libraries(actor.model.config)
         self._store.visits(name).recover(actor.model.ledger.batches)
         _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
         return actor
@@ -244,6 +262,14 @@ def _check(config: CrawlConfig) -> None:
         config.check()
     except InvalidInput as exc:
         raise exc.under("crawl") from exc
+
+
+def load_libraries(config: CrawlConfig) -> None:
+    """Import what the crawl would import while it serves, which takes seconds; blocks."""
+    for choice in (config.policy, *config.extra_policies):
+        capabilities.load_libraries(policy_class(choice.name), choice.checked())
+    if config.scope == "domain":
+        _suffixes()
 
 
 async def _uninterrupted(change: Coroutine[Any, Any, _T]) -> _T:

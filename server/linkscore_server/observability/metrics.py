@@ -134,6 +134,11 @@ class Metrics:
         self.browse_days_deleted = Counter(
             "linkscore_browse_days_deleted", "Days of browse logs deleted, their retention over", registry=r
         )
+        self.browse_files_damaged = Gauge(
+            "linkscore_browse_files_damaged",
+            "Files of browse logs found damaged since the start: their sites are not mined",
+            registry=r,
+        )
         self.mining_seconds = Histogram(
             "linkscore_mining_duration_seconds",
             "Time to mine the browse log of a site",

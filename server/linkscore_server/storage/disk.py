@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 PRIVATE = 0o600
-"""Mode of files that only the owner may read: secrets, and what is known of people."""
+"""Mode of files: only the owner may read secrets, and what is known of people and sites."""
+PRIVATE_FOLDER = 0o700
+"""Mode of the folders they lie in."""
 
 
 def sync(path: Path) -> None:
@@ -37,8 +39,8 @@ def write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def replace_file(path: Path, data: bytes, *, draft: Path, mode: int = 0o666) -> None:
-    """Put a file in the place of the one before, or of none: after a crash there is either, as a whole.
+def replace_file(path: Path, data: bytes, *, draft: Path) -> None:
+    """Put a private file in the place of the one before, or of none; after a crash there is either, whole.
 
     Parameters
     ----------
@@ -48,15 +50,14 @@ def replace_file(path: Path, data: bytes, *, draft: Path, mode: int = 0o666) -> 
         What it shall hold.
     draft
         Passing name in the same folder; what a crash left there is overwritten.
-    mode
-        Permissions, less those that the process's umask takes away.
 
     Raises
     ------
     OSError
         If it could not be made durable; the file before is still there.
     """
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    draft.unlink(missing_ok=True)  # one that a crash left may be readable by others
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
     try:
         write_all(fd, data)
         os.fsync(fd)
@@ -67,7 +68,7 @@ def replace_file(path: Path, data: bytes, *, draft: Path, mode: int = 0o666) -> 
 
 
 def ensure_folder(folder: Path) -> None:
-    """Make a folder whose parent exists, durably; one that is there is fine."""
+    """Make a private folder whose parent exists, durably; one that is there is fine."""
     if not folder.exists():
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
         sync(folder.parent)

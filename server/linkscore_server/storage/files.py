@@ -30,7 +30,14 @@ import zstandard
 
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
-from linkscore_server.storage.disk import PRIVATE, ensure_folder, replace_file, sync, write_all
+from linkscore_server.storage.disk import (
+    PRIVATE,
+    PRIVATE_FOLDER,
+    ensure_folder,
+    replace_file,
+    sync,
+    write_all,
+)
 from linkscore_server.storage.formats import SEGMENT_HEADER, SNAPSHOT_MAGIC
 from linkscore_server.storage.frames import EventFrame, frames, pack, unpack
 from linkscore_server.storage.visits.files import FileVisits
@@ -190,9 +197,11 @@ class FileStore(Store):
 
     def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
         self._crawls = folder / "crawls"
-        self._crawls.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        self._crawls.mkdir(PRIVATE_FOLDER, exist_ok=True)
         self._folder = folder
         self._segment_bytes = segment_bytes
+        (folder / "LOCK").touch(PRIVATE)
         self._lock = (folder / "LOCK").open("w")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -224,12 +233,23 @@ class FileStore(Store):
         return FileVisits(self._crawls / crawl / "browse")
 
     def ticket_key(self) -> bytes:
-        """See `Store.ticket_key`; made at the first call, readable by the owner only."""
+        """See `Store.ticket_key`; made at the first call, readable by the owner only.
+
+        Raises
+        ------
+        CorruptState
+            If the file does not hold a key: a new one would make every ticket that is out there foreign.
+        """
         path = self._folder / "ticket.key"
         if not path.exists():
-            secret = secrets.token_bytes(TICKET_KEY_BYTES)
-            replace_file(path, secret, draft=path.with_suffix(".tmp"), mode=PRIVATE)
-        return path.read_bytes()
+            replace_file(path, secrets.token_bytes(TICKET_KEY_BYTES), draft=path.with_suffix(".tmp"))
+        key = path.read_bytes()
+        if len(key) != TICKET_KEY_BYTES:
+            raise CorruptState(
+                f"{path}: must be a key of {TICKET_KEY_BYTES} bytes, has {len(key)}; put that of a backup "
+                "there, or delete it: then tickets given out before say nothing any more"
+            )
+        return key
 
     def close(self) -> None:
         """Let another process have the folder."""

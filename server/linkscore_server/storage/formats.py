@@ -55,8 +55,8 @@ SNAPSHOT = FileFormat(
 VISITS = FileFormat(
     "visits of a day",
     "crawls/NAME/browse/*/*/*.parquet",
-    1,
-    "Parquet metadata `linkscore_format`; files without it have number 1",
+    2,
+    "Parquet metadata `linkscore_format`; files without it have number 1, which had no checksum in the name",
     "visits of one batch of browse log records, or of several merged, with the columns of "
     "`storage/visits/tables.py`",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgpack
 import pytest
 
 from linkscore_scoring.engine import crawl
@@ -46,3 +47,12 @@ def test_the_state_of_a_crawl_has_its_ledger() -> None:
 def test_a_malformed_ledger_is_refused() -> None:
     with pytest.raises(CorruptState, match="browse ledger"):
         BrowseLedger().load_state({"batches": [["a"]], "outcomes": {}})
+
+
+def test_counts_beyond_64_bits_stay_countable() -> None:
+    """Logs of before may hold such counts: answers and snapshots of their crawls work all the same."""
+    ledger = BrowseLedger()
+    for name in "ab":
+        ledger.take(BrowseBatchImported(name, "digest", {}, {"bot": 2**64 - 1}))
+    assert ledger.outcomes["bot"] == crawl.MOST_RECORDS
+    assert len(msgpack.packb(ledger.to_state())) > 0

@@ -16,6 +16,7 @@ from linkscore_scoring.learners.classifiers.base import (
     Features,
     Floats,
     Ints,
+    features_of,
     logit,
     sigmoid,
 )
@@ -269,3 +270,12 @@ class DriftDetector(Stateful):
     def after_load(self) -> None:
         """Replay the values."""
         self._rebuild(self._values)
+
+
+def load_libraries(kind: str) -> None:
+    """Import what a classifier of a kind imports at its first labels, by showing a small one a few.
+
+    It takes seconds: do it where nobody waits.
+    """
+    rehearsal = OnlineClassifier(kind, dim=1)
+    rehearsal.learn(features_of([{0: 1.0}] * 3), np.array([1.0, 0.0, 1.0]))

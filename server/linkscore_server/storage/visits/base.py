@@ -84,6 +84,10 @@ class VisitStore(VisitReader):
         """Return the span of each site; reads the visits, some 10 million a second."""
 
     @abstractmethod
+    def verify(self) -> list[str]:
+        """Read all that is published and say what is damaged, one line a file, naming it."""
+
+    @abstractmethod
     def expire(self, arrived_before_s: float) -> list[int]:
         """Delete the days whose last visits arrived before a time (epoch seconds); returns them."""
 

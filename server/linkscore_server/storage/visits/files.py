@@ -3,8 +3,11 @@
 ::
 
     CRAWL/browse/salt                         32 bytes, readable by the owner only
-    CRAWL/browse/staged/BATCH/2026-09-07.parquet
-    CRAWL/browse/days/2026-09-07/BATCH.parquet
+    CRAWL/browse/staged/BATCH/2026-09-07.CHECKSUM.parquet
+    CRAWL/browse/days/2026-09-07/BATCH.CHECKSUM.parquet
+
+The checksum is BLAKE2b of the file, 128 bits: nothing is counted of a file that does not fit its name. Files
+of format 1 have none; `verify` gives them one.
 
 A batch is staged under a passing name, synced and renamed; once the crawl's log has it, it is published,
 file by file. Whatever a crash leaves behind, the log says whether to publish it or to drop it. The files of a
@@ -13,6 +16,7 @@ day are merged when they are many; while both are there, readers see visits twic
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import shutil
@@ -42,6 +46,9 @@ from linkscore_server.storage.visits.tables import COLUMNS, DAY_S, counts_of, lo
 MAX_PARTS = 24
 """Files of a day beyond which they are merged. Chosen, not measured: a batch an hour is one merge a day."""
 
+CHECKSUM_BYTES = 16
+"""Bytes of the checksum of a file: damage that it misses does not happen."""
+
 _DRAFT = ".tmp"
 _TRIES = 3  # a merge takes files away from a reader; the next list of them is whole again
 _NONE = (
@@ -61,23 +68,23 @@ class FileReader(VisitReader):
         Raises
         ------
         CorruptState
-            If a file has a format of a later version, naming it.
+            If a file is damaged, or has a format of a later version, naming it.
         """
         for left in reversed(range(_TRIES)):
             try:
                 return self._counts(query, memory_mb)
-            except duckdb.IOException:
+            except (duckdb.IOException, FileNotFoundError):
                 if not left:
                     raise
         raise AssertionError
 
     def _counts(self, query: VisitQuery, memory_mb: int) -> BrowseCounts:
         parts = self.parts(query.first_day, query.first_day + query.n_days - 1)
-        source = source_of(parts)
         ensure_folder(self.folder.parent)
+        check(parts)
+        source = source_of(parts)
         own = f"(SELECT * FROM {source} WHERE site = {text(query.site)})"
         with workspace(memory_mb=memory_mb, threads=1, below=self.folder.parent) as con:
-            _check_formats(con, parts)
             load_stored(con, own)
             return counts_of(
                 con, query.site, query.first_day, query.n_days, max_pages_a_day=query.max_pages_a_day
@@ -117,8 +124,11 @@ class FileVisits(VisitStore):
             ensure_folder(self._folder)
             # A name of its own: two that need the salt at once must not write into one draft.
             draft = self._folder / f"salt-{secrets.token_hex(8)}{_DRAFT}"
-            replace_file(path, secrets.token_bytes(SALT_BYTES), draft=draft, mode=PRIVATE)
-        return path.read_bytes()
+            replace_file(path, secrets.token_bytes(SALT_BYTES), draft=draft)
+        salt = path.read_bytes()
+        if len(salt) != SALT_BYTES:
+            raise CorruptState(f"{path}: must be a salt of {SALT_BYTES} bytes, has {len(salt)}")
+        return salt
 
     def stage(self, batch_id: str, con: duckdb.DuckDBPyConnection) -> dict[int, int]:
         """See `VisitStore.stage`."""
@@ -130,7 +140,9 @@ class FileVisits(VisitStore):
         draft.mkdir()
         days = dict(con.execute("SELECT day, count(*) FROM visits GROUP BY day ORDER BY day").fetchall())
         for day in days:
-            _write(con, f"visits WHERE day = {day}", draft / f"{name_of(day)}.parquet")
+            part = draft / name_of(day)
+            _write(con, f"visits WHERE day = {day}", part)
+            part.replace(_named(part))
         sync(draft)
         shutil.rmtree(self._staged / token, ignore_errors=True)
         draft.replace(self._staged / token)
@@ -172,9 +184,9 @@ class FileVisits(VisitStore):
         parts = self.reader().parts(-(1 << 31), 1 << 31)
         if not parts:
             return {}
+        check(parts)
         source = source_of(parts)
         with workspace(below=self._folder) as con:
-            _check_formats(con, parts)
             rows = con.execute(
                 f"SELECT site, min(day), max(day), count(*) FROM {source} GROUP BY site"
             ).fetchall()
@@ -194,6 +206,18 @@ class FileVisits(VisitStore):
             sync(self._days)
         return expired
 
+    def verify(self) -> list[str]:
+        """See `VisitStore.verify`; files of format 1 that can be read get a checksum."""
+        problems = []
+        for part in self.reader().parts(-(1 << 31), 1 << 31):
+            try:
+                check([part])
+                if not checksum_of(part):
+                    part.replace(_named(part))
+            except CorruptState as exc:
+                problems.append(str(exc))
+        return problems
+
     def _publish(self, token: str) -> list[Path]:
         """Move what is staged of a batch to its days; returns their folders."""
         batch = self._staged / token
@@ -201,9 +225,10 @@ class FileVisits(VisitStore):
             return []
         folders = []
         for part in sorted(batch.glob("*.parquet")):
-            folder = self._days / part.stem
+            day, *checksum = part.stem.split(".")
+            folder = self._days / day
             ensure_folder(folder)
-            part.replace(folder / f"{token}.parquet")
+            part.replace(folder / ".".join([token, *checksum, "parquet"]))
             sync(folder)
             folders.append(folder)
         shutil.rmtree(batch)
@@ -213,13 +238,13 @@ class FileVisits(VisitStore):
     def _merge(self, folder: Path, parts: list[Path]) -> None:
         """Put one file in the place of several; the day keeps the time at which its last visits arrived."""
         arrived = max(part.stat().st_mtime for part in parts)
-        merged = folder / f"merged-{secrets.token_hex(8)}.parquet"
-        draft = merged.with_suffix(_DRAFT)
+        check(parts)
+        draft = folder / f"merged-{secrets.token_hex(8)}{_DRAFT}"
         with workspace(threads=1, below=self._folder) as con:
             load_stored(con, source_of(parts))
             _write(con, "visits", draft)
         os.utime(draft, (arrived, arrived))
-        draft.replace(merged)
+        draft.replace(_named(draft))
         sync(folder)
         for part in parts:
             part.unlink()
@@ -230,17 +255,59 @@ def source_of(parts: list[Path]) -> str:
     return f"read_parquet([{', '.join(text(str(part)) for part in parts)}])" if parts else _NONE
 
 
-def _check_formats(con: duckdb.DuckDBPyConnection, parts: list[Path]) -> None:
-    """Refuse files whose format has another number; those written before there was one have the first."""
-    if not parts:
-        return
-    paths = ", ".join(text(str(part)) for part in parts)
-    strange = con.execute(
-        f"SELECT file_name, value::VARCHAR FROM parquet_kv_metadata([{paths}]) "
-        f"WHERE key::VARCHAR = '{VISITS_KEY}' AND value::VARCHAR <> '{VISITS.number}' LIMIT 1"
+def check(parts: list[Path]) -> None:
+    """Return if all that some files hold can be counted on.
+
+    Raises
+    ------
+    CorruptState
+        If one is damaged or of a format of a later version, naming it.
+    """
+    with duckdb.connect() as con:
+        for part in parts:
+            try:
+                _check_part(con, part)
+            except (duckdb.Error, ValueError) as exc:
+                if not part.exists():
+                    raise
+                raise CorruptState(f"{part}: damaged visits: {exc}") from exc
+
+
+def _check_part(con: duckdb.DuckDBPyConnection, part: Path) -> None:
+    number, known = _format_of(con, part), checksum_of(part)
+    if not 1 <= number <= VISITS.number:
+        raise CorruptState(f"{part}: visits of format {number}, known are 1 to {VISITS.number}")
+    if known:
+        if known != _checksum(part):
+            raise CorruptState(f"{part}: damaged visits, the file does not fit the checksum in its name")
+    elif number > 1:
+        raise CorruptState(f"{part}: visits of format {number} without the checksum in the name")
+    else:
+        con.execute(f"SELECT bit_xor(hash({COLUMNS})) FROM {source_of([part])}").fetchall()
+
+
+def checksum_of(part: Path) -> str:
+    """Return the checksum in the name of a file, empty if it has none."""
+    return part.stem.partition(".")[2]
+
+
+def _checksum(part: Path) -> str:
+    with part.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=CHECKSUM_BYTES)).hexdigest()
+
+
+def _named(part: Path) -> Path:
+    """Return the path of a file that is all written, with its checksum in the name."""
+    return part.with_name(f"{part.name.partition('.')[0]}.{_checksum(part)}.parquet")
+
+
+def _format_of(con: duckdb.DuckDBPyConnection, part: Path) -> int:
+    """Return the number of a file's format; files written before there was one have the first."""
+    found = con.execute(
+        f"SELECT value::VARCHAR FROM parquet_kv_metadata({text(str(part))}) "
+        f"WHERE key::VARCHAR = '{VISITS_KEY}'"
     ).fetchone()
-    if strange is not None:
-        raise CorruptState(f"{strange[0]}: visits of format {strange[1]}, known is {VISITS.number}")
+    return int(found[0]) if found else 1
 
 
 def name_of(day: int) -> str:

@@ -101,6 +101,7 @@ COLUMNS = {"texts": ["c", "u"], "epoch_ms": [1], "clients": [0], "urls": [1], "r
         ({"columns": pb.BrowseColumns(**{**COLUMNS, "clients": [2]})}, "columns.clients"),
         ({"columns": pb.BrowseColumns(**{**COLUMNS, "referrers": [3]})}, "columns.referrers"),
         ({"left_out": {str(n): 1 for n in range(33)}}, "left_out"),
+        ({"left_out": {"bot": 2**64 - 1}}, "left_out['bot']"),
     ],
 )
 def test_what_is_wrong_with_a_batch_is_named(message: dict[str, object], field: str) -> None:

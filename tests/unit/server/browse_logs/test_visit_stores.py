@@ -219,5 +219,5 @@ def test_days_have_their_date_as_name() -> None:
 def test_files_are_named_by_a_hash_whatever_the_batch_id(files: FileVisits, tmp_path: Path) -> None:
     add(files, "../../etc/passwd", A)
     (part,) = (tmp_path / "browse" / "days" / name_of(DAY)).iterdir()
-    assert part.name == f"{token_of('../../etc/passwd')}.parquet"
+    assert part.name.partition(".")[0] == token_of("../../etc/passwd")
     assert part.stat().st_mode & 0o077 == 0

@@ -132,6 +132,32 @@ async def test_a_site_whose_learning_failed_can_learn_again(
     assert again.model.to_state() == actor.model.to_state()
 
 
+async def test_a_learning_that_ends_while_the_disk_is_full_leaves_no_site_learning_and_no_flood(
+    actor: CrawlActor, log: SlowLog, learner: Learner
+) -> None:
+    await actor.submit(fetched(0))
+    learner.free.clear()
+    waiting = asyncio.create_task(actor.learn(HOST))
+    while not learner.sizes:
+        await asyncio.sleep(0)
+    log.error = OSError(28, "No space left on device")
+    before = log.last_seq
+    learner.free.set()
+    with pytest.raises(OSError, match="No space"):
+        await asyncio.wait_for(waiting, 30)
+    assert actor.model.shard(HOST).model.stage == Stage.SAMPLING
+    with pytest.raises(OSError, match="No space"):
+        await asyncio.wait_for(actor.learn(HOST), 30)
+    log.error = None
+    await actor.submit(fetched(1))
+    assert log.last_seq == before + 2, "the failed learning, then the page"
+    await asyncio.wait_for(actor.learn(HOST), 30)
+    assert actor.model.shard(HOST).model.stage == Stage.READY
+    again = actor_on(log)
+    again.recover()
+    assert again.model.to_state() == actor.model.to_state()
+
+
 async def test_who_asks_while_an_older_learning_runs_gets_one_with_all_pages(
     actor: CrawlActor, learner: Learner
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.files import FileLog, FileStore
+from linkscore_server.storage.visits.base import VisitQuery
+from linkscore_server.storage.visits.connection import in_memory
+from linkscore_server.storage.visits.files import FileVisits
 
 EVENTS = [b"first event", b"second event", b"third event"]
 
@@ -145,3 +149,54 @@ def test_the_ticket_key_survives_and_only_its_owner_may_read_it(tmp_path: Path) 
     assert again.ticket_key() == key
     assert (tmp_path / "ticket.key").stat().st_mode & 0o077 == 0
     again.close()
+
+
+@pytest.mark.parametrize("size", [0, 31, 33])
+def test_a_ticket_key_that_is_none_is_refused_by_name(tmp_path: Path, size: int) -> None:
+    store = FileStore(tmp_path)
+    (tmp_path / "ticket.key").write_bytes(b"k" * size)
+    with pytest.raises(CorruptState, match=rf"ticket\.key: must be a key of 32 bytes, has {size}"):
+        store.ticket_key()
+    store.close()
+
+
+def test_only_the_owner_may_read_a_data_folder(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "data")
+    store.ticket_key()
+    log = store.open("c")
+    log.append([b"event"])
+    log.save(Snapshot(1, b"state"))
+    log.close()
+    store.visits("c").salt()
+    store.close()
+    paths = [tmp_path / "data", *(tmp_path / "data").rglob("*")]
+    assert {
+        path.name: oct(path.stat().st_mode & 0o077) for path in paths if path.stat().st_mode & 0o077
+    } == {}
+
+
+def test_visits_damaged_anywhere_are_refused_by_name_and_never_counted(tmp_path: Path) -> None:
+    visits, rng = FileVisits(tmp_path), random.Random(7)
+    with in_memory() as con:
+        con.execute(
+            "CREATE TABLE visits AS SELECT 'a.org' AS site, 'http://a.org/' || i % 97 AS url, "
+            "'' AS referrer, 20000 AS day, i::INT AS second, i::UBIGINT AS client FROM range(2000) AS t(i)"
+        )
+        visits.stage("batch", con)
+    visits.publish("batch")
+    (part,) = visits.reader().parts(20_000, 20_000)
+    raw = part.read_bytes()
+    for trial in range(40):
+        damaged, at = bytearray(raw), rng.randrange(len(raw))
+        if trial % 2:
+            damaged[at] ^= 1 << rng.randrange(8)
+        else:
+            del damaged[at:]
+        part.write_bytes(damaged)
+        with pytest.raises(CorruptState, match=part.name):
+            visits.counts(VisitQuery("a.org", 20_000, 1, 500), memory_mb=64)
+        with pytest.raises(CorruptState, match=part.name):
+            visits.spans()
+        assert len(visits.verify()) == 1
+    part.write_bytes(raw)
+    assert visits.verify() == []

@@ -92,14 +92,30 @@ def test_visits_say_their_number_and_those_of_another_are_refused(tmp_path: Path
         written = con.execute(f"SELECT key, value FROM parquet_kv_metadata('{part}')").fetchall()
     assert written == [(VISITS_KEY.encode(), str(VISITS.number).encode())]
     rewrite(part, f", KV_METADATA {{{VISITS_KEY}: '9'}}")
-    with pytest.raises(CorruptState, match=rf"{part.name}: visits of format 9, known is 1"):
+    with pytest.raises(CorruptState, match=rf"{part.name}: visits of format 9, known are 1 to 2"):
         visits.counts(QUERY, memory_mb=256)
     with pytest.raises(CorruptState, match="visits of format 9"):
         visits.spans()
 
 
+def first_format(part: Path) -> Path:
+    """Write a file of visits as format 1 did: without number and checksum."""
+    rewrite(part, "")
+    return part.rename(part.with_name("batch.parquet"))
+
+
 def test_visits_from_before_there_was_a_number_are_read(tmp_path: Path) -> None:
     visits = FileVisits(tmp_path)
-    rewrite(add_visit(visits), "")
+    first_format(add_visit(visits))
     assert visits.spans() == {"a.org": SiteSpan(DAY, DAY, 1)}
     assert visits.counts(QUERY, memory_mb=256).clicks.tolist() == [1]
+
+
+def test_visits_of_the_first_format_get_a_checksum(tmp_path: Path) -> None:
+    visits = FileVisits(tmp_path)
+    old = first_format(add_visit(visits))
+    assert visits.verify() == []
+    assert not old.exists()
+    (part,) = visits.reader().parts(DAY, DAY)
+    part.write_bytes(part.read_bytes()[:-1])
+    assert [part.name in problem for problem in visits.verify()] == [True]
