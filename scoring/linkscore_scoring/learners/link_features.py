@@ -21,11 +21,11 @@ DIM = 1 << 18
 
 _NGRAMS = (2, 3, 4)  # characters; chosen, not measured
 # Bounds, so that the cost of a link does not depend on what a site writes; chosen, not measured.
-_MOST_NGRAM_CHARS = 200
-_MOST_ANCHOR_WORDS = 12
-_MOST_SEGMENTS = 12
-_MOST_KEYS = 8
-_MOST_WORDS = 24
+_MOST_NGRAM_CHARS = 200  # of a URL after its host
+_MOST_ANCHOR_WORDS = 12  # of an anchor text
+_MOST_SEGMENTS = 12  # of a path
+_MOST_KEYS = 8  # of a query, in the order of the alphabet
+_MOST_WORDS = 24  # of a path
 _SLUG_HYPHENS = 2  # hyphens that make a segment a slug; chosen, not measured
 _CACHED = 32_768  # texts of a group whose hashes are remembered; a bound
 _PRIME = np.uint32(0x01000193)  # of the FNV-1a hash, 32 bits

@@ -97,7 +97,7 @@ class Tally:
         return list(_fields_of(self))
 
 
-_REPORTED, _REWARD = 7, 8
+_REPORTED, _REWARD = 7, 8  # columns of a bin: places of these fields in `Tally`
 _fields_of = attrgetter(*(field.name for field in fields(Tally)))
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.clustering.base import OUTLIER
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state import State, Stateful, Stored, pack_array, unpack_array
 
@@ -23,7 +24,6 @@ _LEVELS = 4
 """See the module."""
 _ANY = -2
 """Source cluster of rows that hold for pages of any cluster."""
-_OUTLIER = -1
 _EVICTED_SHARE = 0.1
 """Share of the rows that goes when there is no room: inserting stays O(1) amortised; chosen, not measured."""
 
@@ -197,7 +197,8 @@ class _Rows:
         self.max_rows = max_rows
         self.max_clusters = max_clusters
         self._slots: dict[_Key, int] = {}
-        self._columns: dict[int, int] = {_OUTLIER: 0}
+        # Column 0 also stands for clusters there is no room for.
+        self._columns: dict[int, int] = {OUTLIER: 0}
         self._counts = np.zeros((16, 4), dtype=np.float32)
         self._links = np.zeros(16, dtype=np.float64)
         self._prior = np.zeros(4, dtype=np.float64)
@@ -254,7 +255,7 @@ class _Rows:
         column = self._columns.get(cluster)
         if column is None:
             if len(self._columns) >= self.max_clusters:
-                return self._columns[_OUTLIER]
+                return self._columns[OUTLIER]
             column = self._columns[cluster] = len(self._columns)
             if column >= self._counts.shape[1]:
                 self._counts = np.pad(self._counts, ((0, 0), (0, column)))

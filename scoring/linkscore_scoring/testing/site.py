@@ -8,7 +8,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.testing.pages import Link, page_of
 
 _ROOT = "http://site.example"
-_PER_LIST = 10
+_PER_LIST = 10  # posts on a page of the list, as forums have; chosen, not measured
 
 
 class GeneratedSite:

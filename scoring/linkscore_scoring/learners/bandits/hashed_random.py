@@ -11,7 +11,7 @@ from linkscore_scoring.hashing import GOLDEN, mix64
 
 Floats = NDArray[np.float64]
 
-_MASK = (1 << 64) - 1
+_MASK = (1 << 64) - 1  # Python's numbers do not wrap at 64 bits, those of numpy do
 
 
 def uniform(seed: int, seq: int, arms: Sequence[int]) -> Floats:

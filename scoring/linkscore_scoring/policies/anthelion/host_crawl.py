@@ -35,13 +35,12 @@ _HUB_YIELD = 2.5
 """Relevant pages expected behind the new links of a hub: chosen, not measured."""
 _MAX_DRAWN = 500
 """A bound: sites among which probabilities of a draw are told, 0.3 ms each."""
-_MEDIAN = 0.5
+_MEDIAN = 0.5  # the draw, uniform in [0, 1], that gives a drawn value's median
 
 # Host values closer than this are a tie, which probability decides; counts differ by far more.
 _TIE = 1e-9
-# Log odds end at +-8, probabilities of 0.0003 and 0.9997, in steps of a quarter. Chosen, not measured.
-_STEP = 0.25
-_EDGE = 8.0
+_STEP = 0.25  # of log odds; chosen, not measured
+_EDGE = 8.0  # log odds end at +-8, probabilities of 0.0003 and 0.9997; chosen, not measured
 # Logarithms of the values between which products with a probability are put on [0, 1]: those of a host with
 # 10,000 other pages and a link of the lowest probability, and of a host with 10,000 relevant pages.
 _LOW, _HIGH = log(1e-4) - _EDGE, log(1e4)

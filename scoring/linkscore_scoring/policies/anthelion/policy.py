@@ -29,8 +29,9 @@ _SITE_PATTERNS = 16
 _MOST_DECAY = 10**9
 """A bound of the parameter: more labels than any crawl has."""
 _MOST_PATTERN = 2**63
-"""A bound: numbers of patterns in names of buckets are below it, and have less than so many digits."""
+"""A bound: numbers of patterns in names of buckets are below it."""
 _DIGITS = 20
+"""Such a number has fewer digits; Python refuses to read very long ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,10 +49,10 @@ _MAJORITY = 0.5  # probability from which the votes for a pattern tell the type 
 TRIES = 3
 """Pages asked for of one URL pattern; links of a group that stays open after them wait their turn. Chosen."""
 
-# Urgencies of pages asked for and values of seeds, in [0, 1]: only their order matters. Chosen.
 _MAX_ENTRIES = 6  # candidates for the entry asked for at once; a bound
-_ENTRY_URGENCY, _OPEN_URGENCY = 0.9, 0.6
-_UNSURE_ENTRY, _OTHER_SEED = 0.5, 0.25
+# Urgencies of pages asked for and values of seeds, in [0, 1]: only their order matters. Chosen.
+_ENTRY_URGENCY, _OPEN_URGENCY = 0.9, 0.6  # a candidate for the entry, a page on the way
+_UNSURE_ENTRY, _OTHER_SEED = 0.5, 0.25  # an entry that is not certain; the best candidate beside it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
