@@ -13,6 +13,7 @@ ROOT = Path(linkscore_scoring.__file__).parent
 # Rooms in the order data flows: a room reads those named and itself. `testing` may read them all.
 BASE = {"bounded", "errors", "hashing", "types", "state"}
 MAY_READ = {
+    "state": {"errors"},
     "features": {"errors", "hashing", "urls"},
     "urls": {"bounded", "errors", "hashing", "state"},
     "pagination": BASE | {"features", "urls"},
