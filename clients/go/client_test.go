@@ -61,7 +61,7 @@ func (f *fake) IngestPages(ctx context.Context, r *pb.IngestPagesRequest) (*pb.I
 	f.ingested = append(f.ingested, r)
 	return &pb.IngestPagesResponse{Results: []*pb.PageResult{{Links: &pb.LinkScores{
 		Urls: []string{"http://a.test/1", "", "http://a.test/2"}, Scores: []float64{.2, 0, .9},
-		Buckets: []uint32{0, 0, 1}, BucketNames: []string{"low", "high"},
+		Buckets: []uint32{0, 0, 1}, BucketNames: []string{"low", "high"}, BucketValues: []float64{.3, .8},
 		Tickets: []uint32{0, 0, 1}, TicketValues: [][]byte{[]byte("t0"), []byte("t1")},
 		Statuses: map[uint32]*pb.ItemStatus{1: {Code: pb.ItemCode_ITEM_CODE_INVALID}},
 	}}}}, nil
@@ -132,7 +132,7 @@ func TestLinksAreReadByRowAndAPageHasAnEventID(t *testing.T) {
 		t.Fatal(err)
 	}
 	links := results[0].Links
-	if links[2].URL != "http://a.test/2" || links[2].Bucket != "high" || string(links[2].Ticket) != "t1" ||
+	if links[2].URL != "http://a.test/2" || links[2].Bucket != "high" || links[2].BucketValue != .8 || string(links[2].Ticket) != "t1" ||
 		!links[2].InScope || !links[2].Usable() || links[1].Usable() {
 		t.Fatalf("rows: %+v", links)
 	}
@@ -263,7 +263,7 @@ func TestATicketIsTextAndBack(t *testing.T) {
 }
 
 func link(url, bucket string, score float64) linkscore.Link {
-	return linkscore.Link{URL: url, Bucket: bucket, Score: score}
+	return linkscore.Link{URL: url, Bucket: bucket, Score: score, BucketValue: score}
 }
 
 func TestTheFrontierGivesSeedsThenTheBestBucketThenTheUnknown(t *testing.T) {

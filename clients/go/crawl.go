@@ -50,8 +50,6 @@ type Outlink struct{ URL, Anchor, TagPath, Rel string }
 type Result struct {
 	// Links are scored, in the order of Page.Outlinks, or of the document when the server found them.
 	Links []Link
-	// Buckets is the value of each bucket of Links.
-	Buckets map[string]float64
 	// Message has the rest: cluster, page type, thread, suggestions.
 	Message *pb.PageResult
 }
@@ -123,7 +121,7 @@ func (c *Crawl) Ingest(ctx context.Context, pages ...Page) ([]Result, error) {
 	}
 	results := make([]Result, len(answer.GetResults()))
 	for i, result := range answer.GetResults() {
-		results[i] = Result{Rows(result.GetLinks()), bucketValues(result.GetLinks()), result}
+		results[i] = Result{Rows(result.GetLinks()), result}
 	}
 	return results, nil
 }

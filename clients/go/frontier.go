@@ -86,7 +86,7 @@ func (f *Frontier) Add(link Link, value any) {
 	f.numbers++
 	f.queues[link.Bucket] = append(f.queues[link.Bucket], placed{item, f.numbers})
 	if _, known := f.values[link.Bucket]; !known {
-		f.values[link.Bucket] = link.Score
+		f.values[link.Bucket] = link.BucketValue
 	}
 }
 

@@ -14,6 +14,8 @@ type Link struct {
 	Score float64
 	// Bucket names the group whose value moves together.
 	Bucket string
+	// BucketValue is what RankBuckets would answer for Bucket now.
+	BucketValue float64
 	// Ticket is at most 64 opaque bytes: keep them with the URL.
 	Ticket  []byte
 	Verdict pb.Verdict
@@ -31,7 +33,7 @@ func (l Link) Usable() bool { return l.Status.GetCode() != pb.ItemCode_ITEM_CODE
 
 // Rows reads the columns of an answer as one Link a row, in their order.
 func Rows(links *pb.LinkScores) []Link {
-	rows := make([]Link, len(links.GetScores()))
+	rows, values := make([]Link, len(links.GetScores())), bucketValues(links)
 	for i, score := range links.GetScores() {
 		row := Link{Score: score, InScope: true, Status: links.GetStatuses()[uint32(i)]}
 		if i < len(links.GetUrls()) {
@@ -39,6 +41,7 @@ func Rows(links *pb.LinkScores) []Link {
 		}
 		if i < len(links.GetBuckets()) {
 			row.Bucket = links.GetBucketNames()[links.GetBuckets()[i]]
+			row.BucketValue = values[row.Bucket]
 		}
 		if i < len(links.GetTickets()) {
 			row.Ticket = links.GetTicketValues()[links.GetTickets()[i]]
@@ -72,9 +75,15 @@ func DecodeTicket(text string) []byte {
 	return ticket
 }
 
-// bucketValues gives each bucket of an answer the score of its best link, until RankBuckets says better.
+// bucketValues gives each bucket of an answer its value; of a server that sends none, the score of its best link.
 func bucketValues(links *pb.LinkScores) map[string]float64 {
 	values := make(map[string]float64, len(links.GetBucketNames()))
+	if said := links.GetBucketValues(); len(said) == len(links.GetBucketNames()) {
+		for i, name := range links.GetBucketNames() {
+			values[name] = said[i]
+		}
+		return values
+	}
 	for i, at := range links.GetBuckets() {
 		name := links.GetBucketNames()[at]
 		values[name] = max(values[name], links.GetScores()[i])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from link_calls import BREADTH, event_seq, ingest
+from linkscore.messages import policy_spec
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
@@ -28,3 +31,23 @@ def test_only_the_best_buckets_are_returned_when_asked(server: Stubs, crawl: str
     )
     assert list(best.order) == list(every.order)[:1]
     assert list(best.values) == list(every.values)[:1]
+
+
+@pytest.mark.parametrize("policy", ["harvest", "uniform_random", "in_degree", "tag_path_bandit"])
+def test_answers_carry_the_value_that_ranking_gives_a_bucket_now(
+    server: Stubs, crawl: str, policy: str
+) -> None:
+    spec = policy_spec(policy)
+    ingest(server, crawl, *range(20))
+    page = ingest(server, crawl, 21, policy=spec)[0].links
+    names, said = list(page.bucket_names), list(page.bucket_values)
+    ranked = server.links.RankBuckets(pb.RankBucketsRequest(crawl=crawl, buckets=names, policy=spec))
+    values = {names[at]: value for at, value in zip(ranked.order, ranked.values, strict=True)}
+    assert said == pytest.approx([values[name] for name in names])
+    links = [pb.CandidateLink(url=url) for url in page.urls]
+    again = server.links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=links, policy=spec)).links
+    ranked = server.links.RankBuckets(
+        pb.RankBucketsRequest(crawl=crawl, buckets=again.bucket_names, policy=spec)
+    )
+    values = {again.bucket_names[at]: value for at, value in zip(ranked.order, ranked.values, strict=True)}
+    assert list(again.bucket_values) == pytest.approx([values[name] for name in again.bucket_names])

@@ -876,7 +876,10 @@ type LinkScores struct {
 	// One entry per link that is not OK, by index. Absent means all are fine.
 	Statuses map[uint32]*ItemStatus `protobuf:"bytes,10,rep,name=statuses,proto3" json:"statuses,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Type of each URL; empty if no link has one.
-	UrlTypes      []UrlType `protobuf:"varint,11,rep,packed,name=url_types,json=urlTypes,proto3,enum=linkscore.v1.UrlType" json:"url_types,omitempty"`
+	UrlTypes []UrlType `protobuf:"varint,11,rep,packed,name=url_types,json=urlTypes,proto3,enum=linkscore.v1.UrlType" json:"url_types,omitempty"`
+	// Value in [0, 1] of each entry of `bucket_names`, what RankBuckets would answer now: a bucket that is new to the
+	// frontier needs no call of its own.
+	BucketValues  []float64 `protobuf:"fixed64,12,rep,packed,name=bucket_values,json=bucketValues,proto3" json:"bucket_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -984,6 +987,13 @@ func (x *LinkScores) GetStatuses() map[uint32]*ItemStatus {
 func (x *LinkScores) GetUrlTypes() []UrlType {
 	if x != nil {
 		return x.UrlTypes
+	}
+	return nil
+}
+
+func (x *LinkScores) GetBucketValues() []float64 {
+	if x != nil {
+		return x.BucketValues
 	}
 	return nil
 }
@@ -1104,7 +1114,7 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\x06ticket\x18\v \x01(\fR\x06ticket\x129\n" +
 	"\n" +
 	"fetch_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tfetchTimeB\t\n" +
-	"\acontent\"\x80\x04\n" +
+	"\acontent\"\xa5\x04\n" +
 	"\n" +
 	"LinkScores\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x16\n" +
@@ -1118,7 +1128,8 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\bin_scope\x18\t \x03(\bR\ainScope\x12B\n" +
 	"\bstatuses\x18\n" +
 	" \x03(\v2&.linkscore.v1.LinkScores.StatusesEntryR\bstatuses\x122\n" +
-	"\turl_types\x18\v \x03(\x0e2\x15.linkscore.v1.UrlTypeR\burlTypes\x1aU\n" +
+	"\turl_types\x18\v \x03(\x0e2\x15.linkscore.v1.UrlTypeR\burlTypes\x12#\n" +
+	"\rbucket_values\x18\f \x03(\x01R\fbucketValues\x1aU\n" +
 	"\rStatusesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\rR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.linkscore.v1.ItemStatusR\x05value:\x028\x01\"m\n" +

@@ -62,7 +62,7 @@ export class Frontier<T> {
   }
 
   /** Lets a scored link wait in its bucket; one that waits already, found again elsewhere, waits there too. */
-  add(key: string, link: { bucket: string; score: number; ticket: Uint8Array }, value: T): void {
+  add(key: string, link: { bucket: string; bucketValue: number; ticket: Uint8Array }, value: T): void {
     const item = this.waiting.get(key) ?? this.made(key, link.ticket, value);
     if (item.places.length >= MAX_PLACES || item.places.includes(link.bucket)) return;
     item.places.push(link.bucket);
@@ -70,7 +70,7 @@ export class Frontier<T> {
     const place = { item, number: ++this.numbers };
     if (queue) queue.push(place);
     else this.queues.set(link.bucket, [place]);
-    if (!this.values.has(link.bucket)) this.values.set(link.bucket, link.score);
+    if (!this.values.has(link.bucket)) this.values.set(link.bucket, link.bucketValue);
   }
 
   /** Takes the URL to fetch now; undefined if none waits. */

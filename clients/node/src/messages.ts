@@ -44,6 +44,8 @@ export interface Link {
   score: number;
   /** Name of the group whose value moves together. */
   bucket: string;
+  /** What `rankBuckets` would answer for `bucket` now; the score if the server is older than that. */
+  bucketValue: number;
   /** At most 64 opaque bytes: keep them with the URL and send them back. */
   ticket: Uint8Array;
   verdict: Verdict;
@@ -67,6 +69,7 @@ export function rows(links: LinkScores | undefined): Link[] {
       url: links.urls[i] ?? "",
       score,
       bucket: links.bucketNames[links.buckets[i] ?? -1] ?? "",
+      bucketValue: links.bucketValues[links.buckets[i] ?? -1] ?? score,
       ticket: links.ticketValues[links.tickets[i] ?? -1] ?? none,
       verdict: links.verdicts[i] ?? 0,
       urlType: links.urlTypes[i] ?? 0,

@@ -103,7 +103,7 @@ test("a ticket is text and back", () => {
 
 test("the frontier gives seeds, then the best bucket, then the unknown, each URL once", async () => {
   const frontier = new Frontier<string>(async () => crawl());
-  const link = (bucket: string) => ({ bucket, score: 0.5, ticket: new Uint8Array() });
+  const link = (bucket: string) => ({ bucket, bucketValue: 0.5, ticket: new Uint8Array() });
   frontier.addUnknown("u", "u");
   frontier.add("1", link("bad"), "1");
   frontier.add("2", link("good"), "2");

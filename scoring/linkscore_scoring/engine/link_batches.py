@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkscore_scoring.engine.results import ScoredLinks, indexed
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.page_links import with_page_links
+from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import KnownUrl
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.fetch import Fetch
@@ -125,6 +127,7 @@ def score_page(
         scored.scores,
         [f"{model.name}/{name}" for name in names],
         buckets,
+        bucket_values(policy, model, names, buckets, scored.scores),
         values,
         links.apaths,
         scored.verdicts,
@@ -142,10 +145,25 @@ def score_known(model: SiteModel, policy: Policy, found: Sequence[KnownUrl]) -> 
         scored.scores,
         [f"{model.name}/{name}" for name in names],
         buckets,
+        bucket_values(policy, model, names, buckets, scored.scores),
         verdicts=scored.verdicts,
         stage=model.stage,
         url_types=scored.url_types,
     )
+
+
+def bucket_values(
+    policy: Policy,
+    model: SiteModel,
+    names: Sequence[str],
+    buckets: Sequence[int],
+    scores: NDArray[np.float64],
+) -> list[float]:
+    """Return the value of each distinct bucket of scored links; free where a link is worth its bucket."""
+    if capabilities.residual(type(policy), policy.params):
+        return [float(value) for value in policy.value(names, model)]
+    of_last = dict(zip(buckets, scores.tolist(), strict=True))
+    return [of_last[bucket] for bucket in range(len(names))]
 
 
 def _context(model: SiteModel, key: int, ticket: Ticket) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.fetches import preview, strip_session_ids
-from linkscore_scoring.engine.link_batches import batch_of, hash_of, score_page
+from linkscore_scoring.engine.link_batches import batch_of, bucket_values, hash_of, score_page
 from linkscore_scoring.engine.results import (
     LinkExplained,
     PageClassified,
@@ -113,7 +113,7 @@ class CrawlQueries:
         found = ScoredLinks(
             np.zeros(len(urls)), priorities=np.zeros(len(urls)) if encode else None, stage=Stage.READY
         )
-        buckets = [""] * len(urls)
+        buckets, values = [""] * len(urls), dict[str, float]()
         verdicts, url_types = [0] * len(urls), [0] * len(urls)
         for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
             policy = shard.policy(choice)
@@ -126,13 +126,18 @@ class CrawlQueries:
             found.stage = min(found.stage, shard.model.stage)
             if found.priorities is not None:
                 found.priorities[rows] = _encoded(encode, scored.scores, shard, policy.name)
-            for row, bucket in zip(rows, scored.buckets, strict=True):
-                buckets[row] = f"{shard.model.name}/{bucket}"
+            names, places = indexed(scored.buckets)
+            full = [f"{shard.model.name}/{name}" for name in names]
+            of_names = bucket_values(policy, shard.model, names, places, scored.scores)
+            values.update(zip(full, of_names, strict=True))
+            for row, place in zip(rows, places, strict=True):
+                buckets[row] = full[place]
             for row, verdict in zip(rows, scored.verdicts or (), strict=False):
                 verdicts[row] = verdict
             for row, kind in zip(rows, scored.url_types or (), strict=False):
                 url_types[row] = kind
         found.bucket_names, found.buckets = indexed(buckets)
+        found.bucket_values = [values[name] for name in found.bucket_names]
         found.verdicts = verdicts if any(verdicts) else None
         found.url_types = url_types if any(url_types) else None
         return found

@@ -21,6 +21,8 @@ class ScoredLinks:
         (n_links,) float64 in [0, 1].
     bucket_names, buckets
         Distinct buckets, and the index of each link's.
+    bucket_values
+        Value of each distinct bucket, in [0, 1].
     ticket_values, tickets
         Distinct tickets, and the index of each link's; empty where none are written.
     verdicts
@@ -38,6 +40,7 @@ class ScoredLinks:
     scores: NDArray[np.float64]
     bucket_names: list[str] = field(default_factory=list)
     buckets: list[int] = field(default_factory=list)
+    bucket_values: list[float] = field(default_factory=list)
     ticket_values: list[bytes] = field(default_factory=list)
     tickets: list[int] = field(default_factory=list)
     verdicts: list[int] | None = None

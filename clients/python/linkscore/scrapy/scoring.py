@@ -21,8 +21,6 @@ META = "linkscore"
 MAX_BUCKETS = 4
 """A bound, chosen: buckets a link waits in at most."""
 
-_HAS_VALUES = "bucket_values" in common_pb2.LinkScores.DESCRIPTOR.fields_by_name
-
 
 class QueueEntry(NamedTuple):
     """A bucket a link waits in: its name, the score there, and the part of it that is the link's own."""
@@ -92,10 +90,8 @@ def _word(kind: Any, number: int, prefix: str) -> str:
 
 
 def bucket_values(links: common_pb2.LinkScores) -> dict[str, float]:
-    """Give the values of the buckets of an answer, if the server sends them."""
-    if not _HAS_VALUES:
-        return {}
-    return dict(zip(links.bucket_names, links.bucket_values, strict=False))  # type: ignore[attr-defined]
+    """Give the values of the buckets of an answer; none if the server is older than they are."""
+    return dict(zip(links.bucket_names, links.bucket_values, strict=False))
 
 
 def queue_entries(found: Sequence[Row], values: dict[str, float]) -> list[QueueEntry]:

@@ -77,6 +77,7 @@ def link_scores(scored: ScoredLinks, links: Links | None = None) -> common_pb2.L
         scores=scored.scores.tolist(),
         buckets=scored.buckets,
         bucket_names=scored.bucket_names,
+        bucket_values=scored.bucket_values,
         tickets=scored.tickets,
         ticket_values=scored.ticket_values,
         verdicts=wire_verdicts(scored.verdicts),
@@ -98,6 +99,7 @@ def spread(
     """Return the scores of some of `n` links as columns over all; the others have score 0 and a status."""
     message = common_pb2.LinkScores(scores=[0.0] * n, buckets=[len(scored.bucket_names)] * n)
     message.bucket_names.extend([*scored.bucket_names, ""])
+    message.bucket_values.extend([*scored.bucket_values, 0.0])
     for at, row in enumerate(rows):
         message.scores[row] = scored.scores[at]
         message.buckets[row] = scored.buckets[at]
