@@ -21,10 +21,12 @@ from google.rpc import code_pb2
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
 from linkscore_server.crawls.collector import RegistryCollector
+from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
+from linkscore_server.tokens import Role
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -137,6 +139,15 @@ def settings_table() -> str:
     return _table(("Setting", "Default", "Meaning"), rows)
 
 
+def roles_table() -> str:
+    """Return one row per RPC: who may call it, and whether calls are written down."""
+    rows = (
+        (f"`{method}`", *("yes" if role >= rpc.role else "-" for role in Role), "yes" if rpc.audited else "-")
+        for method, rpc in RPCS.items()
+    )
+    return _table(("RPC", *(f"`{role.name.lower()}`" for role in Role), "Audit line"), rows)
+
+
 def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
     metrics = Metrics()
@@ -153,7 +164,12 @@ def metrics_table() -> str:
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "architecture.md": {"events": events_table},
     "errors.md": {"errors": errors_table, "reasons": reasons_table},
-    "operations.md": {"settings": settings_table, "metrics": metrics_table, "formats": formats_table},
+    "operations.md": {
+        "settings": settings_table,
+        "roles": roles_table,
+        "metrics": metrics_table,
+        "formats": formats_table,
+    },
     "policies.md": {"policies": policies_table, "parameters": parameters_table},
 }
 """Tables by page, each with what makes it."""

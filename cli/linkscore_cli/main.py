@@ -10,10 +10,11 @@ from linkscore_cli.extras import COMMANDS
 from linkscore_cli.logs import logs
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.sites import advise, export_rules, seeds
+from linkscore_cli.tokens import token
 from linkscore_cli.top import top
 
 SECTIONS = {
-    "Serve": ("serve", "check-config", "health", "top"),
+    "Serve": ("serve", "check-config", "token", "health", "top"),
     "Crawl": ("crawls", "explain", "advise", "seeds", "export-rules", "logs"),
     "Replay and measure": ("demo", "replay", "suite", "compare", "cluster", "flips", "regexes"),
     "Train": ("train",),
@@ -32,5 +33,5 @@ def main() -> None:
     """Which links should a crawler follow? A gRPC service that learns while you crawl."""
 
 
-for _command in (crawls, explain, advise, seeds, export_rules, logs, top):
+for _command in (crawls, explain, advise, seeds, export_rules, logs, token, top):
     main.add_command(_command)

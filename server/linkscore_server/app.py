@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import ipaddress
 import logging
 import signal
 import threading
@@ -16,7 +17,6 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
-from prometheus_client import start_http_server
 
 from linkscore.v1 import (
     browse_log_service_pb2,
@@ -33,18 +33,23 @@ from linkscore_scoring.policies.registry import register
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.registry import CrawlRegistry, registrable_domain
+from linkscore_server.grpc.access import CallerOf
+from linkscore_server.grpc.admission import InflightBytes, WorkAhead
 from linkscore_server.grpc.browse_logs import BrowseLogService
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.interceptors import CallInterceptor
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
+from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.plugins import external_policies
-from linkscore_server.settings import Settings, first_line
+from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.memory import MemoryStore
+from linkscore_server.tls import server_credentials
+from linkscore_server.tokens import TokenFile
 
 _log = logging.getLogger(__name__)
 _GC_OBJECTS = 20_000
@@ -92,7 +97,7 @@ class Application:
         self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
-        self._metrics_server: Any = None
+        self._metrics_server: MetricsServer | None = None
 
     async def start(self) -> None:
         """Listen, load the state, then say SERVING.
@@ -103,16 +108,16 @@ class Application:
             If an address cannot be bound.
         """
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        for lack in unprotected(self.settings):
+            _log.warning("%s is reached from other machines without %s", self.settings.listen, lack)
         port = _bind(self._server, self.settings)
         if not self.settings.listen.startswith("unix:"):
             self.address = f"{self.settings.listen.rpartition(':')[0]}:{port}"
         if self.settings.metrics_listen:
             host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
             self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
-            self._metrics_server, _ = start_http_server(
-                int(metrics_port), host.strip("[]"), registry=self.metrics.registry
-            )
-            self.metrics_port = self._metrics_server.server_port
+            self._metrics_server = MetricsServer(host.strip("[]"), int(metrics_port), self.metrics.registry)
+            self.metrics_port = self._metrics_server.port
             _log.info("metrics on %s:%d", host, self.metrics_port)
         await self._server.start()
         started = time.perf_counter()
@@ -141,15 +146,23 @@ class Application:
         await self.browse_logs.close()
         await self.registry.close()
         if self._metrics_server is not None:
-            self._metrics_server.shutdown()
-            self._metrics_server.server_close()
+            self._metrics_server.close()
         if isinstance(self._store, FileStore):
             self._store.close()
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s = self.settings
-        token = first_line(Path(s.token_file)) if s.token_file else ""
-        self.calls = CallInterceptor(self.metrics, token=token, is_ready=lambda: self._ready)
+        self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
+        self.calls = CallInterceptor(
+            self.metrics,
+            inflight=InflightBytes(
+                s.max_inflight_bytes, s.max_message_bytes, self.metrics.inflight_bytes.set
+            ),
+            work=WorkAhead(s.target_delay_s),
+            caller_of=_caller_of(s),
+            is_ready=lambda: self._ready,
+            wait_s=s.target_delay_s,
+        )
         server = grpc.aio.server(interceptors=[self.calls], options=_options(s))
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
@@ -218,6 +231,22 @@ def private_server(data_dir: Path) -> Iterator[str]:
         loop.close()
 
 
+def unprotected(settings: Settings) -> list[str]:
+    """Return what a server lacks that other machines can reach: TLS, a token file or client certificates."""
+    host = settings.listen.rpartition(":")[0].strip("[]")
+    if settings.listen.startswith("unix:") or host == "localhost" or _is_loopback(host):
+        return []
+    lacks = [] if settings.tls_cert else ["TLS"]
+    return lacks if settings.token_file or settings.tls_client_ca else [*lacks, "a token"]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _collect_cycles_rarely() -> None:
     """Collect cycles rarely; a profile of IngestPages had about 9 % of its samples in the collector."""
     gc.collect()
@@ -242,12 +271,14 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
 def _bind(server: grpc.aio.Server, settings: Settings) -> int:
     if not settings.tls_cert:
         return server.add_insecure_port(settings.listen)
-    ca = Path(settings.tls_client_ca).read_bytes() if settings.tls_client_ca else None
-    pair = (Path(settings.tls_key).read_bytes(), Path(settings.tls_cert).read_bytes())
-    credentials = grpc.ssl_server_credentials(
-        [pair], root_certificates=ca, require_client_auth=ca is not None
+    return server.add_secure_port(
+        settings.listen,
+        server_credentials(settings.tls_cert, settings.tls_key, settings.tls_client_ca),
     )
-    return server.add_secure_port(settings.listen, credentials)
+
+
+def _caller_of(settings: Settings) -> CallerOf | None:
+    return TokenFile(Path(settings.token_file)).caller_of if settings.token_file else None
 
 
 async def _started(data_dir: Path) -> Application:

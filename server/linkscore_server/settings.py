@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_server.tokens import parse_tokens
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
 # Set by Kubernetes for services named linkscore, linkscore-metrics, ...
@@ -47,6 +48,13 @@ class Settings:
     max_items_in_work: int = _setting(
         20_000, "pages and feedback events of all calls waiting for an answer; more are told to come back"
     )
+    max_inflight_bytes: int = _setting(
+        256 << 20,
+        "bytes of requests in work at a time, of all calls; more are told to come back; for 2 GB of memory",
+    )
+    target_delay_s: float = _setting(
+        5.0, "seconds of work that may stand in front of a call; four times as much in a burst"
+    )
     site_links: int = _setting(200_000, "links remembered per site")
     site_blocks: int = _setting(500_000, "text block hashes remembered per site")
     site_apaths: int = _setting(20_000, "distinct tag paths remembered per site")
@@ -68,7 +76,10 @@ class Settings:
     tls_cert: str = _setting("", "PEM certificate chain; with `tls_key` switches TLS on")
     tls_key: str = _setting("", "PEM private key")
     tls_client_ca: str = _setting("", "PEM certificates of client authorities; switches mutual TLS on")
-    token_file: str = _setting("", "file whose first line is the bearer token every call must carry")
+    token_file: str = _setting(
+        "",
+        "tokens that calls must carry, one a line as `linkscore token new` prints it, or one plain token",
+    )
     log_level: str = _setting("info", "debug, info, warning or error")
 
     def problems(self) -> list[FieldProblem]:
@@ -90,11 +101,19 @@ class Settings:
             found.append(
                 FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}")
             )
-        if self.token_file and Path(self.token_file).is_file() and not first_line(Path(self.token_file)):
-            found.append(FieldProblem("token_file", f"has no token in its first line: {self.token_file}"))
+        found += self._token_problems()
         found += _address_problems("listen", self.listen, unix=True)
         found += _address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)
         return found
+
+    def _token_problems(self) -> list[FieldProblem]:
+        if not self.token_file or not Path(self.token_file).is_file():
+            return []
+        try:
+            parse_tokens(Path(self.token_file).read_text())
+        except (OSError, ValueError) as exc:
+            return [FieldProblem("token_file", f"{self.token_file}: {exc}")]
+        return []
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> Settings:
@@ -161,11 +180,6 @@ def _read(kind: type, value: Any) -> Any:
     if not isinstance(value, str) and read != value and value == value:
         raise ValueError
     return read
-
-
-def first_line(file: Path) -> str:
-    """Return the first line of a file without white space around it; empty for an empty file."""
-    return file.read_text().partition("\n")[0].strip()
 
 
 def _address_problems(name: str, address: str, *, unix: bool) -> list[FieldProblem]:

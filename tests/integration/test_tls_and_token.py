@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import ssl
 import subprocess
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from life_crawl import CRAWL, SERVING
 from linkscore import Client, errors
+from linkscore_server.app import unprotected
+from linkscore_server.settings import Settings
 from server_process import serving, stubs
 from small_site import page
 
@@ -62,6 +66,86 @@ def test_with_mutual_tls_a_client_needs_a_certificate(tmp_path: Path, certificat
         ):
             stranger.get_crawl(crawl="life")
         assert caught.value.code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+def served_certificate(target: str) -> str:
+    host, _, port = target.rpartition(":")
+    return ssl.get_server_certificate((host, int(port)), timeout=60)
+
+
+def test_a_new_certificate_is_shown_to_new_connections_without_a_restart(
+    tmp_path: Path, certificates: Path
+) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    cert.write_bytes((certificates / "server.pem").read_bytes())
+    key.write_bytes((certificates / "server.key").read_bytes())
+    with serving(tmp_path, "--tls-cert", str(cert), "--tls-key", str(key)) as process:
+        assert served_certificate(process.target) == cert.read_text()
+        cert.write_bytes((certificates / "client.pem").read_bytes())  # does not fit its key yet
+        assert served_certificate(process.target) == (certificates / "server.pem").read_text()
+        key.write_bytes((certificates / "client.key").read_bytes())
+        assert served_certificate(process.target) == cert.read_text()
+
+
+def line(name: str, role: str, crawls: str, token: str) -> str:
+    return f"{name} {role} {crawls} sha256:{hashlib.sha256(token.encode()).hexdigest()}\n"
+
+
+def test_roles_and_crawls_bound_a_token_and_the_file_is_read_again(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(line("ops", "admin", "*", "o") + line("bot", "write", "life,news-*", "w"))
+    with serving(tmp_path, "--token-file", str(tokens), "--log-level", "error") as process:
+        with Client(process.target, token="o") as ops, Client(process.target, token="w") as bot:
+            ops.create_crawl(crawl="forum")
+            assert bot.create_crawl(crawl="life").name == CRAWL
+            assert [answer.request_id for answer in bot.stream_pages(crawl="life", pages=[page(0)])] == [1]
+            for refused in (
+                lambda: bot.get_crawl(crawl="forum"),
+                lambda: bot.delete_crawl(crawl="life"),
+                lambda: list(bot.stream_pages(crawl="forum", pages=[page(0)])),
+            ):
+                with pytest.raises(errors.PermissionDenied) as caught:
+                    refused()
+                assert caught.value.reason == "NOT_ALLOWED"
+            assert [crawl.name for crawl in bot.list_crawls()] == [CRAWL]
+            assert len(list(ops.list_crawls())) == 2
+            tokens.write_text(line("ops", "admin", "*", "o"))
+            with pytest.raises(errors.Unauthenticated):
+                bot.get_crawl(crawl="life")
+            ops.delete_crawl(crawl="life")
+        audit = [record["audit"] for record in process.records() if "audit" in record]
+    assert [(a["who"], a["method"].partition("/")[2], a["about"], a["code"]) for a in audit] == [
+        ("ops", "CreateCrawl", "crawls/forum", "OK"),
+        ("bot", "CreateCrawl", "crawls/life", "OK"),
+        ("bot", "DeleteCrawl", "", "PERMISSION_DENIED"),
+        ("ops", "DeleteCrawl", "crawls/life", "OK"),
+    ]
+
+
+def test_large_calls_without_a_token_cost_no_memory(tmp_path: Path) -> None:
+    token_file = tmp_path / "token"
+    token_file.write_text("s3cret\n")
+    with serving(tmp_path, "--token-file", str(token_file)) as process, stubs(process.target) as server:
+        before = peak_bytes(process.process.pid)
+        ingest = server.channel.unary_unary("/linkscore.v1.LinkScoringService/IngestPages")
+        body = bytes(40_000_000)
+        calls = [ingest.future(body) for _ in range(4)]
+        assert {call.code() for call in calls} == {grpc.StatusCode.UNAUTHENTICATED}
+        assert peak_bytes(process.process.pid) - before < 20_000_000
+
+
+def peak_bytes(pid: int) -> int:
+    """Return the most memory that a process ever had."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+@pytest.mark.parametrize(
+    ("listen", "warned"),
+    [("0.0.0.0:0", ["TLS", "a token"]), ("127.0.0.1:0", []), ("[::]:0", ["TLS", "a token"])],
+)
+def test_a_server_that_anybody_may_reach_says_what_it_lacks(listen: str, warned: list[str]) -> None:
+    assert unprotected(Settings(listen=listen)) == warned
 
 
 def test_with_a_token_every_call_but_health_must_carry_it(tmp_path: Path) -> None:

@@ -102,3 +102,24 @@ def test_more_than_the_server_takes_on_is_told_to_come_back(tmp_path: Path) -> N
         }
         assert all(told.retry_s for told in refused)
         assert page_count(server) == 80 * len(answered)
+
+
+def test_bytes_that_are_no_request_are_invalid_and_leave_one_line(tmp_path: Path) -> None:
+    method = "/linkscore.v1.LinkScoringService/IngestPages"
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        garbage, nothing = server.channel.unary_unary(method), server.channel.stream_unary(method)
+        for told in (refusal(lambda: garbage(b"\xff\xff\xff")), refusal(lambda: nothing(iter(())))):
+            assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "MALFORMED_MESSAGE")
+        lines = [record for record in process.records() if record["level"] == "warning"]
+        assert len(lines) == 2
+        assert not any("exception" in record for record in lines)
+
+
+def test_requests_wait_for_room_and_the_bound_is_a_setting(tmp_path: Path) -> None:
+    large = common.Page(url=url_of(0), status_code=200, body=b"<p>" + b"x" * 1_000_000)
+    request = pb.IngestPagesRequest(crawl=CRAWL, pages=[large])
+    flags = ["--max-message-bytes", "3000000", "--max-inflight-bytes", "3000000"]
+    with serving(tmp_path, *flags) as process, stubs(process.target) as server:
+        create(server)
+        calls = [server.links.IngestPages.future(request) for _ in range(12)]
+        assert [call.code() for call in calls] == [grpc.StatusCode.OK] * 12

@@ -12,20 +12,32 @@ import linkscore_server
 ROOT = Path(linkscore_server.__file__).parent
 # Rooms in the order of who reads whom: each reads those named, itself, and the library.
 MAY_READ = {
-    "settings": set(),
+    "tokens": set(),
+    "tls": set(),
+    "settings": {"tokens"},
     "plugins": set(),
     "storage": set(),
     "observability": set(),
     "crawls": {"settings", "storage", "observability"},
     "browse_logs": {"settings", "storage", "observability", "crawls"},
-    "grpc": {"settings", "storage", "observability", "crawls", "browse_logs"},
-    "app": {"settings", "plugins", "storage", "observability", "crawls", "browse_logs", "grpc"},
+    "grpc": {"settings", "tokens", "storage", "observability", "crawls", "browse_logs"},
+    "app": {
+        "settings",
+        "tokens",
+        "tls",
+        "plugins",
+        "storage",
+        "observability",
+        "crawls",
+        "browse_logs",
+        "grpc",
+    },
     "commands": {"settings", "observability", "browse_logs", "app"},
     "__main__": set(),
 }
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.
 CALL_A_SERVER = {"commands", "__main__"}
-SPEAK_GRPC = {"grpc", "app", "commands"}
+SPEAK_GRPC = {"grpc", "tls", "app", "commands"}
 SPEAK_THE_CONTRACT = {"grpc", "app", "browse_logs", "commands"}
 
 

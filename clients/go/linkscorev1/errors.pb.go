@@ -72,6 +72,13 @@ const (
 	ErrorReason_ERROR_REASON_CORRUPT_BODY ErrorReason = 20
 	// FAILED_PRECONDITION: neither the policy nor the site's model has rules to hand out yet; the message says why.
 	ErrorReason_ERROR_REASON_NO_RULES ErrorReason = 25
+	// PERMISSION_DENIED: the token is known, but its role or its crawls do not include this call.
+	ErrorReason_ERROR_REASON_NOT_ALLOWED ErrorReason = 26
+	// RESOURCE_EXHAUSTED: more work waits than the server can answer in time; nothing of the request was applied. See
+	// RetryInfo.
+	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 27
+	// INVALID_ARGUMENT: the bytes are no message of this call, a request of another contract for example.
+	ErrorReason_ERROR_REASON_MALFORMED_MESSAGE ErrorReason = 28
 )
 
 // Enum value maps for ErrorReason.
@@ -99,6 +106,9 @@ var (
 		19: "ERROR_REASON_UNSUPPORTED_ENCODING",
 		20: "ERROR_REASON_CORRUPT_BODY",
 		25: "ERROR_REASON_NO_RULES",
+		26: "ERROR_REASON_NOT_ALLOWED",
+		27: "ERROR_REASON_OVERLOADED",
+		28: "ERROR_REASON_MALFORMED_MESSAGE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -123,6 +133,9 @@ var (
 		"ERROR_REASON_UNSUPPORTED_ENCODING": 19,
 		"ERROR_REASON_CORRUPT_BODY":         20,
 		"ERROR_REASON_NO_RULES":             25,
+		"ERROR_REASON_NOT_ALLOWED":          26,
+		"ERROR_REASON_OVERLOADED":           27,
+		"ERROR_REASON_MALFORMED_MESSAGE":    28,
 	}
 )
 
@@ -157,7 +170,7 @@ var File_linkscore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\xca\x05\n" +
+	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\xa9\x06\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_VALUE\x10\x01\x12\x19\n" +
@@ -181,7 +194,10 @@ const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\x1aERROR_REASON_CORRUPT_STATE\x10\x12\x12%\n" +
 	"!ERROR_REASON_UNSUPPORTED_ENCODING\x10\x13\x12\x1d\n" +
 	"\x19ERROR_REASON_CORRUPT_BODY\x10\x14\x12\x19\n" +
-	"\x15ERROR_REASON_NO_RULES\x10\x19B>\n" +
+	"\x15ERROR_REASON_NO_RULES\x10\x19\x12\x1c\n" +
+	"\x18ERROR_REASON_NOT_ALLOWED\x10\x1a\x12\x1b\n" +
+	"\x17ERROR_REASON_OVERLOADED\x10\x1b\x12\"\n" +
+	"\x1eERROR_REASON_MALFORMED_MESSAGE\x10\x1cB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (

@@ -5,6 +5,7 @@
     LinkscoreError
     |-- InvalidArgument        the request breaks a rule; `field_violations` names each field
     |-- Unauthenticated        the bearer token is missing or wrong
+    |-- PermissionDenied       the role or the crawls of the token do not include the call
     |-- NotFound               no such crawl or site
     |-- AlreadyExists          a crawl of this name with another configuration
     |-- FailedPrecondition     the site is not learned and the request forbids the fallback
@@ -76,6 +77,10 @@ class Unauthenticated(LinkscoreError):
     """The bearer token is missing or wrong."""
 
 
+class PermissionDenied(LinkscoreError):
+    """The token is known, but its role or its crawls do not include the call."""
+
+
 class NotFound(LinkscoreError):
     """No such crawl or site."""
 
@@ -107,6 +112,7 @@ class InternalError(LinkscoreError):
 _TYPES: dict[grpc.StatusCode, type[LinkscoreError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidArgument,
     grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
     grpc.StatusCode.NOT_FOUND: NotFound,
     grpc.StatusCode.ALREADY_EXISTS: AlreadyExists,
     grpc.StatusCode.FAILED_PRECONDITION: FailedPrecondition,

@@ -1,11 +1,40 @@
-"""How much one server takes on at a time."""
+"""How much one server takes on at a time: items, bytes, and seconds of work that wait."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 from linkscore_scoring.errors import LimitExceeded
+from linkscore_server.grpc.errors import Overloaded
+
+_INTERVAL = 4
+"""Targets that a burst may last: as long must a queue have been there before only `target_s` is allowed.
+Maurer has 20; here calls are long beside the target. Chosen, not measured."""
+
+_FIRST_S_PER_BYTE = 0.2e-6
+"""Cost of a byte until calls were measured: 4 ms for a page of 20 KB (benchmarks, `ingest`)."""
+
+_CALL_BYTES = 1_000
+"""What a call costs beside its bytes, as bytes: 0.2 ms. A judgement."""
+
+_DECAY = 0.9
+"""Weight of earlier calls in the cost of a byte: the last ten count. Chosen, not measured."""
+
+_MARGIN = 0.75
+"""Share of the time a caller left that a call may be expected to take: others are served between its pages.
+Chosen, not measured."""
+
+_STREAM_SHARE = 4
+"""A stream that holds this part of `max_bytes` is read no further, so that one client that reads no answers
+cannot take all. A bound."""
+
+_LONGEST_RETRY_S = 10.0
+"""Longest pause that a refused caller is asked to make. Chosen, not measured."""
 
 
 class AdmissionLimit:
@@ -37,3 +66,208 @@ class AdmissionLimit:
             yield
         finally:
             self._items -= items
+
+
+class WorkAhead:
+    """Predicts how long a call waits, and refuses it at once when that is too long.
+
+    The work in front of a call is counted in bytes of requests and turned into seconds by what a byte took
+    of late, wall time, whatever it was: a page to parse, links to score. While a queue stands, at most
+    `target_s` may wait; a burst after an idle time may be `4 * target_s`. Nothing is refused while nothing is
+    in work, so a wrong estimate is mended by the next call.
+
+    Parameters
+    ----------
+    target_s
+        Seconds of work that may stand in front of a call.
+    clock
+        Seconds, of any origin, that never go back.
+
+    References
+    ----------
+    B. Maurer, Fail at Scale, ACM Queue 13(8), 2015, "Controlled Delay", a CoDel (Nichols and Jacobson, ACM
+    Queue 10(5), 2012; RFC 8289) for servers: the delay that is allowed depends on whether the queue was empty
+    of late. Differs in that the delay is predicted at the arrival, before a request is read, instead of
+    measured when a request leaves the queue; and in that the deadline of the call counts too.
+    """
+
+    def __init__(self, target_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._target_s = target_s
+        self._clock = clock
+        self._bytes = 0
+        self._last_empty = self._last_end = clock()
+        self._seconds, self._done = _FIRST_S_PER_BYTE, 1.0
+
+    @property
+    def delay_s(self) -> float:
+        """Seconds until what is in work is answered."""
+        return self._bytes * self._seconds / self._done
+
+    def check(self, size: int, remaining_s: float | None) -> None:
+        """Refuse a call that would wait too long.
+
+        Parameters
+        ----------
+        size
+            Bytes of its request; 0 if that is not known yet.
+        remaining_s
+            Seconds until its caller gives up; None for never.
+
+        Raises
+        ------
+        Overloaded
+            Saying how long it would wait.
+        """
+        delay_s = self.delay_s
+        standing = self._bytes and self._clock() - self._last_empty > _INTERVAL * self._target_s
+        allowed_s = self._target_s if standing else _INTERVAL * self._target_s
+        if delay_s > allowed_s:
+            raise _overloaded(f"{delay_s:.1f} s of work wait, {allowed_s:g} s may", delay_s - allowed_s / 2)
+        own_s = size * self._seconds / self._done
+        if self._bytes and remaining_s is not None and delay_s + own_s > remaining_s * _MARGIN:
+            rule = f"{delay_s:.1f} s of work wait and the deadline is in {remaining_s:.1f} s"
+            raise _overloaded(rule, delay_s)
+
+    @contextmanager
+    def counted(self, size: int) -> Iterator[None]:
+        """Count a call as work for as long as the context lasts; the cost of a byte is learned at its end."""
+        size += _CALL_BYTES
+        if not self._bytes:
+            self._last_end = self._last_empty = self._clock()
+        self._bytes += size
+        finished = False
+        try:
+            yield
+            finished = True
+        finally:
+            self._bytes -= size
+            now = self._clock()
+            if finished:
+                self._seconds = self._seconds * _DECAY + now - self._last_end
+                self._done = self._done * _DECAY + size
+                self._last_end = now
+            if not self._bytes:
+                self._last_empty = now
+
+
+class InflightBytes:
+    """Bounds the bytes of requests that are in memory, from before they are read until they are answered.
+
+    How large a request is shows only when it is there, so whoever reads one holds room for the largest; what
+    is not needed is given back. Callers wait for room in the order they came.
+
+    Parameters
+    ----------
+    max_bytes
+        Bound on all together.
+    message_bytes
+        Largest request; one is always let in, whatever the bound.
+    note
+        Is told the bytes that requests hold, after every change.
+    """
+
+    def __init__(self, max_bytes: int, message_bytes: int, note: Callable[[int], None]) -> None:
+        self.max_bytes = max_bytes
+        self._message_bytes = min(message_bytes, max_bytes)
+        self._note = note
+        self._used = self._reading = 0
+        self._readers: deque[asyncio.Future[None]] = deque()
+        self._streams: list[asyncio.Future[None]] = []
+
+    @asynccontextmanager
+    async def reading(self, wait_s: float) -> AsyncIterator[None]:
+        """Hold room for one message of any size.
+
+        Raises
+        ------
+        Overloaded
+            If there is none within `wait_s` seconds.
+        """
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._turn_to_read()
+        except TimeoutError:
+            rule = f"max_inflight_bytes: {self._used} bytes are in work, {self._reading} requests are read"
+            raise _overloaded(rule, wait_s) from None
+        try:
+            yield
+        finally:
+            self._reading -= 1
+            self._changed()
+
+    @contextmanager
+    def held(self, size: int) -> Iterator[None]:
+        """Count bytes that are in memory for as long as the context lasts."""
+        self.take(size)
+        try:
+            yield
+        finally:
+            self.give_back(size)
+
+    def take(self, size: int) -> None:
+        """Count bytes that are in memory."""
+        self._used += size
+        self._note(self._used)
+
+    def give_back(self, size: int) -> None:
+        """Count bytes no more."""
+        self._used -= size
+        self._note(self._used)
+        self._changed()
+
+    async def room_for_a_stream(self, held: Callable[[], int]) -> None:
+        """Wait until a stream may be read further, whose messages in work hold `held()` bytes.
+
+        A stream may be silent for long, so it holds no room while it is read: each open one may bring one
+        message more.
+        """
+        while held() and (self._used >= self.max_bytes or held() >= self.max_bytes // _STREAM_SHARE):
+            change = asyncio.get_running_loop().create_future()
+            self._streams.append(change)
+            await change
+
+    async def _turn_to_read(self) -> None:
+        if not self._readers and self._fits():
+            self._reading += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._readers.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # its turn had come
+                self._reading -= 1
+                self._changed()
+            raise
+
+    def _fits(self) -> bool:
+        held = self._used + self._reading * self._message_bytes
+        return not held or held + self._message_bytes <= self.max_bytes
+
+    def _changed(self) -> None:
+        while self._readers and self._fits():
+            turn = self._readers.popleft()
+            if not turn.done():
+                self._reading += 1
+                turn.set_result(None)
+        for change in self._streams:
+            if not change.done():
+                change.set_result(None)
+        self._streams.clear()
+
+
+def require_caller(context: Any) -> None:
+    """Stop work that nobody waits for any more, before it is durable.
+
+    Raises
+    ------
+    Overloaded
+        If the deadline of the call has passed, or its caller is gone.
+    """
+    remaining_s = context.time_remaining()
+    if context.cancelled() or (remaining_s is not None and remaining_s <= 0):
+        raise Overloaded("the caller is gone or its deadline has passed")
+
+
+def _overloaded(rule: str, retry_s: float) -> Overloaded:
+    return Overloaded(f"overloaded: {rule}", retry_s=min(max(retry_s, 0.1), _LONGEST_RETRY_S))

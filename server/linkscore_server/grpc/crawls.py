@@ -10,6 +10,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import crawl_service_pb2_grpc as pb_grpc
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.grpc.access import caller
 from linkscore_server.grpc.convert.crawls import config_of, crawl_message, examples_of, extra_policies
 from linkscore_server.grpc.convert.names import page_of, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of
@@ -37,8 +38,9 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
         )
 
     async def ListCrawls(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
-        """List crawls by name."""
-        names, token = page_of(self._registry.names(), request.page_size, request.page_token)
+        """List the crawls that the caller may touch, by name."""
+        mine = [name for name in self._registry.names() if caller().may_touch(name)]
+        names, token = page_of(mine, request.page_size, request.page_token)
         crawls = [crawl_message(self._registry.get(name).model) for name in names]
         return pb.ListCrawlsResponse(crawls=crawls, next_page_token=token)
 

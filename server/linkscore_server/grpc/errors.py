@@ -39,6 +39,22 @@ class BadToken(LinkscoreError):
     """The bearer token is missing or wrong."""
 
 
+class NotAllowed(LinkscoreError):
+    """The role or the crawls of the caller's token do not include this call."""
+
+
+class MalformedMessage(LinkscoreError):
+    """The bytes of a request are no message of its type."""
+
+
+class Overloaded(LinkscoreError):
+    """A call would wait too long for its turn or for memory; nothing of it was applied."""
+
+    def __init__(self, message: str, *, retry_s: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_s = retry_s
+
+
 STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (InvalidInput, code_pb2.INVALID_ARGUMENT, "INVALID_VALUE"),
     (CrawlNotFound, code_pb2.NOT_FOUND, "CRAWL_NOT_FOUND"),
@@ -47,17 +63,20 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (NotLearned, code_pb2.FAILED_PRECONDITION, "SITE_NOT_LEARNED"),
     (NoRules, code_pb2.FAILED_PRECONDITION, "NO_RULES"),
     (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
+    (Overloaded, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (CrawlClosed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
+    (NotAllowed, code_pb2.PERMISSION_DENIED, "NOT_ALLOWED"),
+    (MalformedMessage, code_pb2.INVALID_ARGUMENT, "MALFORMED_MESSAGE"),
 )
 """Type, status code and reason; the first match counts, so subclasses stand before their base."""
 
 RETRY_S = {code_pb2.RESOURCE_EXHAUSTED: 10, code_pb2.UNAVAILABLE: 1}
-"""Seconds after which a caller should try again, by status code. Chosen, not measured: a full disk is emptied
-by people, a server that starts or drains is soon there or gone."""
+"""Seconds after which a caller should try again, by status code; `Overloaded` knows its own. Chosen, not
+measured: a full disk is emptied by people, a server that starts or drains is soon there or gone."""
 
 
 def status_of(error: Exception) -> status_pb2.Status:
@@ -81,7 +100,9 @@ def _status(code: int, message: str, reason: str, error: Exception) -> status_pb
     if isinstance(error, InvalidInput):
         status.details.append(_packed(_bad_request(error.problems)))
     if code in RETRY_S:
-        retry = error_details_pb2.RetryInfo(retry_delay=Duration(seconds=RETRY_S[code]))
+        delay = Duration()
+        delay.FromMilliseconds(int(getattr(error, "retry_s", RETRY_S[code]) * 1e3))
+        retry = error_details_pb2.RetryInfo(retry_delay=delay)
         status.details.append(_packed(retry))
     return status
 

@@ -1,22 +1,58 @@
-"""What happens around every call: bearer token, readiness, latency by method and code, errors to status."""
+"""What happens around every call: token, role, readiness, room and time, latency by code, errors to status.
+
+All of that comes before the request is read: gRPC knows method and metadata first, and a message that nobody
+asks for stays with the client, but for the window of HTTP/2 flow control. That is why every handler is
+given to gRPC as one that takes a stream of raw bytes, also where the contract has a single request: on the
+wire that is the same, and the reading is ours.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
+import logging
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
 from grpc_status import rpc_status
 
-from linkscore_server.grpc.errors import BadToken, NotServing, status_of
+from linkscore_server.grpc.access import CallerOf, check_crawl, check_role, set_caller, write_audit_line
+from linkscore_server.grpc.admission import InflightBytes, WorkAhead
+from linkscore_server.grpc.errors import BadToken, MalformedMessage, NotServing, Overloaded, status_of
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.tokens import ANYBODY, Caller
 
 _OURS = "/linkscore.v1."
+_WAITS_FOR_PAGES = "LinkScoringService/"
+"""Calls that are worked on in turn on the event loop; the others are short, or wait in threads."""
+
+_RECEIVE_S = 30.0
+"""Seconds in which the request of a call must have come, since it holds room: 64 MB at 17 Mbit/s. A bound."""
+
+_log = logging.getLogger(__name__)
 _Handler = Any
+_Requests = AsyncIterator[bytes]
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call on its way: who makes it, what it is about, how it ended."""
+
+    method: str
+    who: Caller
+    context: Any
+    peer: str
+    started: float = field(default_factory=time.perf_counter)
+    about: str = ""
+    code: grpc.StatusCode = grpc.StatusCode.CANCELLED
+
+    @property
+    def is_queued(self) -> bool:
+        return self.method.startswith(_WAITS_FOR_PAGES)
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
@@ -26,18 +62,38 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     ----------
     metrics
         Where latencies go.
-    token
-        Bearer token every call must carry; empty: none.
+    inflight
+        Bounds the bytes of requests.
+    work
+        Predicts how long calls wait.
+    caller_of
+        Gives who sends a header; None: everybody may do everything.
     is_ready
         Whether state is loaded.
+    wait_s
+        Longest wait for room to read a request.
+    receive_s
+        Longest time for a request to come once it is read.
     """
 
     def __init__(
-        self, metrics: Metrics, *, token: str = "", is_ready: Callable[[], bool] = lambda: True
+        self,
+        metrics: Metrics,
+        *,
+        inflight: InflightBytes,
+        work: WorkAhead,
+        caller_of: CallerOf | None = None,
+        is_ready: Callable[[], bool] = lambda: True,
+        wait_s: float = 5.0,
+        receive_s: float = _RECEIVE_S,
     ) -> None:
         self._metrics = metrics
-        self._expected = f"Bearer {token}" if token else ""
+        self._inflight = inflight
+        self._work = work
+        self._caller_of = caller_of or (lambda _: ANYBODY)
         self._is_ready = is_ready
+        self._wait_s = wait_s
+        self._receive_s = receive_s
         self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -53,85 +109,211 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         handler = await continuation(details)
         if handler is None or not details.method.startswith(_OURS):
             return handler
-        given = dict(details.invocation_metadata).get("authorization", "")
-        allowed = not self._expected or hmac.compare_digest(str(given).encode(), self._expected.encode())
         method = details.method.removeprefix(_OURS)
+        who = self._caller_of(str(dict(details.invocation_metadata).get("authorization", "")))
         if handler.response_streaming:
-            streamed = self._stream(handler.stream_stream, method, allowed)
-            return grpc.stream_stream_rpc_method_handler(
-                streamed, handler.request_deserializer, handler.response_serializer
-            )
-        if handler.request_streaming:
-            taken = self._unary(handler.stream_unary, method, allowed)
-            return grpc.stream_unary_rpc_method_handler(
-                taken, handler.request_deserializer, handler.response_serializer
-            )
-        unary = self._unary(handler.unary_unary, method, allowed)
-        return grpc.unary_unary_rpc_method_handler(
-            unary, handler.request_deserializer, handler.response_serializer
-        )
+            streamed = self._stream(handler, method, who)
+            return grpc.stream_stream_rpc_method_handler(streamed, None, handler.response_serializer)
+        unary = self._unary(handler, method, who)
+        return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
 
     def _unary(
-        self, call: Callable[..., Awaitable[Any]], method: str, allowed: bool
-    ) -> Callable[..., Awaitable[Any]]:
-        async def answer(request: Any, context: Any) -> Any:
-            started = self._begin()
-            code = grpc.StatusCode.CANCELLED
+        self, handler: _Handler, method: str, who: Caller | None
+    ) -> Callable[[_Requests, Any], Awaitable[Any]]:
+        async def answer(requests: _Requests, context: Any) -> Any:
+            call = self._begin(method, who, context)
             try:
-                self._check(allowed)
-                response = await call(request, context)
-                code = grpc.StatusCode.OK
+                self._check(who, method)
+                response = await self._respond(handler, requests, call)
+                call.code = grpc.StatusCode.OK
                 return response
             except Exception as exc:
-                code = await self._abort(context, exc)
+                self._fail(call, exc)
             finally:
-                self._end(method, code, started)
+                self._end(call)
 
         return answer
 
     def _stream(
-        self, call: Callable[..., AsyncGenerator[Any, None]], method: str, allowed: bool
-    ) -> Callable[..., AsyncIterator[Any]]:
-        async def answer(requests: Any, context: Any) -> AsyncIterator[Any]:
-            started = self._begin()
-            code = grpc.StatusCode.CANCELLED
+        self, handler: _Handler, method: str, who: Caller | None
+    ) -> Callable[[_Requests, Any], AsyncIterator[Any]]:
+        async def answer(requests: _Requests, context: Any) -> AsyncIterator[Any]:
+            call = self._begin(method, who, context)
             try:
-                self._check(allowed)
-                async with aclosing(call(requests, context)) as responses:
-                    async for response in responses:
-                        yield response
-                code = grpc.StatusCode.OK
+                self._check(who, method)
+                with _MessagesInWork(self._inflight, self._work) as in_work:
+                    messages = self._messages(handler, requests, call, in_work)
+                    async with aclosing(handler.stream_stream(messages, context)) as responses:
+                        async for response in responses:
+                            in_work.end_oldest()
+                            yield response
+                call.code = grpc.StatusCode.OK
             except Exception as exc:
-                code = await self._abort(context, exc)
+                self._fail(call, exc)
             finally:
-                self._end(method, code, started)
+                self._end(call)
 
         return answer
 
-    def _check(self, allowed: bool) -> None:
-        if not allowed:
-            raise BadToken("authorization: must be 'Bearer <token>' with the token of this server")
+    async def _respond(self, handler: _Handler, requests: _Requests, call: _Call) -> Any:
+        if handler.request_streaming:
+            with _MessagesInWork(self._inflight, None) as in_work:
+                return await handler.stream_unary(
+                    self._messages(handler, requests, call, in_work, one_by_one=True), call.context
+                )
+        async with self._one_message(handler, requests, call) as request:
+            return await handler.unary_unary(request, call.context)
+
+    def _check(self, who: Caller | None, method: str) -> None:
+        if who is None:
+            raise BadToken("authorization: must be 'Bearer <token>' with a token of this server")
         if not self._is_ready():
             raise NotServing("state is loading or the server drains, try again")
+        check_role(who, method)
+        set_caller(who)
 
-    async def _abort(self, context: Any, error: Exception) -> grpc.StatusCode:
-        """Set the status of a failed call and return its code; the handler then ends without a response."""
+    @asynccontextmanager
+    async def _one_message(
+        self, handler: _Handler, requests: _Requests, call: _Call
+    ) -> AsyncGenerator[Any, None]:
+        """Read the request of a call when there is room and time; it counts while it is in work."""
+        self._check_time(call)
+        async with AsyncExitStack() as in_work:
+            async with self._inflight.reading(self._wait_s):
+                self._check_time(call)
+                raw = await self._received(requests)
+                size = len(raw)
+                in_work.enter_context(self._inflight.held(size))
+            self._check_time(call, size)
+            if call.is_queued:
+                in_work.enter_context(self._work.counted(size))
+            request = _parsed(handler, raw, call)
+            del raw
+            yield request
+
+    async def _messages(
+        self,
+        handler: _Handler,
+        requests: _Requests,
+        call: _Call,
+        in_work: _MessagesInWork,
+        *,
+        one_by_one: bool = False,
+    ) -> AsyncGenerator[Any, None]:
+        """Give the messages of a stream; with `one_by_one` one is done with when the next is asked for."""
+        while True:
+            await self._inflight.room_for_a_stream(in_work.size)
+            raw = await anext(requests, None)
+            if raw is None:
+                return
+            in_work.begin(len(raw))
+            yield _parsed(handler, raw, call)
+            if one_by_one:
+                in_work.end_oldest()
+
+    async def _received(self, requests: _Requests) -> bytes:
+        try:
+            async with asyncio.timeout(self._receive_s):
+                return await anext(requests)
+        except TimeoutError:
+            raise Overloaded(f"the request did not come within {self._receive_s:g} s") from None
+        except StopAsyncIteration:
+            raise MalformedMessage("there is no request") from None
+
+    def _check_time(self, call: _Call, size: int = 0) -> None:
+        if call.is_queued:
+            self._metrics.queue_delay.set(self._work.delay_s)
+            self._work.check(size, call.context.time_remaining())
+
+    def _fail(self, call: _Call, error: Exception) -> None:
+        """Set the status of a failed call; the handler then ends without a response.
+
+        Raises
+        ------
+        grpc.aio.AbortError
+            If the call was aborted already.
+        """
         if isinstance(error, grpc.aio.AbortError):
             raise error
+        if isinstance(error, MalformedMessage):
+            _log.warning("%s of %s at %s: %s", call.method, call.who.name, call.peer, error)
+        if isinstance(error, Overloaded):
+            self._metrics.calls_shed.labels(call.method).inc()
         status = rpc_status.to_status(status_of(error))
-        context.set_code(status.code)
-        context.set_details(status.details)
-        context.set_trailing_metadata(status.trailing_metadata)
-        code: grpc.StatusCode = status.code
-        return code
+        call.context.set_code(status.code)
+        call.context.set_details(status.details)
+        call.context.set_trailing_metadata(status.trailing_metadata)
+        call.code = status.code
 
-    def _begin(self) -> float:
+    def _begin(self, method: str, who: Caller | None, context: Any) -> _Call:
         self._in_flight += 1
         self._idle.clear()
-        return time.perf_counter()
+        # Asked now: of a call that gRPC has cancelled its C core gives no address, it crashes.
+        return _Call(method, who or _NOBODY, context, context.peer())
 
-    def _end(self, method: str, code: grpc.StatusCode, started: float) -> None:
+    def _end(self, call: _Call) -> None:
         self._in_flight -= 1
         if not self._in_flight:
             self._idle.set()
-        self._metrics.rpc_seconds.labels(method, code.name).observe(time.perf_counter() - started)
+        self._metrics.rpc_seconds.labels(call.method, call.code.name).observe(
+            time.perf_counter() - call.started
+        )
+        write_audit_line(call.who, call.method, call.about, peer=call.peer, code=call.code.name)
+
+
+class _MessagesInWork:
+    """The messages of one stream that are not answered yet, in their order."""
+
+    def __init__(self, inflight: InflightBytes, work: WorkAhead | None) -> None:
+        self._inflight = inflight
+        self._work = work
+        self._messages: deque[tuple[int, ExitStack]] = deque()
+        self._size = 0
+
+    def __enter__(self) -> _MessagesInWork:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._messages:
+            self.end_oldest()
+
+    def size(self) -> int:
+        """Return their bytes."""
+        return self._size
+
+    def begin(self, size: int) -> None:
+        """Count a message."""
+        counts = ExitStack()
+        counts.enter_context(self._inflight.held(size))
+        if self._work is not None:
+            counts.enter_context(self._work.counted(size))
+        self._messages.append((size, counts))
+        self._size += size
+
+    def end_oldest(self) -> None:
+        """Count the message that came first no more."""
+        if self._messages:
+            size, counts = self._messages.popleft()
+            self._size -= size
+            counts.close()
+
+
+_NOBODY = Caller("nobody", ANYBODY.role, ())
+
+
+def _parsed(handler: _Handler, raw: bytes, call: _Call) -> Any:
+    """Return a request that its caller may make.
+
+    Raises
+    ------
+    MalformedMessage
+        If the bytes are no such message.
+    NotAllowed
+        If it is about a crawl that its caller must not touch.
+    """
+    try:
+        request = handler.request_deserializer(raw)
+    except Exception:  # what protobuf raises depends on its implementation
+        raise MalformedMessage(f"the {len(raw)} bytes sent are no request of {call.method}") from None
+    call.about = check_crawl(call.who, call.method, request) or call.about
+    return request

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from linkscore.v1 import common_pb2
@@ -17,7 +18,7 @@ from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.admission import AdmissionLimit
+from linkscore_server.grpc.admission import AdmissionLimit, require_caller
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.convert.pages import PageParser
@@ -31,6 +32,10 @@ _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _Answers = asyncio.Queue[tuple[int, str, asyncio.Task[pb.PageResult]] | None]
+_CALLS_PARSED = 4
+"""Calls whose pages are parsed in turn; others wait in the order they came, so that those admitted first end
+first, and a short call does not wait for one long one. Chosen, not measured."""
+
 _MAX_EXPLAINED = 100  # links of one ExplainLinks call, as the contract says
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
@@ -70,6 +75,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._metrics = metrics
         self._inbox = FeedbackInbox(parser.limits, metrics, clock)
         self._admission = AdmissionLimit(settings.max_items_in_work)
+        self._parsing = asyncio.Semaphore(_CALLS_PARSED)
+        self._page = asyncio.Lock()
         self._streams: set[asyncio.Task[None]] = set()
 
     @property
@@ -87,10 +94,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor, choice, encode = self._resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         with self._admission.admitted(len(request.pages)):
-            if len(request.pages) == 1:
-                found = [await self._ingest(actor, request.pages[0], choice, encode)]
-            else:
-                found = await self._ingest_all(actor, request.pages, choice, encode)
+            found = await self._ingest_all(actor, request.pages, choice, encode, context)
         return pb.IngestPagesResponse(results=found, policy=_policy_name(actor, choice))
 
     async def StreamPages(
@@ -99,7 +103,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
         answers: _Answers = asyncio.Queue()
         slots = asyncio.Semaphore(self._settings.stream_window)
-        feeding = _watched(asyncio.create_task(self._feed(requests, answers, slots)))
+        feeding = _watched(asyncio.create_task(self._feed(requests, answers, slots, context)))
         self._streams.add(feeding)
         try:
             while (item := await answers.get()) is not None:
@@ -119,9 +123,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor = self._actor(request.crawl)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
-        for page in request.pages:
-            found.append(self._classify(actor, page))
-            await asyncio.sleep(0)
+        async with self._parsing:
+            for page in request.pages:
+                async with self._turn(context):
+                    found.append(self._classify(actor, page))
         return pb.ClassifyPagesResponse(classifications=found)
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
@@ -213,33 +218,83 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         return actor, choice, _ENCODINGS[number] if wanted else ""
 
     async def _ingest_all(
-        self, actor: CrawlActor, pages: Sequence[common_pb2.Page], choice: PolicyChoice | None, encode: str
+        self,
+        actor: CrawlActor,
+        pages: Sequence[common_pb2.Page],
+        choice: PolicyChoice | None,
+        encode: str,
+        context: Any,
     ) -> list[pb.PageResult]:
         """Parse pages in turn, other calls between them, while those before are made durable."""
-        waiting = []
-        for page in pages:
-            waiting.append(_watched(asyncio.create_task(self._ingest(actor, page, choice, encode))))
-            await asyncio.sleep(0)
-        return await asyncio.gather(*waiting)
+        waiting: list[asyncio.Task[pb.PageResult]] = []
+        try:
+            async with self._parsing:
+                for page in pages:
+                    parsed = await self._parsed(actor, page, context)
+                    answered = self._answered(actor, parsed, choice, encode)
+                    waiting.append(_watched(asyncio.create_task(answered)))
+            return await asyncio.gather(*waiting)
+        finally:
+            for answer in waiting:
+                answer.cancel()
 
     async def _ingest(
-        self, actor: CrawlActor, page: common_pb2.Page, choice: PolicyChoice | None, encode: str
+        self,
+        actor: CrawlActor,
+        page: common_pb2.Page,
+        choice: PolicyChoice | None,
+        encode: str,
+        context: Any,
     ) -> pb.PageResult:
-        try:
-            event = self._event(actor, page)
-        except InvalidInput as exc:
-            self._metrics.pages.labels("invalid").inc()
-            return pb.PageResult(status=results.invalid(exc))
-        except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
-            self._metrics.pages.labels("fault").inc()
-            return pb.PageResult(status=results.invalid(InvalidInput(logged(exc), reason="INTERNAL")))
-        outcome: PageOutcome = await actor.submit(event)
+        async with self._parsing:
+            parsed = await self._parsed(actor, page, context)
+        return await self._answered(actor, parsed, choice, encode)
+
+    @asynccontextmanager
+    async def _turn(self, context: Any) -> AsyncGenerator[None, None]:
+        """Work on one page, for a caller that still waits; one at a time for each round of the event loop.
+
+        Raises
+        ------
+        Overloaded
+            If nobody waits for the answer any more.
+        """
+        async with self._page:
+            require_caller(context)
+            yield
+            await asyncio.sleep(0)  # health and refusals come first
+
+    async def _parsed(
+        self, actor: CrawlActor, page: common_pb2.Page, context: Any
+    ) -> PageFetched | common_pb2.ItemStatus:
+        """Return the event of a page, or why there is none."""
+        async with self._turn(context):
+            try:
+                return self._event(actor, page)
+            except InvalidInput as exc:
+                self._metrics.pages.labels("invalid").inc()
+                return results.invalid(exc)
+            except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
+                self._metrics.pages.labels("fault").inc()
+                return results.invalid(InvalidInput(logged(exc), reason="INTERNAL"))
+
+    async def _answered(
+        self,
+        actor: CrawlActor,
+        parsed: PageFetched | common_pb2.ItemStatus,
+        choice: PolicyChoice | None,
+        encode: str,
+    ) -> pb.PageResult:
+        """Make the event of a page durable and score its links."""
+        if not isinstance(parsed, PageFetched):
+            return pb.PageResult(status=parsed)
+        outcome: PageOutcome = await actor.submit(parsed)
         if choice is not None:
-            actor.queries.answer_by(choice, event, outcome)
+            actor.queries.answer_by(choice, parsed, outcome)
         if encode:
             actor.queries.encode(outcome, encode)
         self._count(outcome)
-        return _result(actor, event, outcome)
+        return _result(actor, parsed, outcome)
 
     def _event(self, actor: CrawlActor, page: common_pb2.Page) -> PageFetched:
         model = actor.model
@@ -258,7 +313,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._metrics.novel_chars.inc(seen.novel_chars if seen else 0)
 
     async def _feed(
-        self, requests: AsyncIterator[pb.StreamPagesRequest], answers: _Answers, slots: asyncio.Semaphore
+        self,
+        requests: AsyncIterator[pb.StreamPagesRequest],
+        answers: _Answers,
+        slots: asyncio.Semaphore,
+        context: Any,
     ) -> None:
         """Start a page for every message as slots come free; None ends the answers."""
         first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
@@ -268,7 +327,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 if request.crawl and self._actor(request.crawl) is not first[0]:
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 await slots.acquire()
-                result = _watched(asyncio.create_task(self._ingest(first[0], request.page, *first[1:])))
+                page = self._ingest(first[0], request.page, *first[1:], context)
+                result = _watched(asyncio.create_task(page))
                 answers.put_nowait((request.request_id, _policy_name(first[0], first[1]), result))
         finally:
             answers.put_nowait(None)

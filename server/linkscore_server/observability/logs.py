@@ -9,17 +9,19 @@ import time
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per record: time (UTC), level, logger, message, and the traceback if there is one."""
+    """One JSON object per record: time (UTC), level, logger, message; facts of an audit, a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line."""
         made = time.gmtime(record.created)
-        entry = {
+        entry: dict[str, object] = {
             "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', made)}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if hasattr(record, "audit"):
+            entry["audit"] = record.audit
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry, ensure_ascii=False)

@@ -30,6 +30,7 @@ class Metrics:
             buckets=_LATENCY_S,
             registry=r,
         )
+        self._add_load_metrics(r)
         self.pages = Counter(
             "linkscore_pages",
             "Pages taken in, by outcome: ok, failed, duplicate, invalid, fault",
@@ -77,6 +78,25 @@ class Metrics:
             recent = self._recent.setdefault(policy, deque(maxlen=RECENT_REWARDS))
             recent.extend(rewards)
             self.recent_reward.labels(policy).set(sum(recent) / len(recent))
+
+    def _add_load_metrics(self, r: CollectorRegistry) -> None:
+        self.inflight_bytes = Gauge(
+            "linkscore_inflight_bytes", "Bytes of requests in work, of all calls", registry=r
+        )
+        self.inflight_bytes_limit = Gauge(
+            "linkscore_inflight_bytes_limit", "The setting max_inflight_bytes", registry=r
+        )
+        self.queue_delay = Gauge(
+            "linkscore_queue_delay_seconds",
+            "Time that the last call of LinkScoringService was expected to wait when it came",
+            registry=r,
+        )
+        self.calls_shed = Counter(
+            "linkscore_calls_shed",
+            "Calls refused or dropped because there was no time or no memory for them",
+            ["method"],
+            registry=r,
+        )
 
     def _add_reward_metrics(self, r: CollectorRegistry) -> None:
         self._recent: dict[str, deque[float]] = {}

@@ -140,6 +140,7 @@ def test_errors_carry_reason_and_violations(client: Client, fake: FakeLinkscore)
         (grpc.StatusCode.FAILED_PRECONDITION, err.FailedPrecondition),
         (grpc.StatusCode.RESOURCE_EXHAUSTED, err.ResourceExhausted),
         (grpc.StatusCode.UNAUTHENTICATED, err.Unauthenticated),
+        (grpc.StatusCode.PERMISSION_DENIED, err.PermissionDenied),
         (grpc.StatusCode.INTERNAL, err.InternalError),
         (grpc.StatusCode.UNIMPLEMENTED, err.LinkscoreError),
     ],

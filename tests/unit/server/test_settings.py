@@ -62,7 +62,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 def test_an_empty_token_file_is_refused(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("\nsecond line")
-    assert "no token in its first line" in refused({"token_file": str(token)}, {}, None)["token_file"]
+    assert "line 2: must be" in refused({"token_file": str(token)}, {}, None)["token_file"]
 
 
 def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:

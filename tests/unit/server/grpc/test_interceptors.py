@@ -1,43 +1,37 @@
-"""Around every call: the token, readiness, latency by code, errors to status."""
+"""Around every call: the token, readiness, room, latency by code, errors to status."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
 import pytest
+from calls import Context, Sent, intercepted, interceptor
 
-from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2 as links_pb
+from linkscore_server.grpc.admission import InflightBytes, WorkAhead
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.tokens import Caller, Role
+
+REQUEST = pb.GetCrawlRequest(name="crawls/life")
+RAW = REQUEST.SerializeToString()
+INGEST = "LinkScoringService/IngestPages"
 
 
-class Details:
-    def __init__(self, method: str, **metadata: str) -> None:
-        self.method = method
-        self.invocation_metadata = tuple(metadata.items())
+def unary(call: Any, request: type = pb.GetCrawlRequest) -> Any:
+    return grpc.unary_unary_rpc_method_handler(call, request_deserializer=request.FromString)
 
 
-class Context:
-    code = details = None
-
-    def set_code(self, code: grpc.StatusCode) -> None:
-        self.code = code
-
-    def set_details(self, details: str) -> None:
-        self.details = details
-
-    def set_trailing_metadata(self, metadata: Any) -> None:
-        self.trailers = metadata
+async def echo(request: Any, context: Context) -> Any:
+    return request
 
 
-async def intercepted(guard: CallInterceptor, call: Any, **metadata: str) -> Any:
-    handler = grpc.unary_unary_rpc_method_handler(call)
-
-    async def found(_: Any) -> Any:
-        return handler
-
-    return await guard.intercept_service(found, Details("/linkscore.v1.CrawlService/GetCrawl", **metadata))
+async def never(request: Any, context: Context) -> None:
+    raise AssertionError("the call must not be made")
 
 
 def calls(metrics: Metrics, code: str) -> float | None:
@@ -46,36 +40,36 @@ def calls(metrics: Metrics, code: str) -> float | None:
 
 
 async def test_an_answer_passes_and_is_measured() -> None:
-    async def call(request: str, context: Context) -> str:
-        return request.upper()
-
     metrics = Metrics()
-    handler = await intercepted(CallInterceptor(metrics), call)
-    assert await handler.unary_unary("x", Context()) == "X"
+    handler = await intercepted(interceptor(metrics), unary(echo))
+    assert await handler.stream_unary(Sent(RAW), Context()) == REQUEST
     assert calls(metrics, "OK") == 1
 
 
 async def test_a_failure_becomes_a_status_and_is_measured_by_its_code() -> None:
-    async def call(request: str, context: Context) -> str:
+    async def call(request: Any, context: Context) -> str:
         raise ZeroDivisionError("inside")
 
     metrics, context = Metrics(), Context()
-    handler = await intercepted(CallInterceptor(metrics), call)
-    assert await handler.unary_unary("x", context) is None
+    handler = await intercepted(interceptor(metrics), unary(call))
+    assert await handler.stream_unary(Sent(RAW), context) is None
     assert context.code == grpc.StatusCode.INTERNAL
     assert "inside" not in str(context.details)
     assert calls(metrics, "INTERNAL") == 1
 
 
 async def test_a_call_that_is_given_up_is_measured_as_cancelled() -> None:
-    async def call(request: str, context: Context) -> None:
+    begun = asyncio.Event()
+
+    async def call(request: Any, context: Context) -> None:
+        begun.set()
         await asyncio.Event().wait()
 
     metrics = Metrics()
-    guard = CallInterceptor(metrics)
-    handler = await intercepted(guard, call)
-    running = asyncio.create_task(handler.unary_unary("x", Context()))
-    await asyncio.sleep(0)
+    guard = interceptor(metrics)
+    handler = await intercepted(guard, unary(call))
+    running = asyncio.create_task(handler.stream_unary(Sent(RAW), Context()))
+    await begun.wait()
     idle = asyncio.create_task(guard.idle())
     await asyncio.sleep(0)
     assert not idle.done()
@@ -86,24 +80,122 @@ async def test_a_call_that_is_given_up_is_measured_as_cancelled() -> None:
     assert calls(metrics, "CANCELLED") == 1
 
 
-async def test_while_state_loads_calls_are_unavailable() -> None:
-    async def call(request: str, context: Context) -> str:
-        return request
-
-    context = Context()
-    handler = await intercepted(CallInterceptor(Metrics(), is_ready=lambda: False), call)
-    await handler.unary_unary("x", context)
-    assert context.code == grpc.StatusCode.UNAVAILABLE
+async def test_while_state_loads_calls_are_unavailable_and_nothing_is_read() -> None:
+    context, sent = Context(), Sent(RAW)
+    handler = await intercepted(interceptor(is_ready=lambda: False), unary(never))
+    await handler.stream_unary(sent, context)
+    assert (context.code, sent.read) == (grpc.StatusCode.UNAVAILABLE, 0)
 
 
 @pytest.mark.parametrize(
     ("given", "allowed"), [("Bearer t", True), ("Bearer T", False), ("t", False), ("", False)]
 )
-async def test_only_the_token_lets_a_call_in(given: str, allowed: bool) -> None:
-    async def call(request: str, context: Context) -> str:
+async def test_only_a_known_token_lets_a_call_in_and_without_nothing_is_read(
+    given: str, allowed: bool
+) -> None:
+    known = {"Bearer t": Caller("a", Role.ADMIN)}
+    context, sent = Context(), Sent(RAW)
+    handler = await intercepted(interceptor(caller_of=known.get), unary(echo), authorization=given)
+    assert (await handler.stream_unary(sent, context) == REQUEST) == allowed
+    assert (context.code, sent.read) == ((None, 1) if allowed else (grpc.StatusCode.UNAUTHENTICATED, 0))
+
+
+async def test_a_stream_without_a_token_is_not_read_either() -> None:
+    async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
+        yield await never(None, context)
+
+    context, sent = Context(), Sent(b"x")
+    handler = await intercepted(
+        interceptor(caller_of=lambda _: None),
+        grpc.stream_stream_rpc_method_handler(answers),
+        "LinkScoringService/StreamPages",
+    )
+    assert [answer async for answer in handler.stream_stream(sent, context)] == []
+    assert (context.code, sent.read) == (grpc.StatusCode.UNAUTHENTICATED, 0)
+
+
+@pytest.mark.parametrize("sent", [Sent(b"\xff\xff\xff"), Sent()], ids=["garbage", "nothing"])
+async def test_bytes_that_are_no_request_are_invalid_with_one_line_in_the_log(
+    sent: Sent, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = Context()
+    handler = await intercepted(interceptor(), unary(never))
+    with caplog.at_level(logging.INFO):
+        await handler.stream_unary(sent, context)
+    assert context.code == grpc.StatusCode.INVALID_ARGUMENT
+    assert b"MALFORMED_MESSAGE" in context.trailers[0][1]
+    (record,) = caplog.records
+    assert "ipv4:127.0.0.1:1" in record.getMessage()
+    assert record.exc_info is None
+
+
+async def test_a_request_that_never_comes_gives_its_room_back() -> None:
+    class Silent(Sent):
+        async def __anext__(self) -> bytes:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    room = InflightBytes(100, 100, lambda _: None)
+    context = Context()
+    handler = await intercepted(interceptor(inflight=room, receive_s=0.0), unary(never))
+    await handler.stream_unary(Silent(), context)
+    assert context.code == grpc.StatusCode.RESOURCE_EXHAUSTED
+    async with room.reading(10.0):
+        pass
+
+
+async def test_without_room_a_call_is_told_to_come_back_and_is_not_read() -> None:
+    held: list[int] = []
+    room = InflightBytes(100, 60, held.append)
+    metrics, context, sent = Metrics(), Context(), Sent(RAW)
+    handler = await intercepted(interceptor(metrics, inflight=room, wait_s=0.0), unary(never))
+    with room.held(41):
+        await handler.stream_unary(sent, context)
+    assert (context.code, sent.read) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 0)
+    assert b"OVERLOADED" in context.trailers[0][1]
+    shed = metrics.registry.get_sample_value(
+        "linkscore_calls_shed_total", {"method": "CrawlService/GetCrawl"}
+    )
+    assert shed == 1
+
+
+async def test_a_request_counts_as_bytes_until_it_is_answered() -> None:
+    held: list[int] = []
+
+    async def call(request: Any, context: Context) -> Any:
+        assert held[-1] == len(RAW)
         return request
 
-    context = Context()
-    handler = await intercepted(CallInterceptor(Metrics(), token="t"), call, authorization=given)
-    assert (await handler.unary_unary("x", context) == "x") == allowed
-    assert (context.code is None) == allowed
+    room = InflightBytes(100, 60, held.append)
+    handler = await intercepted(interceptor(inflight=room), unary(call))
+    assert await handler.stream_unary(Sent(RAW), Context()) == REQUEST
+    assert held == [len(RAW), 0]
+
+
+async def test_a_call_that_could_not_be_answered_before_its_deadline_is_not_read() -> None:
+    work = WorkAhead(5.0)
+    handler = await intercepted(interceptor(work=work), unary(never, links_pb.IngestPagesRequest), INGEST)
+    context, sent = Context(remaining_s=0.5), Sent(b"")
+    with work.counted(10_000_000):  # two seconds
+        await handler.stream_unary(sent, context)
+    assert (context.code, sent.read) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 0)
+
+
+async def test_messages_of_a_stream_count_until_their_answers() -> None:
+    held: list[int] = []
+    room = InflightBytes(100, 60, held.append)
+
+    async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
+        first, second = await anext(requests), await anext(requests)
+        assert held[-1] == 2 * len(raw)
+        yield first
+        assert held[-1] == len(raw)
+        yield second
+
+    raw = links_pb.StreamPagesRequest(crawl="crawls/life").SerializeToString()
+    handler = grpc.stream_stream_rpc_method_handler(
+        answers, request_deserializer=links_pb.StreamPagesRequest.FromString
+    )
+    wrapped = await intercepted(interceptor(inflight=room), handler, "LinkScoringService/StreamPages")
+    assert len([answer async for answer in wrapped.stream_stream(Sent(raw, raw), Context())]) == 2
+    assert held[-1] == 0

@@ -16,7 +16,15 @@ from linkscore.v1 import errors_pb2
 from linkscore_scoring import errors
 from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
-from linkscore_server.grpc.errors import STATUS_TABLE, BadToken, NotServing, status_of
+from linkscore_server.grpc.errors import (
+    STATUS_TABLE,
+    BadToken,
+    MalformedMessage,
+    NotAllowed,
+    NotServing,
+    Overloaded,
+    status_of,
+)
 
 PREFIX = "ERROR_REASON_"
 REASONS = {name.removeprefix(PREFIX) for name, number in errors_pb2.ErrorReason.items() if number}
@@ -70,6 +78,9 @@ def test_every_reason_of_the_code_is_in_the_contract_and_none_is_left_over() -> 
         (NotServing("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
         (CrawlClosed("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
         (BadToken("x"), code_pb2.UNAUTHENTICATED, "BAD_TOKEN", False),
+        (NotAllowed("x"), code_pb2.PERMISSION_DENIED, "NOT_ALLOWED", False),
+        (MalformedMessage("x"), code_pb2.INVALID_ARGUMENT, "MALFORMED_MESSAGE", False),
+        (Overloaded("x"), code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED", True),
         (ZeroDivisionError("x"), code_pb2.INTERNAL, "INTERNAL", False),
     ],
 )

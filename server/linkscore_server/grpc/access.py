@@ -1,0 +1,122 @@
+"""Who may do what: the role that every RPC asks for, the crawl it is about, and what is written of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from linkscore_server.grpc.errors import NotAllowed
+from linkscore_server.tokens import ANYBODY, Caller, Role
+
+_audit = logging.getLogger("linkscore_server.audit")
+_audit.setLevel(logging.INFO)  # whatever the level of the rest: who deletes is asked after the fact
+
+
+@dataclass(frozen=True, slots=True)
+class Rpc:
+    """What a call needs.
+
+    Attributes
+    ----------
+    role
+        Least role of its caller.
+    crawl
+        Field of the request that names the crawl, or a resource of it; empty if it is about none.
+    audited
+        Whether a line is written of every call: those that change or delete more than a crawl's own traffic.
+    """
+
+    role: Role
+    crawl: str
+    audited: bool = False
+
+
+RPCS: dict[str, Rpc] = {
+    "LinkScoringService/IngestPages": Rpc(Role.WRITE, "crawl"),
+    "LinkScoringService/StreamPages": Rpc(Role.WRITE, "crawl"),
+    "LinkScoringService/ClassifyPages": Rpc(Role.READ, "crawl"),
+    "LinkScoringService/ScoreLinks": Rpc(Role.READ, "crawl"),
+    "LinkScoringService/RankBuckets": Rpc(Role.READ, "crawl"),
+    "LinkScoringService/RankSites": Rpc(Role.READ, "crawl"),
+    "LinkScoringService/ReportFeedback": Rpc(Role.WRITE, "crawl"),
+    "LinkScoringService/ExplainLinks": Rpc(Role.READ, "crawl"),
+    "LinkScoringService/SuggestExamples": Rpc(Role.READ, "crawl"),
+    "CrawlService/CreateCrawl": Rpc(Role.WRITE, "crawl.name", audited=True),
+    "CrawlService/GetCrawl": Rpc(Role.READ, "name"),
+    "CrawlService/ListCrawls": Rpc(Role.READ, ""),
+    "CrawlService/UpdateCrawl": Rpc(Role.WRITE, "crawl.name", audited=True),
+    "CrawlService/DeleteCrawl": Rpc(Role.ADMIN, "name", audited=True),
+    "SiteModelService/ListSites": Rpc(Role.READ, "crawl"),
+    "SiteModelService/GetSite": Rpc(Role.READ, "name"),
+    "SiteModelService/GetSitemap": Rpc(Role.READ, "name"),
+    "SiteModelService/ListNavigationEntries": Rpc(Role.READ, "name"),
+    "SiteModelService/LearnSite": Rpc(Role.WRITE, "name", audited=True),
+    "SiteModelService/GetSamplePlan": Rpc(Role.READ, "name"),
+    "SiteModelService/SuggestSeeds": Rpc(Role.READ, "crawl"),
+    "SiteModelService/ExportRules": Rpc(Role.READ, "name"),
+    "BrowseLogService/ImportBrowseRecords": Rpc(Role.WRITE, "crawl", audited=True),
+    "BrowseLogService/MineSite": Rpc(Role.WRITE, "name", audited=True),
+    "BrowseLogService/GetBrowseStats": Rpc(Role.READ, "crawl"),
+}
+"""Every RPC of the contract, by service and method. One that is not here is refused to everybody."""
+
+_caller: ContextVar[Caller] = ContextVar("caller", default=ANYBODY)
+
+
+def caller() -> Caller:
+    """Return who makes the call that is being answered."""
+    return _caller.get()
+
+
+def set_caller(who: Caller) -> None:
+    """Say who makes the call that the current task answers."""
+    _caller.set(who)
+
+
+def check_role(who: Caller, method: str) -> None:
+    """Refuse a call that the role of its caller does not include.
+
+    Raises
+    ------
+    NotAllowed
+        Naming the caller, its role and the one needed.
+    """
+    rpc = RPCS.get(method)
+    if rpc is None:
+        raise NotAllowed(f"{method}: no role may call it")
+    if who.role < rpc.role:
+        need = rpc.role.name.lower()
+        raise NotAllowed(f"{method} needs role {need}, {who.name} has {who.role.name.lower()}")
+
+
+def check_crawl(who: Caller, method: str, request: Any) -> str:
+    """Return the name that a request is about; refuse a crawl that is not among those of the caller.
+
+    Raises
+    ------
+    NotAllowed
+        Naming caller and crawl, whether or not there is such a crawl.
+    """
+    name = request
+    for field in filter(None, RPCS[method].crawl.split(".")):
+        name = getattr(name, field)
+    if name is request or not name:
+        return ""
+    crawl = name.removeprefix("crawls/").partition("/")[0]
+    if not who.may_touch(crawl):
+        raise NotAllowed(f"crawls/{crawl} is not among the crawls of {who.name}")
+    return str(name)
+
+
+def write_audit_line(who: Caller, method: str, about: str, *, peer: str, code: str) -> None:
+    """Log one line of a call that is audited: who, from where, what, about what, and how it ended."""
+    if method in RPCS and RPCS[method].audited:
+        facts = {"who": who.name, "peer": peer, "method": method, "about": about, "code": code}
+        _audit.info("%s: %s %s", who.name, method, about, extra={"audit": facts})
+
+
+CallerOf = Callable[[str], Caller | None]
+"""Gives who sends a header `authorization`, None for nobody known."""

@@ -1,0 +1,99 @@
+"""The metrics port: HTTP for Prometheus, with few threads whatever connects."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+
+_THREADS = 8
+"""Requests answered at a time; one more is closed. Prometheus and a person need two. A bound."""
+
+_SILENCE_S = 5.0
+"""Seconds that a connection may be silent. Chosen, not measured."""
+
+_log = logging.getLogger(__name__)
+
+
+class MetricsServer:
+    """Serves a registry at every path, in threads of its own.
+
+    Parameters
+    ----------
+    host, port
+        Where to listen; port 0 takes a free one.
+    registry
+        What is served.
+    silence_s
+        Seconds after which a silent connection is closed.
+
+    Raises
+    ------
+    OSError
+        If the address cannot be bound.
+    """
+
+    def __init__(
+        self, host: str, port: int, registry: CollectorRegistry, *, silence_s: float = _SILENCE_S
+    ) -> None:
+        handler = type("Handler", (_Handler,), {"timeout": silence_s})
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        server = type("Server", (_BoundedServer,), {"address_family": family})
+        self._server = server((host, port), handler)
+        self._server.set_app(make_wsgi_app(registry))
+        self.port: int = self._server.server_port
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, name="linkscore-metrics", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _BoundedServer(ThreadingMixIn, WSGIServer):
+    """A thread a request, up to `_THREADS`; a connection more is closed at once."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, *args: Any) -> None:
+        self._free = threading.BoundedSemaphore(_THREADS)
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # no thread to be had
+            self._free.release()
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        _log.debug("metrics: connection of %s ended early", client_address)
+
+
+class _Handler(WSGIRequestHandler):
+    """Writes no line for every request, and looks up no name of who asks."""
+
+    def address_string(self) -> str:
+        return str(self.client_address[0])
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass

@@ -1,0 +1,157 @@
+"""Who calls: named tokens with a role and crawls, from a file that is read again when it changes.
+
+A file has one token a line, `NAME ROLE CRAWLS sha256:HEX`, as `linkscore token new` prints it; empty lines
+and lines that begin with `# ` say nothing. A file whose first line is anything else has a plain token there,
+of role admin, and nothing else in it counts.
+
+Only digests are kept. Plain SHA-256 is enough for them: a token is 256 random bits, which nobody finds by
+trying, so the salt and slowness that protect passwords (scrypt, argon2) would cost every call and add
+nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+_LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")
+_PATTERN = re.compile(r"[a-z0-9_*-]{1,64}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Role(IntEnum):
+    """What a caller may do; each role includes those before it."""
+
+    READ = 1
+    WRITE = 2
+    ADMIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who makes a call: a name for the log, a role, and patterns of crawls, in which `*` stands for any text.
+
+    >>> Caller("news", Role.WRITE, ("news-*",)).may_touch("news-fr")
+    True
+    """
+
+    name: str
+    role: Role
+    crawls: tuple[str, ...] = ("*",)
+
+    def may_touch(self, crawl: str) -> bool:
+        """Say whether a crawl is among those of the caller."""
+        return any(fnmatchcase(crawl, pattern) for pattern in self.crawls)
+
+
+ANYBODY = Caller("-", Role.ADMIN)
+"""The caller of a server without tokens."""
+
+
+def digest_of(token: str) -> str:
+    """Return what a token file keeps of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def parse_tokens(text: str) -> dict[str, Caller]:
+    """Return the callers of a token file by the digest of their token.
+
+    Raises
+    ------
+    ValueError
+        Naming line and rule; never what stands there, it could be a token.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    first = lines[0] if lines else ""
+    if first and not first.startswith("# ") and not _LINE.fullmatch(first):
+        return {digest_of(first): Caller("token", Role.ADMIN)}
+    callers: dict[str, Caller] = {}
+    for number, line in enumerate(lines, 1):
+        if line and not (line + " ").startswith("# "):
+            digest, caller = _entry(number, line)
+            if digest in callers or caller.name in (known.name for known in callers.values()):
+                raise ValueError(f"line {number}: a name or a token that stands there already")
+            callers[digest] = caller
+    if not callers:
+        raise ValueError("has no token")
+    return callers
+
+
+def _entry(number: int, line: str) -> tuple[str, Caller]:
+    found = _LINE.fullmatch(line)
+    if found is None:
+        raise ValueError(f"line {number}: must be NAME ROLE CRAWLS sha256:HEX")
+    crawls = tuple(found["crawls"].split(","))
+    rules = {
+        "the name must be letters, digits and ._@-": _NAME.fullmatch(found["name"]),
+        "the role must be read, write or admin": found["role"].upper() in Role.__members__,
+        "crawls must be patterns of a-z, 0-9, _, - and *, with commas between": all(
+            map(_PATTERN.fullmatch, crawls)
+        ),
+        "the digest must be 64 hexadecimal digits": _DIGEST.fullmatch(found["digest"]),
+    }
+    for rule, kept in rules.items():
+        if not kept:
+            raise ValueError(f"line {number}: {rule}")
+    return found["digest"], Caller(found["name"], Role[found["role"].upper()], crawls)
+
+
+class TokenFile:
+    """The callers of a token file as it is now.
+
+    Every look-up costs a `stat`. A file that is gone or cannot be used any more changes nothing: that is
+    logged once, and the callers known before go on.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it cannot be used; names line and rule.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = _version(path)
+        self._callers: Mapping[str, Caller] = parse_tokens(path.read_text())
+
+    def caller_of(self, authorization: str) -> Caller | None:
+        """Return who sends a header `Bearer TOKEN`; None for nobody known."""
+        self._read_again_if_changed()
+        scheme, _, token = authorization.partition(" ")
+        # A dictionary of digests: how long the look-up takes says nothing of a token, only of its hash.
+        return self._callers.get(digest_of(token)) if scheme == "Bearer" else None
+
+    def _read_again_if_changed(self) -> None:
+        version = _version(self._path)
+        if version == self._seen:
+            return
+        self._seen = version
+        try:
+            self._callers = parse_tokens(self._path.read_text())
+        except (OSError, ValueError) as exc:
+            _log.error("token file %s: %s; the tokens known before stay", self._path, exc)
+        else:
+            _log.info("token file read again: %d tokens", len(self._callers))
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    """Return what differs when a file was written or replaced; empty if it is gone."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

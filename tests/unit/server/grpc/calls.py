@@ -1,0 +1,90 @@
+"""A call as an interceptor sees it, without a server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+
+from linkscore_server.grpc.admission import InflightBytes, WorkAhead
+from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore_server.observability.metrics import Metrics
+
+
+class Details:
+    def __init__(self, method: str, **metadata: str) -> None:
+        self.method = method
+        self.invocation_metadata = tuple(metadata.items())
+
+
+class Context:
+    """Notes the status that a call ends with."""
+
+    code = details = None
+
+    def __init__(self, remaining_s: float | None = None) -> None:
+        self.remaining_s = remaining_s
+        self.is_cancelled = False
+
+    def set_code(self, code: grpc.StatusCode) -> None:
+        self.code = code
+
+    def set_details(self, details: str) -> None:
+        self.details = details
+
+    def set_trailing_metadata(self, metadata: Any) -> None:
+        self.trailers = metadata
+
+    def time_remaining(self) -> float | None:
+        return self.remaining_s
+
+    def cancelled(self) -> bool:
+        return self.is_cancelled
+
+    def peer(self) -> str:
+        return "ipv4:127.0.0.1:1"
+
+
+class Sent:
+    """The requests of a call; says how many were read."""
+
+    def __init__(self, *messages: bytes) -> None:
+        self.messages = list(messages)
+        self.read = 0
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self.read == len(self.messages):
+            raise StopAsyncIteration
+        self.read += 1
+        return self.messages[self.read - 1]
+
+
+class Clock:
+    """Time that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def interceptor(metrics: Metrics | None = None, **options: Any) -> CallInterceptor:
+    """An interceptor with room and time for everything, but for what `options` say."""
+    room = InflightBytes(1 << 20, 1 << 16, lambda _: None)
+    return CallInterceptor(metrics or Metrics(), **{"inflight": room, "work": WorkAhead(5.0)} | options)
+
+
+async def intercepted(
+    guard: CallInterceptor, handler: Any, method: str = "CrawlService/GetCrawl", **metadata: str
+) -> Any:
+    """Return the handler that gRPC gets for a call."""
+
+    async def found(_: Any) -> Any:
+        return handler
+
+    return await guard.intercept_service(found, Details(f"/linkscore.v1.{method}", **metadata))

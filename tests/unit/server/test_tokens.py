@@ -1,0 +1,106 @@
+"""Token files: what stands in a line, the plain token, and files that change."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from command_line import run
+from linkscore_server.tokens import Caller, Role, TokenFile, digest_of, parse_tokens
+
+SECRET = "secret-token"
+LINE = f"crawler-1 write news-*,forum sha256:{digest_of(SECRET)}"
+
+
+def test_a_line_names_caller_role_and_crawls() -> None:
+    found = parse_tokens(f"# the crawlers\n\n{LINE}\n")
+    assert found == {digest_of(SECRET): Caller("crawler-1", Role.WRITE, ("news-*", "forum"))}
+
+
+def test_a_plain_token_in_the_first_line_is_an_admin_and_the_rest_does_not_count() -> None:
+    found = parse_tokens(f"{SECRET}\nanything\n")
+    assert found == {digest_of(SECRET): Caller("token", Role.ADMIN)}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "has no token"),
+        ("# only a comment\n", "has no token"),
+        (f"{LINE}\n{SECRET}", "line 2: must be NAME ROLE CRAWLS sha256:HEX"),
+        (LINE.replace("write", "owner"), "line 1: the role must be read, write or admin"),
+        (LINE.replace("news-*", "News"), "line 1: crawls must be patterns"),
+        (LINE[:-1], "line 1: the digest must be 64"),
+        (LINE.replace("crawler-1", "crawler/1"), "line 1: the name must be"),
+        (f"{LINE}\n{LINE}", "line 2: a name or a token that stands there already"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_by_line_and_rule_without_its_text(
+    text: str, told: str
+) -> None:
+    with pytest.raises(ValueError, match=told) as caught:
+        parse_tokens(text)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("crawl", "may"), [("news-fr", True), ("forum", True), ("forums", False), ("news", False), ("", False)]
+)
+def test_patterns_say_which_crawls_a_caller_may_touch(crawl: str, may: bool) -> None:
+    assert Caller("a", Role.READ, ("news-*", "forum")).may_touch(crawl) == may
+
+
+def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(LINE)
+    tokens = TokenFile(path)
+    path.write_text(f"{LINE}\nops admin * sha256:{digest_of('other')}\n")
+    assert tokens.caller_of("Bearer other") == Caller("ops", Role.ADMIN)
+    path.write_text(f"ops admin * sha256:{digest_of('other')}\n")
+    assert tokens.caller_of(f"Bearer {SECRET}") is None
+
+
+@pytest.mark.parametrize("harm", ["empty", "gone"])
+def test_a_file_that_cannot_be_used_any_more_changes_nothing_and_is_logged_once(
+    tmp_path: Path, harm: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(LINE)
+    tokens = TokenFile(path)
+    if harm == "empty":
+        path.write_text("")
+    else:
+        os.unlink(path)
+    with caplog.at_level(logging.ERROR):
+        for _ in range(3):
+            assert tokens.caller_of(f"Bearer {SECRET}") is not None
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("header", ["", SECRET, f"bearer {SECRET}", f"Bearer  {SECRET}", "Bearer "])
+def test_a_header_must_be_bearer_and_the_token(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(LINE)
+    assert TokenFile(path).caller_of(header) is None
+
+
+def test_what_the_command_prints_is_a_line_of_the_file_for_the_token_it_shows() -> None:
+    made = run("token", "new", "--name", "crawler-1", "--role", "write", "--crawls", "news-*,forum")
+    assert made.exit_code == 0
+    token = made.stderr.split()[-1]
+    assert len(token) >= 43  # 256 bits in base64
+    assert token not in made.stdout
+    assert parse_tokens(made.stdout) == {
+        digest_of(token): Caller("crawler-1", Role.WRITE, ("news-*", "forum"))
+    }
+
+
+@pytest.mark.parametrize("wrong", [("--name", "a b"), ("--role", "owner"), ("--crawls", "News")])
+def test_the_command_makes_no_line_that_a_server_would_refuse(wrong: tuple[str, str]) -> None:
+    given = {"--name": "a", "--role": "read", "--crawls": "*"} | dict([wrong])
+    made = run("token", "new", *(part for option in given.items() for part in option))
+    assert made.exit_code == 2
+    assert wrong[0] in made.output
