@@ -147,18 +147,31 @@ class SiteModel(Stateful):
         return Stage.LEARNING if self.learning_since else Stage.SAMPLING
 
     def observe(self, fetch: Fetch) -> PageObservation:
-        """Take in one fetch; cost O(links + paths) plus a classification once the site is learned."""
+        """Take in one fetch; cost O(links + paths) plus a classification once the site is learned.
+
+        One step for each thing known of a site, in the order in which they need each other: the template
+        before the memory, which keeps it; the history when it is known what the fetch brought.
+        """
         self.pages += 1
-        page = self._arrival(fetch)
-        if fetch.features is None:
+        features = fetch.features
+        page = self._recall(fetch)
+        page.cluster = self._classify(features, page.contexts)
+        page.refetch = self._remember_fetch(fetch, page)
+        if features is None:
             self.failed += 1
         else:
-            self._read(fetch, fetch.features, page)
-        page.reported = self.history.observe(page, self._way(fetch, page), self.patterns, self._fold)
-        if fetch.features is None:
-            return page
-        if not page.refetch and fetch.features.paths.parents:
-            self._learn_from(fetch, fetch.features, page)
+            page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
+            self._take_links(fetch, features, page)
+            self._confirm_page_links(fetch, page)
+            self._take_texts(fetch, features, page)
+        page.reported = self._record_outcome(fetch, page)
+        if features is not None and features.paths.parents and not page.refetch:
+            sampled = self._sample_page(fetch, features, page)
+            if self.templates is None:
+                self._plan_sample(fetch, page)
+            else:
+                self.crawled[page.cluster] += 1
+                self._navigate(sampled, page.cluster, page.contexts)
         return page
 
     def feedback(self, event: FeedbackObservation) -> None:
@@ -226,61 +239,57 @@ class SiteModel(Stateful):
         cluster = self.memory.cluster(page)
         return default if cluster in (NOT_FETCHED, UNKNOWN_CLUSTER) else cluster
 
-    def _arrival(self, fetch: Fetch) -> PageObservation:
-        """Note the fetch in the memory, and return what is known of the page without looking at it."""
+    # -- the steps of `observe`, in their order ----------------------------------------------------------
+
+    def _recall(self, fetch: Fetch) -> PageObservation:
+        """Return what is known of a page before anybody looks at it: in-links, depth, URL pattern."""
         contexts = self.memory.contexts(fetch.requested)
         if fetch.apath != UNKNOWN_APATH and all(fetch.apath != apath for _, apath in contexts):
             contexts.append((fetch.source, fetch.apath))
         depths = [d for d in (self.memory.depth(fetch.requested), fetch.depth) if d is not None]
-        depth, cluster = min(depths, default=0), self._cluster(fetch, contexts)
-        pattern = self.pattern_of(fetch.requested, fetch.requested_key)
-        refetch = self.memory.fetched(fetch.key, depth=depth, cluster=cluster, pattern=pattern)
-        if fetch.requested != fetch.key:
-            self.memory.fetched(fetch.requested, depth=depth, cluster=cluster, pattern=pattern)
-            if len(self.aliases) < self.bounds.links:
-                self.aliases[fetch.requested] = fetch.key
-        if self.templates is None:
-            self.plan.mark_fetched([fetch.requested, fetch.key])
-        failed = fetch.features is None
         return PageObservation(
             seq=fetch.seq,
             key=fetch.key,
             url=fetch.url,
             requested=fetch.requested,
-            depth=depth,
-            pattern=pattern,
+            depth=min(depths, default=0),
+            pattern=self.pattern_of(fetch.requested, fetch.requested_key),
             contexts=contexts,
-            failed=failed,
-            refetch=refetch,
-            cluster=cluster,
+            failed=fetch.features is None,
+            refetch=False,
             requested_url=fetch.requested_key,
             canonical=fetch.canonical or fetch.key,
         )
 
-    def _fold(self, apath: int) -> int:
-        return self.apaths.get(apath).folded
-
-    def _way(self, fetch: Fetch, page: PageObservation) -> int:
-        """Return the Apath a page was fetched through: its ticket's, else the first it is remembered by."""
-        if fetch.apath != UNKNOWN_APATH or not page.contexts:
-            return fetch.apath
-        return page.contexts[0][1]
-
-    def _cluster(self, fetch: Fetch, contexts: Sequence[InLink]) -> int:
-        if fetch.features is None or self.templates is None or not fetch.features.paths.parents:
+    def _classify(self, features: PageFeatures | None, contexts: Sequence[InLink]) -> int:
+        """Return the template cluster of a page, and let the schedule see whether templates still fit."""
+        if features is None or self.templates is None or not features.paths.parents:
             return UNKNOWN_CLUSTER
-        page = SamplePage(fetch.features.key, fetch.features.paths, in_links=contexts)
+        page = SamplePage(features.key, features.paths, in_links=contexts)
         cluster = int(self.templates.classify([page])[0])
         self.schedule.classify(outlier=cluster < 0)
         return cluster
 
-    def _read(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
-        """Let memory, patterns and texts take in a page, and complete its observation."""
+    def _remember_fetch(self, fetch: Fetch, page: PageObservation) -> bool:
+        """Note the page and the URL asked for as fetched; say whether the page was fetched before."""
+        known = {"depth": page.depth, "cluster": page.cluster, "pattern": page.pattern}
+        refetch = self.memory.fetched(fetch.key, **known)
+        if fetch.requested != fetch.key:
+            self.memory.fetched(fetch.requested, **known)
+            if len(self.aliases) < self.bounds.links:
+                self.aliases[fetch.requested] = fetch.key
+        if self.templates is None:
+            self.plan.mark_fetched([fetch.requested, fetch.key])
+        return refetch
+
+    def _take_links(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
+        """Let Apaths, URL patterns and memory take in the links of a page."""
         links, rows = features.links, fetch.in_scope
         ids = [self.apaths.intern(raw).id for raw in links.apath_table]
         keys = [fetch.link_keys[row] for row in rows]
         apaths = [ids[links.apaths[row]] for row in rows]
         new = {key: links.keys[rows[at]] for key, at in self.memory.unknown(keys).items()}
+        # All new URLs first: together they may form the pattern that each of them has from now on.
         for url in new.values():
             self.patterns.insert(url)
         patterns = {key: self.patterns.levels(url)[-1] for key, url in new.items()}
@@ -299,15 +308,9 @@ class SiteModel(Stateful):
         page.rels = [links.rels[row] for row in rows]
         if features.layout is not None:
             page.layout = layout_of_rows(features.layout, rows)
-        page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
-        self._confirm_page_links(fetch, page)
-        change = self.texts.see(fetch.key, fetch.canonical, features.block_hashes, features.block_chars)
-        page.long_chars = sum(features.block_chars)
-        page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost
-        self.duplicates += bool(page.long_chars and not page.novel_chars)
 
     def _confirm_page_links(self, fetch: Fetch, page: PageObservation) -> None:
-        """Let destinations speak for or against page links, and complete the observation."""
+        """Let destinations speak for or against page links; those of denied families are none."""
         places = self.apaths.classless(page.links.apaths)
         page.page_links = (
             [fetch.page_links[row] for row in fetch.in_scope]
@@ -317,16 +320,41 @@ class SiteModel(Stateful):
         self.pagination.observe(page, places)
         page.page_links = self.pagination.without_denied(page.page_links, page.links.urls, places)
 
-    def _learn_from(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
+    def _take_texts(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
+        """Find out which text is the page's own, and which pages lose some to it."""
+        change = self.texts.see(fetch.key, fetch.canonical, features.block_hashes, features.block_chars)
+        page.long_chars = sum(features.block_chars)
+        page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost
+        self.duplicates += bool(page.long_chars and not page.novel_chars)
+
+    def _record_outcome(self, fetch: Fetch, page: PageObservation) -> float | None:
+        """Let the history count what a fetch brought; return the reward reported before it, if one was.
+
+        It counts for the Apath the page was fetched through: its ticket's, else the first it is remembered
+        by.
+        """
+        apath = fetch.apath
+        if apath == UNKNOWN_APATH and page.contexts:
+            apath = page.contexts[0][1]
+        return self.history.observe(page, apath, self.patterns, self._fold)
+
+    def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> SampledPage:
+        """Keep a page for the next learning."""
         distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))
         links = [(apath, self.apaths.get(apath).classless, key) for apath, key in distinct]
         sampled = SampledPage(fetch.seq, features.key, fetch.key, features.paths, links)
         self.sample.append(sampled)
-        if self.templates is None:
-            self._plan(fetch, page)
-        else:
-            self.crawled[page.cluster] += 1
-            self._navigate(sampled, page.cluster, page.contexts)
+        return sampled
+
+    def _plan_sample(self, fetch: Fetch, page: PageObservation) -> None:
+        """Let the sampling plan draw one link of each Apath of a page."""
+        links: dict[int, list[int]] = defaultdict(list)
+        for apath, key, url in zip(page.links.apaths, page.links.keys, page.links.urls, strict=True):
+            links[apath].append(key)
+            self.plan_urls.setdefault(key, url)
+        self.plan.add_page(fetch.key, links, np.random.default_rng([fetch.seed, fetch.seq]))
+        if len(self.plan_urls) > _PLAN_URLS:
+            self.plan_urls = {key: self.plan_urls[key] for key in self.plan.held()}
 
     def _navigate(self, page: SampledPage, cluster: int, contexts: list[tuple[int, int]]) -> None:
         """Let the navigation table learn from a crawled page: its links, and the ways that led to it."""
@@ -338,12 +366,8 @@ class SiteModel(Stateful):
             if origin != UNKNOWN_CLUSTER:
                 self.navigation.observe_destination(origin, apath, self.apaths.get(apath).classless, cluster)
 
-    def _plan(self, fetch: Fetch, page: PageObservation) -> None:
-        """Let the sampling plan draw one link of each Apath of a page."""
-        links: dict[int, list[int]] = defaultdict(list)
-        for apath, key, url in zip(page.links.apaths, page.links.keys, page.links.urls, strict=True):
-            links[apath].append(key)
-            self.plan_urls.setdefault(key, url)
-        self.plan.add_page(fetch.key, links, np.random.default_rng([fetch.seed, fetch.seq]))
-        if len(self.plan_urls) > _PLAN_URLS:
-            self.plan_urls = {key: self.plan_urls[key] for key in self.plan.held()}
+    # -- shared --------------------------------------------------------------------------------------------
+
+    def _fold(self, apath: int) -> int:
+        """Return the id an Apath is counted under."""
+        return self.apaths.get(apath).folded
