@@ -24,6 +24,19 @@ _BROTLI_OUTPUT_BYTES = 65_536
 _ZSTD_CHUNK_BYTES = 256
 # The window that RFC 8878, section 3.1.1.1.2, recommends every decoder to support.
 _ZSTD_WINDOW_BYTES = 1 << 23
+MAX_MEMBERS = 1_000
+"""Members of a gzip body and frames of a zstd body: each costs microseconds whatever it holds. Tools that
+write several put 64 KB or more in each (bgzip), so that the largest body has 153. Chosen, not measured."""
+
+MAX_ENCODINGS = 4
+"""Content encodings of one body: each may take the time of a body of the largest size. More than two are not
+met; chosen, not measured."""
+
+MAX_HEADER_CHARS = 1_000
+"""Characters read of ``Content-Type`` and ``Content-Encoding``; chosen, not measured."""
+
+# Compressed bytes given to zlib at a time: it copies what is left of them at the end of each member.
+_ZLIB_CHUNK_BYTES = 16_384
 # First bytes looked at for the type; WHATWG MIME Sniffing 5.2 reads 1,445 at most.
 _SNIFF_BYTES = 1024
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/xhtml", "text/xhtml"})
@@ -57,7 +70,9 @@ def decompress(body: bytes, content_encoding: str = "", *, max_bytes: int) -> by
         Field ``body``, reason ``BODY_TOO_LARGE``, ``TRUNCATED_BODY``, ``CORRUPT_BODY`` or
         ``UNSUPPORTED_ENCODING`` (field ``content_encoding``).
     """
-    encodings = [name.strip().lower() for name in content_encoding.split(",")]
+    encodings = [name.strip().lower() for name in content_encoding[:MAX_HEADER_CHARS].split(",")]
+    if len(encodings) > MAX_ENCODINGS or len(content_encoding) > MAX_HEADER_CHARS:
+        raise _unsupported(f"must name at most {MAX_ENCODINGS} encodings", content_encoding)
     for name in reversed(encodings):
         body = _decoder(name)(body, max_bytes)
     if body.startswith(_GZIP_MAGIC):
@@ -96,11 +111,7 @@ def _decoder(name: str) -> Callable[[bytes, int], bytes]:
     try:
         return _DECODERS[name]
     except KeyError:
-        raise InvalidPage(
-            f"must be one of gzip, br, zstd, deflate, identity, got {name[:100]!r}",
-            field="content_encoding",
-            reason="UNSUPPORTED_ENCODING",
-        ) from None
+        raise _unsupported("must be one of gzip, br, zstd, deflate, identity", name) from None
 
 
 def _identity(body: bytes, max_bytes: int) -> bytes:
@@ -113,13 +124,14 @@ def _gunzip(body: bytes, max_bytes: int) -> bytes:
     """Inflate all gzip members; a body that is no gzip any more (the crawler undid it) passes through."""
     if not body.startswith(_GZIP_MAGIC[:2]):
         return body
-    parts: list[bytes] = []
-    left = max_bytes
-    while body.startswith(_GZIP_MAGIC[:2]):
-        part, body = _inflate(body, zlib.MAX_WBITS | 16, left, "gzip")
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
+    data = bytearray()
+    at = members = 0
+    while body.startswith(_GZIP_MAGIC[:2], at):
+        members += 1
+        if members > MAX_MEMBERS:
+            raise _too_many("gzip", "members")
+        at = _inflate(body, at, data, zlib.MAX_WBITS | 16, max_bytes, "gzip")
+    return bytes(data)
 
 
 def _undeflate(body: bytes, max_bytes: int) -> bytes:
@@ -128,20 +140,25 @@ def _undeflate(body: bytes, max_bytes: int) -> bytes:
         return body
     zlib_header = len(body) > 1 and body[0] & 0x0F == 8 and (body[0] << 8 | body[1]) % 31 == 0
     wbits = zlib.MAX_WBITS if zlib_header else -zlib.MAX_WBITS
-    return _inflate(body, wbits, max_bytes, "deflate")[0]
+    data = bytearray()
+    _inflate(body, 0, data, wbits, max_bytes, "deflate")
+    return bytes(data)
 
 
-def _inflate(body: bytes, wbits: int, max_bytes: int, name: str) -> tuple[bytes, bytes]:
+def _inflate(body: bytes, start: int, data: bytearray, wbits: int, max_bytes: int, name: str) -> int:
+    """Append the stream that begins at `start` to `data`, and return where it ends."""
     stream = zlib.decompressobj(wbits)
-    try:
-        data = stream.decompress(body, max_bytes + 1)
-    except zlib.error as error:
-        raise _corrupt(name, error) from None
-    if len(data) > max_bytes:
-        raise _too_large(max_bytes)
-    if not stream.eof:
-        raise _truncated(name)
-    return data, stream.unused_data
+    for at in range(start, len(body), _ZLIB_CHUNK_BYTES):
+        end = min(at + _ZLIB_CHUNK_BYTES, len(body))
+        try:
+            data += stream.decompress(body[at:end], max_bytes + 1 - len(data))
+        except zlib.error as error:
+            raise _corrupt(name, error) from None
+        if len(data) > max_bytes:
+            raise _too_large(max_bytes)
+        if stream.eof:
+            return end - len(stream.unused_data)
+    raise _truncated(name)
 
 
 def _unbrotli(body: bytes, max_bytes: int) -> bytes:
@@ -166,30 +183,44 @@ def _unbrotli(body: bytes, max_bytes: int) -> bytes:
 def _unzstd(body: bytes, max_bytes: int) -> bytes:
     """Decompress all frames; a decompressor is made per call, since one shared between threads crashes."""
     data = bytearray()
+    at = frames = 0
     try:
-        while body:
-            body = _unzstd_frame(body, data, max_bytes)
+        while at < len(body):
+            frames += 1
+            if frames > MAX_MEMBERS:
+                raise _too_many("zstd", "frames")
+            at = _unzstd_frame(body, at, data, max_bytes)
     except zstandard.ZstdError as error:
         raise _corrupt("zstd", error) from None
     return bytes(data)
 
 
-def _unzstd_frame(body: bytes, data: bytearray, max_bytes: int) -> bytes:
-    """Append one frame to `data` and return what follows it."""
+def _unzstd_frame(body: bytes, first: int, data: bytearray, max_bytes: int) -> int:
+    """Append the frame that begins at `first` to `data`, and return where it ends."""
     stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).decompressobj()
-    for start in range(0, len(body), _ZSTD_CHUNK_BYTES):
-        end = start + _ZSTD_CHUNK_BYTES
+    for start in range(first, len(body), _ZSTD_CHUNK_BYTES):
+        end = min(start + _ZSTD_CHUNK_BYTES, len(body))
         data += stream.decompress(body[start:end])
         if len(data) > max_bytes:
             raise _too_large(max_bytes)
         if stream.eof:
-            return stream.unused_data + body[end:]
+            return end - len(stream.unused_data)
     raise _truncated("zstd")
 
 
 def _too_large(max_bytes: int) -> InvalidPage:
     rule = f"decompressed body must have at most {max_bytes} bytes"
     return InvalidPage(rule, field="body", reason="BODY_TOO_LARGE")
+
+
+def _too_many(name: str, parts: str) -> InvalidPage:
+    rule = f"{name} body must have at most {MAX_MEMBERS} {parts}"
+    return InvalidPage(rule, field="body", reason="CORRUPT_BODY")
+
+
+def _unsupported(rule: str, value: str) -> InvalidPage:
+    got = f"{rule}, got {value[:100]!r}"
+    return InvalidPage(got, field="content_encoding", reason="UNSUPPORTED_ENCODING")
 
 
 def _truncated(name: str) -> InvalidPage:
@@ -214,6 +245,28 @@ _DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
 PRESCAN_BYTES = 1024
 """First bytes in which ``<meta>`` may declare a charset (WHATWG HTML, 13.2.3.2)."""
 
+_WEB_CODECS = frozenset(
+    [
+        *(
+            "utf-8",
+            "utf-16",
+            "utf-16-le",
+            "utf-16-be",
+            "cp866",
+            "koi8-r",
+            "koi8-u",
+            "mac-roman",
+            "mac-cyrillic",
+        ),
+        *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
+        *("cp874", *(f"cp{page}" for page in range(1250, 1259))),
+        *("gb18030", "big5hkscs", "big5", "euc_jp", "iso2022_jp", "cp932", "cp949"),
+    ]
+)
+"""Codecs of the encodings of the web (WHATWG Encoding, section 4.2). Python has 60 more, of which some take
+quadratic time (``punycode``), raise in spite of ``errors="replace"`` (``idna``), or write markup in letters
+(``utf-7``, ``hz``); browsers read none of them."""
+
 _UTF16 = frozenset({"utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"})
 
 
@@ -222,7 +275,7 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
 
     Order of trust: byte order mark, HTTP header, ``<meta>`` in the first bytes, UTF-8 if the bytes are valid
     UTF-8, else windows-1252. Labels mean what browsers take them to mean (``latin1`` is windows-1252). A
-    wrong or unknown label never raises: the next source is asked.
+    wrong or unknown label never raises: the next source is asked. Only the encodings browsers know count.
 
     Parameters
     ----------
@@ -239,8 +292,8 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
     bom, _ = read_bom(body)
     if bom:
         return str(bom)
-    declared = http_content_type_encoding(content_type) or _meta_charset(body)
-    if declared and is_text_codec(declared):
+    declared = http_content_type_encoding(content_type[:MAX_HEADER_CHARS]) or _meta_charset(body)
+    if declared in _WEB_CODECS:
         return str(declared)
     return "utf-8" if is_utf8(body) else "cp1252"
 
@@ -261,16 +314,6 @@ def is_utf8(body: bytes) -> bool:
     try:
         body.decode()
     except UnicodeDecodeError:
-        return False
-    return True
-
-
-def is_text_codec(name: str) -> bool:
-    """Say whether `name` is a codec from bytes to text (``rot13`` and ``base64`` are none)."""
-    try:
-        b"".decode(name)
-        b"a".decode(name, "replace")
-    except (LookupError, ValueError):
         return False
     return True
 

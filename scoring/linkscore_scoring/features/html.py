@@ -11,7 +11,7 @@ from lxml import etree
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
 from linkscore_scoring.features.layout.signals import page_layout
-from linkscore_scoring.features.markup import SKIPPED_TAGS, TagTable
+from linkscore_scoring.features.markup import SKIPPED_TAGS, Step, TagTable
 from linkscore_scoring.features.types import Limits, Links, PageFeatures
 from linkscore_scoring.features.walk import BLOCK_CHARS, PageWalk
 from linkscore_scoring.hashing import hash_block
@@ -21,12 +21,25 @@ from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 MAX_REMEMBERED = 60_000
 """Distinct tags and steps remembered between pages: a bound of memory, chosen and not measured."""
 
-# libxml2 appends attributes to a linked list: a tag with very many takes quadratic time. From 1,000 on a tag
-# loses its attributes; pages smaller than this are not searched, as their tags cannot hold enough to hurt.
-_CROWDED_BYTES = 65_536
+MAX_ATTRIBUTES = 1_000
+"""Attributes of a tag, from which on it loses all: libxml2 appends them to a linked list, so that many take
+quadratic time. Chosen, not measured."""
+
+# Pages smaller than this are not searched: 8,000 attributes take 4 ms.
+_CROWDED_BYTES = 16_384
+_ATTRIBUTE = rb"[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+"
+# Whole tags, one after the other and never one inside of another, so that each byte is read once. What has no
+# tags in it (comments, scripts) is passed over as a tokenizer does.
+_TAG = re.compile(
+    rb"<(?:!--(?:-?>|.*?(?:-->|--!>|\Z))"
+    rb"|(script|style|title|textarea|xmp|iframe|noembed|noframes)(?=[\s/>])(?:"
+    + _ATTRIBUTE
+    + rb")*+.*?(?:</\1|\Z)"
+    rb"|[a-zA-Z][^\s/>]*+(?:" + _ATTRIBUTE + rb")*+)",
+    re.DOTALL | re.IGNORECASE,
+)
 _CROWDED_TAG = re.compile(
-    rb"<([a-zA-Z][^\s/>]*+)"
-    rb"(?:[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+){1000,}+"
+    rb"<([a-zA-Z][^\s/>]*+)((?:" + _ATTRIBUTE + rb"){%d,}+)" % MAX_ATTRIBUTES, re.DOTALL
 )
 
 
@@ -81,9 +94,11 @@ class Extractor:
         utf8, broken = to_utf8(raw, features.charset)
         if broken:
             features.notes.append("decode_errors")
-        if len(utf8) > _CROWDED_BYTES and _CROWDED_TAG.search(utf8):
-            features.notes.append("attributes_cut")
-            utf8 = _CROWDED_TAG.sub(rb"<\1", utf8)
+        if len(utf8) > _CROWDED_BYTES:
+            thinned = without_crowds(utf8)
+            if len(thinned) < len(utf8):
+                features.notes.append("attributes_cut")
+                utf8 = thinned
         try:
             return etree.fromstring(utf8, self._parser)
         except etree.XMLSyntaxError:
@@ -193,7 +208,54 @@ _thread = local()
 MAX_APATHS = 2_000
 """Distinct Apaths told apart on one page; a bound for hostile pages, the others are one Apath."""
 
-_OTHER_APATH = "a[]"
+MAX_APATH_CHARS = 2_000
+"""Characters of an Apath; a longer one is one of the others. The longest of 400 stored pages has 194."""
+
+MAX_APATHS_CHARS = 500_000
+"""Characters of all Apaths of one page; the largest of 400 stored pages has 6,400."""
+
+MAX_LINKS_CHARS = 2_000_000
+"""Characters of all URLs of a page, from where links are cut: a long ``<base href>`` would make 40 MB of
+20,000 short links. The largest of 400 stored pages has 135,000."""
+
+OTHER_APATH = "a[]"
+"""What stands for the Apaths that are not told apart."""
+
+
+class ApathTable:
+    """The distinct Apaths of a page, within bounds.
+
+    Attributes
+    ----------
+    is_cut
+        Some were not told apart.
+    """
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self._rows: dict[str, int] = {}
+        self._chars = 0
+
+    @property
+    def texts(self) -> list[str]:
+        """The Apaths, by row."""
+        return list(self._rows)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether Apaths not known yet are one."""
+        return len(self._rows) >= MAX_APATHS or self._chars > MAX_APATHS_CHARS
+
+    def row(self, apath: str) -> int:
+        """Return the row of an Apath, which may be that of all others."""
+        found = self._rows.get(apath)
+        if found is not None:
+            return found
+        if self.is_full or len(apath) > MAX_APATH_CHARS:
+            self.is_cut = True
+            apath = OTHER_APATH
+        self._chars += len(apath)
+        return self._rows.setdefault(apath, len(self._rows))
 
 
 def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Links, list[int], list[str]]:
@@ -201,8 +263,9 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
     ``links_cut`` and ``apaths_cut`` applied.
     """
     links = Links()
-    table: dict[str, int] = {}
-    rows: dict[int, int] = {}
+    table = ApathTable()
+    rows: dict[tuple[int, Step], int] = {}
+    chars = 0
     columns = zip(walk.nodes, walk.anchor_texts(), walk.blocks_before(), strict=True)
     numbers: list[int] = []
     anchors = walk.anchors[: limits.links]
@@ -211,19 +274,34 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
         if isinstance(answer, str):
             links.skipped[answer] = links.skipped.get(answer, 0) + 1
             continue
-        if node not in rows:
-            apath = walk.paths.apath(node, limits.depth) if len(table) < MAX_APATHS else _OTHER_APATH
-            rows[node] = table.setdefault(apath, len(table))
+        chars += len(answer[0])
+        if chars > MAX_LINKS_CHARS:
+            break
+        place = (walk.paths.outer(node, limits.depth), walk.paths.steps[node])
+        if place not in rows:
+            rows[place] = table.row("" if table.is_full else walk.paths.apath(node, limits.depth))
         numbers.append(number)
         links.urls.append(answer[0])
         links.keys.append(answer[1])
         links.anchors.append(text)
         links.rels.append(tag.rel)
-        links.apaths.append(rows[node])
+        links.apaths.append(rows[place])
         links.blocks_before.append(blocks)
-    links.apath_table = list(table)
-    cuts = {"links_cut": len(walk.anchors) > limits.links, "apaths_cut": len(table) > MAX_APATHS}
+    links.apath_table = table.texts
+    is_cut = len(walk.anchors) > limits.links or chars > MAX_LINKS_CHARS
+    cuts = {"links_cut": is_cut, "apaths_cut": table.is_cut}
     return links, numbers, [note for note, cut in cuts.items() if cut]
+
+
+def without_crowds(markup: bytes) -> bytes:
+    """Return a page whose tags of `MAX_ATTRIBUTES` and more have none."""
+    parts, done = [], 0
+    for tag in _TAG.finditer(markup):
+        start, end = tag.span()
+        if end - start > 2 * MAX_ATTRIBUTES and (crowded := _CROWDED_TAG.match(markup, start)):
+            parts += [markup[done : crowded.start(2)]]
+            done = crowded.end()
+    return b"".join([*parts, markup[done:]]) if parts else markup
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,18 @@ _INLINE = frozenset(
         *("small", "span", "strong", "sub", "sup", "time", "tt", "u", "var"),
     ]
 )
-# No element of HTML has a longer name; bounds what a hostile page can put into paths.
-_NAME_CHARS = 40
+MAX_NAME_CHARS = 40
+"""Characters kept of an element name: none of HTML is longer; bounds what a page can put into paths."""
+
+MAX_CLASS_CHARS = 1_000
+"""Characters read of a class attribute, up to the last whole token; the longest of 400 stored pages has 399.
+All that is kept of a site names classes, so this bounds its memory in bytes."""
+
+# Characters kept of ``rel`` and ``alt``: all tokens of HTML that links may have are 150 characters together,
+# and of an anchor's text 200 are kept unless told otherwise. Bounds, chosen and not measured.
+_REL_CHARS, _ALT_CHARS = 200, 2_000
+# Characters of a tag that count as one entry of `TagTable`; usual ones have fewer.
+_ENTRY_CHARS = 400
 # In serialised XML no quote and no "<" or ">" stands unescaped in a value, so a blank before the name and a
 # quoted value after it can only be an attribute.
 _ATTRIBUTE = re.compile(r' (class|href|rel|alt)="([^"]*)"')
@@ -28,7 +38,7 @@ class Step:
     __slots__ = ("classes", "inline", "name")
 
     def __init__(self, name: str, classes: str) -> None:
-        self.name = name[:_NAME_CHARS]
+        self.name = name[:MAX_NAME_CHARS]
         self.classes = classes
         self.inline = name in _INLINE
 
@@ -70,12 +80,15 @@ class TagTable:
         self.steps: dict[str, Step] = {}
         self.specials: dict[str, Special] = {}
         self._interned: dict[tuple[str, str], Step] = {}
+        self._chars = 0
 
     def __len__(self) -> int:
-        return len(self.steps) + len(self.specials) + len(self._interned)
+        """Return the number of entries, where `_ENTRY_CHARS` of long tags count as one more."""
+        return len(self.steps) + len(self.specials) + len(self._interned) + self._chars // _ENTRY_CHARS
 
     def learn(self, raw: str) -> Step | Special:
         """Read a tag that is not in the table yet, and remember it."""
+        self._chars += len(raw)
         special = self._special(raw) if raw.startswith(("a ", "area ", "img")) else None
         if special is not None:
             self.specials[raw] = special
@@ -94,8 +107,8 @@ class TagTable:
         name, found = tag_name(raw), attributes_of(raw)
         if name not in {"a", "area", "img"} or (name != "img" and "href" not in found):
             return None
-        rel = " ".join(found.get("rel", "").lower().split())
-        alt = "" if name == "a" else " ".join(found.get("alt", "").split())
+        rel = rel_tokens(found.get("rel", ""))
+        alt = "" if name == "a" else " ".join(found.get("alt", "")[:_ALT_CHARS].split())
         step = self._intern(name, class_tokens(found.get("class", "")))
         return Special(
             step=step,
@@ -124,10 +137,22 @@ def attributes_of(raw: str) -> dict[str, str]:
 
 
 def class_tokens(value: str) -> str:
-    """Return a class attribute as `PathTrie.classes` has it: distinct tokens, sorted, joined by one space."""
+    """Return a class attribute as `PathTrie.classes` has it: distinct tokens, sorted, joined by one space.
+
+    Of one longer than `MAX_CLASS_CHARS` the tokens that end before that.
+    """
+    if len(value) > MAX_CLASS_CHARS:
+        is_cut = not value[MAX_CLASS_CHARS - 1].isspace() and not value[MAX_CLASS_CHARS].isspace()
+        tokens = value[:MAX_CLASS_CHARS].split()
+        value = " ".join(tokens[:-1] if is_cut else tokens)
     if not value or value.isalnum():
         return value
     return " ".join(sorted(set(value.split())))
+
+
+def rel_tokens(value: str) -> str:
+    """Return a ``rel`` attribute as `Links.rels` has it: lower case tokens joined by one space."""
+    return " ".join(value[:_REL_CHARS].lower().split())
 
 
 def tag_name(raw: str) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from w3lib.url import canonicalize_url
 
 from linkscore_scoring.errors import InvalidInput, InvalidLink
+from linkscore_scoring.urls.hosts import with_ascii_host
 
 SCHEMES = ("http", "https")
 
@@ -68,6 +69,9 @@ def plain_identity(url: str) -> str | None:
 
 # A crawler that scores its frontier again sends the same links again.
 _remembered = lru_cache(maxsize=32_768)(plain_identity)
+# Longer URLs are not remembered, so that memory is bounded in bytes: 49,152 answers of twice so many. Of the
+# links of 400 stored pages one in a thousand is longer.
+_REMEMBERED_CHARS = 512
 
 
 def is_plain(url: str) -> bool:
@@ -103,9 +107,10 @@ def validate_url(
         As the type `error`, with `field`, the rule and the value got; reason ``REQUIRED``, ``INVALID_VALUE``
         (too long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or ``MALFORMED_URL``.
     """
-    plain = _remembered(url) if len(url) <= max_chars else None
-    if plain is not None:
-        return plain
+    if len(url) <= max_chars:
+        plain = _remembered(url) if len(url) <= _REMEMBERED_CHARS else plain_identity(url)
+        if plain is not None:
+            return plain
     rule, reason = _broken_rule(url, max_chars)
     if not rule:
         try:
@@ -125,7 +130,7 @@ def _broken_rule(url: str, max_chars: int) -> tuple[str, str]:
     if not url:
         return rule, "REQUIRED"
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(with_ascii_host(url))
         host = parts.hostname
     except ValueError as problem:
         return f"{rule} ({problem})", "MALFORMED_URL"
@@ -136,6 +141,12 @@ def _broken_rule(url: str, max_chars: int) -> tuple[str, str]:
     return ("", "") if host else (f"{rule} with a host", "MALFORMED_URL")
 
 
-@lru_cache(maxsize=16_384)
 def _canonical(url: str) -> str:
-    return str(canonicalize_url(url))
+    return _known_canonical(url) if len(url) <= _REMEMBERED_CHARS else _canonicalized(url)
+
+
+def _canonicalized(url: str) -> str:
+    return str(canonicalize_url(with_ascii_host(url)))
+
+
+_known_canonical = lru_cache(maxsize=16_384)(_canonicalized)

@@ -7,10 +7,15 @@ from urllib.parse import urljoin, urlsplit
 
 from w3lib.url import safe_url_string
 
-from linkscore_scoring.urls.identity import MAX_URL_CHARS, SCHEMES, identity, is_plain
+from linkscore_scoring.urls.hosts import with_ascii_host
+from linkscore_scoring.urls.identity import MAX_URL_CHARS, SCHEMES, identity, is_plain, plain_identity
 
 MAX_CACHED_URLS = 100_000
-"""Answers kept across pages: a bound of memory, chosen and not measured."""
+"""Answers kept across pages, long ones counted for more: with `_ENTRY_CHARS` a bound of 40 M characters of
+memory, chosen and not measured."""
+
+# Characters of an href and its answer that count as one entry of the cache; usual ones have fewer.
+_ENTRY_CHARS = 400
 
 Answer = tuple[str, str] | str
 """(URL, identity), or the reason why there is none."""
@@ -23,6 +28,8 @@ _ROOTED = ("/", "http://", "https://")
 _CAREFUL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|\?|[^?]*[;\\]|/[^?]*/\.|/\.")
 # Dot segments, and empty segments, which urljoin takes out of relative paths.
 _UNEVEN = re.compile(r"[^?]*/[/.]|[./]")
+# Schemes have a few letters; what follows them in a long href is not looked at.
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]{0,30}):")
 # Hrefs that take more from the page than its folder: a query, an empty host, "http:" without slashes.
 _OF_ONE_PAGE = re.compile(r"\?|//(?![a-zA-Z0-9])|https?:(?!//)", re.IGNORECASE)
 
@@ -73,7 +80,7 @@ class UrlResolver:
         charset: str = "utf-8",
         cache: UrlCache | None = None,
     ) -> None:
-        base_url = base_url if is_plain(base_url) else str(safe_url_string(base_url))
+        base_url = base_url if is_plain(base_url) else str(safe_url_string(with_ascii_host(base_url)))
         page = base_url.partition("#")[0].partition("?")[0]
         start = page.index("//") + 2
         slash = page.find("/", start)
@@ -93,7 +100,9 @@ class UrlResolver:
         """Return (URL without fragment, identity) of a raw href, or why it names no URL to crawl.
 
         The URL is ``safe_url_string(urljoin(base_url, href))`` in the encoding of the page. Reasons:
-        ``empty``, ``fragment``, ``scheme`` (not http or https), ``invalid``, ``too_long``.
+        ``empty``, ``fragment``, ``scheme`` (not http or https), ``invalid``, ``too_long`` (as written, or
+        absolute). An href longer than a URL may be is not resolved: what ``../`` would take off is not
+        worth the time.
         """
         known = self._rooted if href.startswith(_ROOTED) else self._relative
         answer = known.get(href)
@@ -106,9 +115,12 @@ class UrlResolver:
 
     def _remember(self, known: dict[str, Answer], name: str, answer: Answer) -> None:
         known[name] = answer
-        self._cache.size += 1
+        self._cache.size += 1 + (len(name) + sum(map(len, answer))) // _ENTRY_CHARS
 
     def _find(self, name: str) -> Answer:
+        if len(name) > self._max_chars:
+            scheme = _SCHEME.match(name)
+            return "too_long" if scheme is None or scheme[1].lower() in SCHEMES else "scheme"
         joined = self._join(name)
         if not joined:
             return self._answer(self._join_by_the_rules(name))
@@ -142,8 +154,10 @@ class UrlResolver:
             return "http://[invalid"
 
     def _answer(self, url: str) -> Answer:
-        if not is_plain(url):
+        key = plain_identity(url) if len(url) <= self._max_chars else None
+        if key is None:
             try:
+                url = with_ascii_host(url)
                 url = str(safe_url_string(url, encoding=self._charset, path_encoding="utf-8"))
                 parts = urlsplit(url)
                 if parts.scheme not in SCHEMES:
@@ -153,4 +167,4 @@ class UrlResolver:
                 url = parts._replace(fragment="").geturl()
             except (ValueError, LookupError):
                 return "invalid"
-        return (url, identity(url)) if len(url) <= self._max_chars else "too_long"
+        return (url, key or identity(url)) if len(url) <= self._max_chars else "too_long"

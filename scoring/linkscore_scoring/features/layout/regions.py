@@ -88,8 +88,8 @@ def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
     Cost O(elements + links + texts), but for the depth of paths that are named. In place of partial tree
     alignment (Jiang 2013 after Song 2010): records need no pivot, likeness compares two levels of tags.
     """
-    candidates = [region for region in _candidates(tree) if region.siblings >= 2]
     chars = [0, *accumulate(map(len, tree.texts))]
+    candidates = [region for region in _candidates(tree, chars) if region.siblings >= 2]
     for region in candidates:
         _rate(tree, region, chars)
     shown = sum(len(text) for text, node in zip(tree.texts, tree.text_nodes, strict=True) if not around[node])
@@ -109,8 +109,8 @@ def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
     return regions
 
 
-def _candidates(tree: PageTree) -> Iterable[Region]:
-    """Return groups of like siblings, in document order of their first record."""
+def _candidates(tree: PageTree, chars: Sequence[int]) -> Iterable[Region]:
+    """Return groups of like siblings, in document order of their first record; `chars` before each text."""
     children: list[list[int]] = [[] for _ in range(len(tree))]
     for node in range(1, len(tree)):
         children[tree.parents[node]].append(node)
@@ -120,7 +120,7 @@ def _candidates(tree: PageTree) -> Iterable[Region]:
         if not below:
             continue
         for key, records in _alike(tree, below).items():
-            usable = [node for node in records if _has_content(tree, node)]
+            usable = [node for node in records if _has_content(tree, node, chars)]
             if not usable:
                 continue
             region = merged.get((paths[parent], key))
@@ -174,11 +174,10 @@ def _unnumbered(token: str) -> bool:
     return "#" in token
 
 
-def _has_content(tree: PageTree, node: int) -> bool:
+def _has_content(tree: PageTree, node: int, chars: Sequence[int]) -> bool:
     if tree.first_anchors[node] < tree.last_anchors[node]:
         return True
-    texts = tree.texts[tree.first_texts[node] : tree.last_texts[node]]
-    return any(len(text) >= _MIN_TEXT_CHARS for text in texts) or sum(map(len, texts)) >= _MIN_TEXT_CHARS
+    return chars[tree.last_texts[node]] - chars[tree.first_texts[node]] >= _MIN_TEXT_CHARS
 
 
 def _rate(tree: PageTree, region: Region, chars: Sequence[int]) -> None:

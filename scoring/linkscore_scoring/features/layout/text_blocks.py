@@ -138,12 +138,12 @@ def boilerplate(tree: PageTree) -> list[bool]:
     return found
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4_000)
 def _named(classes: str) -> bool:
     return _says(classes, _WORDS)
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4_000)
 def _edge(classes: str) -> bool:
     return _says(classes, _EDGE_WORDS)
 

@@ -9,8 +9,12 @@ from html import unescape
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.markup import END, TEXT, VOID, Special, Step, TagTable, class_tokens, tag_name
 
-class_names = lru_cache(maxsize=20_000)(normal_tokens)
-"""Class tokens of a step as `normal_tokens` has them, remembered: pages of a site repeat them."""
+class_names = lru_cache(maxsize=4_000)(normal_tokens)
+"""Class tokens of a step as `normal_tokens` has them, remembered: pages of a site repeat them. An entry may
+have 500 tokens, so this is a bound of 100 MB."""
+
+# Characters read of a ``datetime``: those of a date are fewer than 40 (HTML, 4.5.14).
+_MOMENT_CHARS = 120
 
 _UNSEEN = frozenset(("br", "hr", "link", "meta", "param", "source", "wbr", "col"))
 _FORM_TEXTS = frozenset(("option", "select", "textarea", "datalist"))
@@ -162,7 +166,7 @@ class PageTree:
     def _note_moment(self, raw: str) -> None:
         value = raw.partition(' datetime="')[2].partition('"')[0]
         if value:
-            self.moments.append((len(self.texts), value))
+            self.moments.append((len(self.texts), value[:_MOMENT_CHARS]))
 
     def _add_text(self, text: str) -> None:
         node = self._open[-1]

@@ -1,0 +1,173 @@
+"""No page costs more than a fixed time for each byte: doubled inputs cost no more than twice."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from time import process_time
+
+import pytest
+from hostile import PAGES, Family
+
+from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.body import MAX_MEMBERS, decompress, detect_charset
+from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
+from linkscore_scoring.features.html import (
+    MAX_APATH_CHARS,
+    MAX_ATTRIBUTES,
+    MAX_LINKS_CHARS,
+    Extractor,
+    extract,
+    without_crowds,
+)
+from linkscore_scoring.features.markup import MAX_CLASS_CHARS
+from linkscore_scoring.features.types import Limits
+from linkscore_scoring.features.walk import MAX_PATH_CHARS
+
+URL = "http://a.test/b/c"
+MOST_GROWTH = 2.5
+"""Of the cost, for twice the bytes."""
+NOISE_S = 0.03
+"""Below that a cost is not compared: other programs on the machine make as much."""
+S_PER_MB = 4.0
+"""With layout, on a machine that is busy. Alone, the densest families take 1 to 2.5."""
+FIXED_S = 0.5
+"""Of a page of any size: URLs may be 200 times as long as their links, until `MAX_LINKS_CHARS`."""
+
+
+def cost_of(family: Family, size: int) -> float:
+    """Return the CPU time of one page by a reader that knows no other; a page may be refused, and nothing
+    else.
+    """
+    body, extractor = family.body(size), Extractor()
+    start = process_time()
+    with suppress(InvalidPage):
+        extractor.extract(
+            body,
+            url=URL,
+            content_type=family.content_type,
+            content_encoding=family.content_encoding,
+            layout=True,
+        )
+    return process_time() - start
+
+
+def growth(family: Family, size: int) -> tuple[float, float]:
+    """Return the cost of a page and of one of twice its size."""
+    return cost_of(family, size), cost_of(family, 2 * size)
+
+
+def check(family: Family, size: int) -> None:
+    """Compare costs; what looks bad is measured again, since a busy machine may have been the reason."""
+    once, twice = growth(family, size)
+    most = FIXED_S + S_PER_MB * 2 * size / 1e6
+    for _ in range(2):
+        if twice <= max(MOST_GROWTH * once, NOISE_S) and twice <= most:
+            return
+        again, again_twice = growth(family, size)
+        once, twice = min(once, again), min(twice, again_twice)
+    assert twice <= max(MOST_GROWTH * once, NOISE_S)
+    assert twice <= most
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_twice_the_bytes_costs_twice_the_time(name: str) -> None:
+    check(PAGES[name], 32_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1_000_000, 4_000_000])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_large_page_of_twice_the_bytes_costs_twice_the_time(name: str, size: int) -> None:
+    check(PAGES[name], size)
+
+
+def test_a_class_is_cut_at_its_last_whole_token() -> None:
+    classes = " ".join(f"c{n:04}" for n in range(10_000))
+    page = extract(f'<a class="{classes}" href="/x">x</a>'.encode(), url=URL)
+    kept = page.links.apath_table[0].partition("[")[2].removesuffix("]")
+    assert kept == classes[: MAX_CLASS_CHARS + 1].rpartition(" ")[0]
+
+
+def test_a_class_without_blanks_that_is_too_long_counts_as_none() -> None:
+    page = extract(b'<a class="%s" href="/x">x</a>' % (b"c" * 5_000), url=URL)
+    assert page.links.apath_table == ["html/body/a[]"]
+
+
+def test_tag_paths_of_a_page_have_a_bound_in_characters() -> None:
+    long = "c" * 900
+    body = "".join(f'<p class="{long}{n}">x</p>' for n in range(2_000)).encode()
+    page = extract(body, url=URL)
+    assert sum(map(len, page.paths.classes)) <= MAX_PATH_CHARS
+    assert "paths_cut" in page.notes
+
+
+def test_links_of_a_page_have_a_bound_in_characters_of_their_urls() -> None:
+    body = f"<base href='http://a.test/{'a' * 2_000}/'>".encode()
+    page = extract(body + b"".join(b"<a href=%d>x</a>" % n for n in range(5_000)), url=URL)
+    assert MAX_LINKS_CHARS - 3_000 < sum(map(len, page.links.urls)) <= MAX_LINKS_CHARS
+    assert "links_cut" in page.notes
+
+
+def test_tag_paths_given_by_a_crawler_are_cut() -> None:
+    page = with_links(
+        extract(b"", url=URL),
+        [ExtractedLink("/x", tag_path="a" * 9_000_000, rel="b " * 5_000)],
+        limits=Limits(),
+    )
+    assert page.links.apath_table == ["a" * MAX_APATH_CHARS]
+    assert len(page.links.rels[0]) <= 200
+
+
+def test_classes_given_by_a_crawler_are_cut_as_those_of_a_page() -> None:
+    page = page_from_extracted(URL, [f"html/p[{'c ' * 3_000}{'d' * 900_000}]"], [1], [], "", limits=Limits())
+    assert page.paths.classes == ["", "c"]
+
+
+def test_a_page_of_too_many_tag_path_characters_is_refused() -> None:
+    with pytest.raises(InvalidPage, match="2000000 characters") as caught:
+        page_from_extracted(URL, ["a" * 3_000_000], [1], [], "", limits=Limits())
+    assert caught.value.reason == "TOO_MANY_ITEMS"
+
+
+@pytest.mark.parametrize("name", ["gzip members", "zstd frames", "zstd skippable frames"])
+def test_a_body_of_very_many_members_is_refused(name: str) -> None:
+    family = PAGES[name]
+    with pytest.raises(InvalidPage, match=f"at most {MAX_MEMBERS}") as caught:
+        decompress(family.body(200_000), family.content_encoding, max_bytes=10_000)
+    assert caught.value.reason == "CORRUPT_BODY"
+
+
+def test_a_body_of_some_members_is_read_whole() -> None:
+    import gzip
+
+    parts = [bytes([n]) * 30_000 for n in range(100)]
+    assert decompress(b"".join(map(gzip.compress, parts)), "gzip", max_bytes=10**7) == b"".join(parts)
+
+
+def test_a_body_in_very_many_encodings_is_refused() -> None:
+    with pytest.raises(InvalidPage, match="at most 4 encodings") as caught:
+        decompress(b"x", ",".join(["gzip"] * 5), max_bytes=100)
+    assert caught.value.reason == "UNSUPPORTED_ENCODING"
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["punycode", "idna", "unicode_escape", "raw-unicode-escape", "utf-7", "hz", "utf-32", "cp037", "mbcs"],
+)
+def test_only_the_encodings_of_browsers_are_taken(label: str) -> None:
+    assert detect_charset(b"<p>caf\xe9", f"text/html; charset={label}") == "cp1252"
+
+
+def test_only_crowded_tags_lose_their_attributes() -> None:
+    crowd = b" a" * MAX_ATTRIBUTES
+    page = (
+        b"<p b=1><!-- <i"
+        + crowd
+        + b"> --><p"
+        + crowd
+        + b" c='>'>x<b d=2>"
+        + b"<script>'<"
+        + crowd
+        + b"</script>"
+    )
+    assert without_crowds(page) == page.replace(b"<p" + crowd + b" c='>'", b"<p")
