@@ -9,6 +9,7 @@ from importlib.metadata import version
 import pytest
 
 import linkscore_scoring
+from linkscore_scoring import policies
 
 HEAVY = ("numpy", "sklearn", "scipy", "river", "duckdb", "lxml")
 
@@ -18,12 +19,18 @@ def test_every_public_name_is_there(name: str) -> None:
     assert getattr(linkscore_scoring, name) is not None
 
 
+@pytest.mark.parametrize("name", policies.__all__)
+def test_every_name_a_policy_is_written_with_is_there(name: str) -> None:
+    assert getattr(policies, name) is not None
+
+
 def test_the_version_is_that_of_the_distribution() -> None:
     assert linkscore_scoring.__version__ == version("linkscore")
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    code = f"import linkscore_scoring, sys; print([name for name in {HEAVY} if name in sys.modules])"
+    loaded = f"[name for name in {HEAVY} if name in sys.modules]"
+    code = f"import linkscore_scoring, linkscore_scoring.policies, sys; print({loaded})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -31,3 +38,5 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 def test_a_name_that_is_not_there_is_named() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = linkscore_scoring.nothing
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = policies.nothing

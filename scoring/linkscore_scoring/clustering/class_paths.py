@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 
 from linkscore_scoring.clustering.class_tokens import (
     class_values,
-    fold_digits,
     modifiers,
     page_level_tokens,
     template_numbers,
 )
+from linkscore_scoring.features.bags import fold_digits
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import Transient
 

@@ -21,7 +21,6 @@ Three findings, none of them from a paper; `class_paths` drops or keeps tokens b
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
 
@@ -29,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
-from linkscore_scoring.features.bags import plain_bag
+from linkscore_scoring.features.bags import fold_digits, plain_bag
 from linkscore_scoring.features.types import PathTrie
 
 # These and the other thresholds of this module were chosen with the four stored sites in view
@@ -44,14 +43,6 @@ MIN_EXPLAINED = 0.1
 """Least share of the variance of plain path vectors that the value explains (adjusted, so that chance scores
 0).
 """
-
-
-_DIGITS = re.compile(r"[0-9]+")
-
-
-def fold_digits(token: str) -> str:
-    """Return the token with every run of ASCII digits replaced by ``#``."""
-    return _DIGITS.sub("#", token)
 
 
 def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[str]:

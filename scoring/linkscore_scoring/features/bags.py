@@ -54,9 +54,14 @@ def leaf_steps(trie: PathTrie) -> list[tuple[tuple[Step, ...], int]]:
     return [(path, leaves) for path, leaves in zip(paths, trie.leaves, strict=True) if leaves]
 
 
+def fold_digits(text: str) -> str:
+    """Return class tokens, one or several, with every run of ASCII digits as ``#``."""
+    return _DIGITS.sub("#", text)
+
+
 def normal_tokens(classes: str) -> tuple[str, ...]:
     """Return class tokens distinct, sorted, with every run of digits as ``#``."""
-    return tuple(sorted(set(_DIGITS.sub("#", classes).split())))
+    return tuple(sorted(set(fold_digits(classes).split())))
 
 
 def normalise_apath(raw: str) -> str:

@@ -21,6 +21,16 @@ class LatestLinks:
     ----------
     max_patterns
         Patterns kept; beyond it those seen first are dropped.
+
+    Examples
+    --------
+    >>> urls, patterns = ["http://a.org/p/1", "http://a.org/p/2", "http://a.org/about"], [7, 7, 3]
+    >>> latest = LatestLinks()
+    >>> latest.note(LinkBatch(urls, [1, 2, 3], [0] * 3, [0] * 3, [1] * 3, patterns, ["one", "two", "us"]))
+    >>> latest.batch([7, 99]).urls
+    ['http://a.org/p/2', '']
+    >>> latest.newest(1)
+    [3]
     """
 
     def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:

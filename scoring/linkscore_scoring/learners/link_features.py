@@ -10,6 +10,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.hashing import GOLDEN
 from linkscore_scoring.learners.classifiers.base import Features, Floats, Ints
 from linkscore_scoring.learners.neighbour_labels import KINDS
 
@@ -29,7 +30,7 @@ _MOST_WORDS = 24  # of a path
 _SLUG_HYPHENS = 2  # hyphens that make a segment a slug; chosen, not measured
 _CACHED = 32_768  # texts of a group whose hashes are remembered; a bound
 _PRIME = np.uint32(0x01000193)  # of the FNV-1a hash, 32 bits
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: multiplicative hashing (Knuth)
+_MIX = np.uint64(GOLDEN)  # multiplicative hashing (Knuth)
 _ANCHOR_WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"[0-9]+")
 _DIGIT = re.compile(r"[0-9]")

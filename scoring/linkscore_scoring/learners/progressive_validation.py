@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.pairwise_auc import Floats, comparable_pairs, pairwise_auc
-from linkscore_scoring.learners.rewards import text_reward
+from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Flat, State, Stateful, Stored, stored_as
 from linkscore_scoring.types import PageObservation
 

@@ -1,1 +1,53 @@
-"""Link scoring policies, one file each."""
+"""What a link is worth: one module or folder a policy, with all its own parts.
+
+`base` is what a policy is and answers, `params` its parameters, `capabilities` what it may be able to do
+besides, `composite` policies made of policies, `registry` all of them by name. Who writes a policy needs the
+names below, and tries it with `linkscore_scoring.testing`; one that lives outside this package says
+``register(MyPolicy)``. A policy of this package has the name of its module or folder and is found by it.
+
+Names are loaded when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkscore_scoring.policies.answers import FOLLOW, NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
+    from linkscore_scoring.policies.base import Policy
+    from linkscore_scoring.policies.params import Params, make_params, one_of, outside
+    from linkscore_scoring.policies.registry import all_policies, policy_class, register
+
+__all__ = [
+    "FOLLOW",
+    "NO_VERDICT",
+    "SKIP",
+    "Explanation",
+    "Params",
+    "Policy",
+    "Scored",
+    "Scores",
+    "Term",
+    "all_policies",
+    "make_params",
+    "one_of",
+    "outside",
+    "policy_class",
+    "register",
+]
+
+_HOMES = {
+    **dict.fromkeys(("FOLLOW", "NO_VERDICT", "SKIP", "Explanation", "Scored", "Scores", "Term"), "answers"),
+    "Policy": "base",
+    **dict.fromkeys(("Params", "make_params", "one_of", "outside"), "params"),
+    **dict.fromkeys(("all_policies", "policy_class", "register"), "registry"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for: parts of some policies are also used without any site model."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -15,7 +15,7 @@ from operator import attrgetter, itemgetter
 from typing import Annotated, Any, TypeVar
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.site.texts import HALF_CHARS
+from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
@@ -301,7 +301,7 @@ class CrawlHistory(Stateful):
         if (page.refetch and page.requested == page.key) or (early is not None and early.is_page):
             return None
         fetch = early or _Fetch(self._next(), page.pattern, fold(apath), is_page=True)
-        fetch.is_page, fetch.text = True, _novelty(page)
+        fetch.is_page, fetch.text = True, text_reward(page.novel_chars)
         self._known.pop(page.requested, None)
         self._remember(key, fetch)
         self._count_page(page, fetch, patterns, fold, is_new=early is None)
@@ -462,10 +462,6 @@ def shrunk(history: History, prior: float, *, by_reward: bool) -> float:
     n = late.reported if by_reward else late.fetched - late.silent
     worth = late.reward if by_reward else late.text
     return (worth + _PRIOR_WEIGHT * prior) / (n + _PRIOR_WEIGHT)
-
-
-def _novelty(page: PageObservation) -> float:
-    return page.novel_chars / (page.novel_chars + HALF_CHARS)
 
 
 def _is_copy(page: PageObservation) -> bool:

@@ -131,3 +131,15 @@ class TextOwners(Stateful):
             change.lost[owner] = change.lost.get(owner, 0) + chars
             change.own_chars += min(size, chars)
             record[_OWNER], record[_IDENTITY], record[_CHARS] = page, identity, size
+
+
+def text_reward(own_chars: float, *, half_chars: float = HALF_CHARS) -> float:
+    """Return what text is worth: x / (x + half_chars), x = characters that belong to a page, at least 0.
+
+    Examples
+    --------
+    >>> [text_reward(chars) for chars in (-5, 0, 400, 1_200)]
+    [0.0, 0.0, 0.5, 0.75]
+    """
+    x = max(0.0, own_chars)
+    return x / (x + half_chars)

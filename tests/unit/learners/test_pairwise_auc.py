@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.learners.pairwise_auc import comparable_pairs, pairwise_auc, pairwise_gain
-from linkscore_scoring.learners.rewards import text_reward
 
 REWARDS = np.array([1.0, 0.0, 0.5])
 ALIKE = np.array([False, False, False])
-
-
-def test_reward_is_half_at_400_characters_of_own_text_and_never_negative() -> None:
-    assert [text_reward(x) for x in (-5, 0, 400, 1_200)] == [0.0, 0.0, 0.5, 0.75]
 
 
 def test_quality_weighs_pairs_by_the_difference_of_their_rewards() -> None:

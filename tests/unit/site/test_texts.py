@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.site.texts import TextOwners
+from linkscore_scoring.site.texts import TextOwners, text_reward
 
 LIST, ARTICLE, COPY, OTHER = 1, 2, 3, 4
 
@@ -71,3 +71,7 @@ def test_owners_restored_are_the_same() -> None:
     assert again.see(ARTICLE, ARTICLE, [10, 11], [100, 300]) == texts.see(
         ARTICLE, ARTICLE, [10, 11], [100, 300]
     )
+
+
+def test_reward_is_half_at_400_characters_of_own_text_and_never_negative() -> None:
+    assert [text_reward(x) for x in (-5, 0, 400, 1_200)] == [0.0, 0.0, 0.5, 0.75]

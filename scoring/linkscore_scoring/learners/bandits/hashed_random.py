@@ -27,6 +27,6 @@ def uniform(seed: int, seq: int, arms: Sequence[int]) -> Floats:
 
 def tie_of(seed: int, arm: int) -> float:
     """Return the number that orders arms of equal value, drawn once per arm."""
-    x = ((arm + 1) * 0x9E3779B97F4A7C15 ^ (seed + 1) * 0xBF58476D1CE4E5B9) & ((1 << 64) - 1)
-    x = (x ^ x >> 30) * 0x94D049BB133111EB & ((1 << 64) - 1)
+    x = ((arm + 1) * GOLDEN ^ (seed + 1) * 0xBF58476D1CE4E5B9) & _MASK
+    x = (x ^ x >> 30) * 0x94D049BB133111EB & _MASK
     return (x >> 11) / 2.0**53

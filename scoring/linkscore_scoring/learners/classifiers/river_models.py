@@ -93,6 +93,14 @@ class HoeffdingTree(RiverModel):
 
     Trees need to know what a row does *not* have, which a sparse row does not say, so features are folded
     into 256 that are there or not. Collisions cost accuracy; more of them would cost milliseconds a row.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.learners.classifiers.base import features_of
+    >>> model, rows = HoeffdingTree(dim=8), [{1: 1.0}, {}]
+    >>> model.learn(features_of(rows * 150), np.array([1.0, 0.0] * 150))  # it looks at 200 before it splits
+    >>> model.predict_prob(features_of(rows)).tolist()
+    [1.0, 0.0]
     """
 
     name = "hoeffding_tree"
@@ -109,7 +117,16 @@ class HoeffdingTree(RiverModel):
 
 
 class HoeffdingAdaptiveTree(HoeffdingTree):
-    """A Hoeffding tree whose branches are replaced when they get worse (Bifet and Gavalda, IDA 2009)."""
+    """A Hoeffding tree whose branches are replaced when they get worse (Bifet and Gavalda, IDA 2009).
+
+    Examples
+    --------
+    >>> from linkscore_scoring.learners.classifiers.base import features_of
+    >>> model, rows = HoeffdingAdaptiveTree(dim=8), [{1: 1.0}, {}]
+    >>> model.learn(features_of(rows * 150), np.array([1.0, 0.0] * 150))  # it looks at 200 before it splits
+    >>> model.predict_prob(features_of(rows)).tolist()
+    [1.0, 0.0]
+    """
 
     name = "hoeffding_adaptive_tree"
 
@@ -120,7 +137,17 @@ class HoeffdingAdaptiveTree(HoeffdingTree):
 
 
 class RiverLogistic(RiverModel):
-    """Logistic regression by stochastic gradient descent with AdaGrad's rates (Duchi 2011)."""
+    """Logistic regression by stochastic gradient descent with AdaGrad's rates (Duchi 2011).
+
+    Examples
+    --------
+    >>> from linkscore_scoring.learners.classifiers.base import features_of
+    >>> model = RiverLogistic(dim=8)
+    >>> model.learn(features_of([{1: 1.0}, {2: 1.0}] * 10), np.array([1.0, 0.0] * 10))
+    >>> good, bad = model.predict_prob(features_of([{1: 1.0}, {2: 1.0}]))
+    >>> bool(good > 0.5 > bad)
+    True
+    """
 
     name = "river_logistic"
 

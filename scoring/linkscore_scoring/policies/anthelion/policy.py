@@ -100,6 +100,18 @@ class Anthelion(Policy):
     data, CIKM 2014. Differences: probabilities in place of raw votes; labels of neighbours from when the
     label comes; AROW in place of naive Bayes; hubs are worth something; no queue of decisions ahead of
     labels.
+
+    Examples
+    --------
+    A crawl of 100 pages of a generated board, three in ten of them wanted; every fetch is reported:
+
+    >>> from linkscore_scoring.engine.config import PolicyChoice
+    >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
+    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> model = crawl_model(PolicyChoice("anthelion"))
+    >>> crawl = SimulatedCrawl(model, GeneratedSite(seed=1), reports=True).fetch(100)
+    >>> crawl.wanted_share() > 0.6
+    True
     """
 
     name = "anthelion"

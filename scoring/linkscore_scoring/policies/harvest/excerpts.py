@@ -12,8 +12,8 @@ from enum import IntEnum
 from itertools import islice
 from typing import Annotated, Any
 
-from linkscore_scoring.learners.rewards import HALF_CHARS, text_reward
 from linkscore_scoring.policies.harvest.arms import Node
+from linkscore_scoring.site.texts import HALF_CHARS, text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
 # Tunables of the default policy, set while looking at four stored sites. Taking expected text away and

@@ -9,7 +9,7 @@ from math import log, sqrt
 from typing import Annotated, Any
 from zlib import crc32
 
-from linkscore_scoring.clustering.class_tokens import fold_digits
+from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.types import ExamplePage
@@ -202,7 +202,7 @@ class Layouts:
     def see(self, paths: PathTrie) -> None:
         """Count the class tokens of a page; cost O(distinct classes)."""
         self._pages += 1
-        self._tokens.update({t for classes in set(paths.classes) for t in map(fold_digits, classes.split())})
+        self._tokens.update({t for classes in set(paths.classes) for t in normal_tokens(classes)})
         for token in list(islice(self._tokens, max(0, len(self._tokens) - _MAX_TOKENS))):
             del self._tokens[token]
 
@@ -244,7 +244,7 @@ class Layouts:
         return bag
 
     def _element(self, tag: str, classes: str) -> int:
-        kept = sorted({token for token in map(fold_digits, classes.split()) if token in self._kept})
+        kept = [token for token in normal_tokens(classes) if token in self._kept]
         is_markup = not kept and tag in _MARKUP_TAGS
         element = _MARKUP if is_markup else crc32(" ".join([tag, *kept]).encode("utf-8", "surrogatepass"))
         if len(self._elements) >= _MAX_TOKENS:

@@ -17,7 +17,6 @@ from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.rewards import PageRewards
 from linkscore_scoring.policies.params import Params, outside
-from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
@@ -119,7 +118,7 @@ class Harvest(Stateful, Policy):
         """Credit the arms that led to a page, and revise the pages whose text it took."""
         if page.refetch:
             return
-        self._take_bounds(site.bounds)
+        self._take_bounds(site)
         self.rewards.update_sources(page, site)
         worth = self.rewards.worth_of(page, self._nodes(page.pattern, page.contexts, site), site)
         if not page.failed:
@@ -165,10 +164,10 @@ class Harvest(Stateful, Policy):
         """Name the arm, what it earned, and what was added."""
         return [self._explanation(arm, site) for arm in _arms_of(links, site)]
 
-    def _take_bounds(self, bounds: SiteBounds) -> None:
-        self.arms.max_nodes = _NODES_PER_ARM * bounds.arms
-        self.rewards.ledger.max_apaths = bounds.apaths
-        self.rewards.ledger.max_pages = min(_LEDGER_PAGES, bounds.links)
+    def _take_bounds(self, site: SiteModel) -> None:
+        self.arms.max_nodes = _NODES_PER_ARM * site.bounds.arms
+        self.rewards.ledger.max_apaths = site.bounds.apaths
+        self.rewards.ledger.max_pages = min(_LEDGER_PAGES, site.bounds.links)
 
     def _score(self, arm: Arm, site: SiteModel) -> float:
         value = sum(self._parts(arm, site))

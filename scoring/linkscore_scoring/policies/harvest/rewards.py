@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.learners.rewards import text_reward
 from linkscore_scoring.policies.harvest.arms import HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.examples import ExampleCandidate, ExampleCandidates, suggest_examples
 from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.likeness import Likeness
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import ExamplePage, ExampleWanted, PageObservation
 
