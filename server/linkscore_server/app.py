@@ -6,6 +6,7 @@ import asyncio
 import gc
 import ipaddress
 import logging
+import resource
 import signal
 import threading
 import time
@@ -95,6 +96,7 @@ class Application:
         self._store = store or _store(settings)
         self.registry = CrawlRegistry(self._store, settings, self.metrics, domain_of=registrable_domain)
         self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
+        self.registry.opened = self.browse_logs.crawl_opened
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
         self._metrics_server: MetricsServer | None = None
@@ -126,7 +128,7 @@ class Application:
         self._ready = True
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
-            "serving on %s, %d crawls loaded in %.2f s",
+            "serving on %s, %d crawls found in %.2f s",
             self.address,
             len(self.registry.names()),
             time.perf_counter() - started,
@@ -189,6 +191,9 @@ class Application:
 
 async def run(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT, then drain."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:  # each connection and each open crawl takes one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     app = Application(settings)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()

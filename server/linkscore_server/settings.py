@@ -69,6 +69,9 @@ class Settings:
     browse_memory_mb: int = _setting(512, "memory of one import or mining of browse logs, MiB")
     stream_window: int = _setting(32, "pages of one stream in work at a time")
     snapshot_events: int = _setting(20_000, "events between snapshots of a crawl")
+    idle_crawl_s: float = _setting(
+        1_800.0, "seconds without a call after which a crawl is put away; the next call opens it again"
+    )
     drain_s: float = _setting(15.0, "seconds for calls in flight after SIGTERM")
     min_ping_interval_ms: int = _setting(
         5_000, "client keepalive pings closer together than this are refused"

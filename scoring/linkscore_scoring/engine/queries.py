@@ -147,17 +147,22 @@ class CrawlQueries:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the order of buckets, best first (ties as given), and the value of each bucket given.
 
-        Buckets of sites that are not known are worth 0. Cost O(n log n) plus the policy's.
+        Buckets of sites that are not known are worth 0. Cost O(n log n) plus the policy's, which is asked
+        once for each distinct bucket.
         """
-        values = np.zeros(len(buckets))
+        numbers: dict[str, int] = {}
+        rows_given = [numbers.setdefault(name, len(numbers)) for name in buckets]
+        distinct = list(numbers)
+        values = np.zeros(len(distinct))
         by_site: dict[str, list[int]] = {}
-        for row, name in enumerate(buckets):
+        for row, name in enumerate(distinct):
             by_site.setdefault(name.partition("/")[0], []).append(row)
         for site, rows in by_site.items():
             if (shard := self.crawl.sites.get(site)) is not None:
-                local = [buckets[row].partition("/")[2] for row in rows]
+                local = [distinct[row].partition("/")[2] for row in rows]
                 values[rows] = shard.policy(choice).value(local, shard.model)
-        return np.argsort(-values, kind="stable"), values
+        given = values[np.array(rows_given, dtype=np.int64)]
+        return np.argsort(-given, kind="stable"), given
 
     def rank_sites(
         self,

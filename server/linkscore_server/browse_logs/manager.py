@@ -157,13 +157,19 @@ class BrowseLogManager:
     async def maintain(self) -> None:
         """Delete the days whose retention is over, and mine what is due."""
         before_s = self._clock() - self._settings.browse_retention_days * 86_400.0
-        for actor in self._registry.actors():
-            async with self._import_locks[actor.model.config.name]:
-                store: VisitStore = self._registry.visits(actor.model.config.name)
+        for name in self._registry.names():
+            async with self._import_locks[name]:
+                store: VisitStore = self._registry.visits(name)
                 expired = await self._in_thread(store.expire, before_s)
-                await self._verify(actor.model.config.name, store)
+                await self._verify(name, store)
             if expired:
                 self._metrics.browse_days_deleted.inc(len(expired))
+        for actor in self._registry.actors():
+            self.mine_later(actor)
+
+    def crawl_opened(self, actor: CrawlActor) -> None:
+        """Mine what is due of a crawl that was just opened: a restart may have cut it short."""
+        if actor.model.ledger.batches:
             self.mine_later(actor)
 
     async def _verify(self, crawl: str, store: VisitStore) -> None:
@@ -179,6 +185,7 @@ class BrowseLogManager:
     async def _take(
         self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest, hosts: Sequence[str]
     ) -> BrowseBatchImported | None:
+        actor.use()
         name, batch_id = actor.model.config.name, message.batch_id
         store = self._registry.visits(name)
         async with self._import_locks[name]:
@@ -210,6 +217,7 @@ class BrowseLogManager:
 
     async def _mine_due(self, actor: CrawlActor) -> None:
         """Mine the sites that are due, all at once; one that fails is left for the next time."""
+        actor.use()
         if not reading_policies(actor):
             return
         spans = await self.spans(actor)

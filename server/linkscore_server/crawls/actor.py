@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgpack
 
@@ -24,13 +24,15 @@ from linkscore_scoring.engine.events import (
     encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import LinkscoreError
+from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.base import CrawlLog, Snapshot
+from linkscore_server.storage.formats import unreadable
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 _MAX_GROUP = 256
 """Events written by one sync: a bound on what callers wait for. Chosen, not measured."""
 
@@ -75,6 +77,10 @@ class CrawlActor:
         Runs learnings, beside it, so that they never delay a commit.
     metrics
         Where commits, snapshots and learnings are counted.
+    background
+        Makes snapshots, so that no commit of any crawl waits for one; None: `executor`.
+    reader
+        Answers big questions, see `ask`; None: `executor`.
     snapshot_events
         Events between snapshots.
     """
@@ -87,12 +93,16 @@ class CrawlActor:
         executor: Executor,
         learner: Executor,
         metrics: Metrics,
+        background: Executor | None = None,
+        reader: Executor | None = None,
         snapshot_events: int = 20_000,
     ) -> None:
         self.model = model
         self.queries = CrawlQueries(model)
         self._log = log
         self._executor = executor
+        self._background = background or executor
+        self._reader = reader or executor
         self._learner = learner
         self._metrics = metrics
         self._snapshot_events = snapshot_events
@@ -102,6 +112,9 @@ class CrawlActor:
         self._learning: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
         self._writer: asyncio.Task[None] | None = None
         self._closed = self._discarded = False
+        self._turn = asyncio.Lock()
+        self._users: set[asyncio.Task[Any]] = set()
+        self.last_used_s = time.monotonic()
 
     def recover(self, *, with_snapshot: bool = True) -> int:
         """Rebuild the state from snapshot and log; blocks. Returns the number of events replayed.
@@ -120,7 +133,10 @@ class CrawlActor:
             _require_policies(self.model.config)
         replayed = 0
         for seq, raw in self._log.read(self.model.seq):
-            event = decode(raw)
+            try:
+                event = decode(raw)
+            except CorruptState as exc:
+                raise CorruptState(unreadable(self._log.place(seq), seq, exc)) from exc
             if isinstance(event, ConfigChanged):
                 _require_policies(CrawlConfig.from_state(event.config))
             self._apply(seq, event, None)
@@ -133,6 +149,29 @@ class CrawlActor:
         self._writer = asyncio.create_task(self._write())
         for job in self.model.unfinished_jobs():
             self._start_learning(job)
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a task needs the crawl: one that called `use`, a learning, or the writer."""
+        return bool(self._users or self._learning or not self._queue.empty())
+
+    def use(self) -> None:
+        """Say that the crawl is needed until the running task ends."""
+        self.last_used_s = time.monotonic()
+        task = asyncio.current_task()
+        if task is not None and task not in self._users:
+            self._users.add(task)
+            task.add_done_callback(self._unused)
+
+    def _unused(self, task: asyncio.Task[Any]) -> None:
+        self._users.discard(task)
+        self.last_used_s = time.monotonic()
+
+    async def ask(self, question: Callable[[], _T]) -> _T:
+        """Answer a big question in a thread: other calls are served, no event is applied meanwhile."""
+        async with self._turn:
+            answer: _T = await _run_in(self._reader, question)
+            return answer
 
     async def submit(self, event: Event, learned: LearnedSite | None = None) -> Any:
         """Make an event durable, apply it and return its outcome.
@@ -215,7 +254,8 @@ class CrawlActor:
             group, last = await self._next_group()
             group, self._owed = self._owed + group, []
             if group and await self._commit(group):
-                await self._apply_group(group)
+                async with self._turn:
+                    await self._apply_group(group)
             if last:
                 return
             if self.model.seq - self._snapshot_seq >= self._snapshot_events:
@@ -338,13 +378,32 @@ class CrawlActor:
         self._snapshot_seq = seq  # one that fails is tried again after as many events
         started = time.perf_counter()
         try:
-            state = msgpack.packb(self.model.to_state())
-            await _run_in(self._executor, self._log.save, Snapshot(seq, state))
+            await _run_in(self._background, self._save, seq)
         except Exception:
             self._metrics.snapshot_failures.inc()
             _log.exception("snapshot of %s failed; a restart replays more of the log", self.model.config.name)
             return
         self._metrics.snapshot_seconds.observe(time.perf_counter() - started)
+
+    def _save(self, seq: int) -> None:
+        """Write a snapshot; blocks. The writer waits for it, so nothing changes the state meanwhile."""
+        self._log.save(Snapshot(seq, b"".join(packed(self.model.to_state()))))
+
+
+def packed(value: Any) -> Iterator[bytes]:
+    """Yield a value as msgpack, in pieces: packing it in one would hold the interpreter for seconds."""
+    packer = msgpack.Packer()
+    if isinstance(value, dict):
+        yield packer.pack_map_header(len(value))
+        for name, part in value.items():
+            yield packer.pack(name)
+            yield from packed(part)
+    elif isinstance(value, list | tuple) and any(isinstance(part, list | tuple | dict) for part in value):
+        yield packer.pack_array_header(len(value))
+        for part in value:
+            yield from packed(part)
+    else:
+        yield packer.pack(value)
 
 
 def _require_policies(config: CrawlConfig) -> None:

@@ -18,7 +18,7 @@ _ROLES = {SERVED: "served", EXTRA: "extra", CANDIDATE: "candidate"}
 
 
 class RegistryCollector(Collector):
-    """Reads the models of a registry; every figure is O(sites), and none is labelled by site."""
+    """Reads the models of a registry; every figure is O(sites of open crawls), and none names a site."""
 
     def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
         self._registry = registry
@@ -33,6 +33,9 @@ class RegistryCollector(Collector):
         shards = [shard for actor in self._registry.actors() for shard in list(actor.model.sites.values())]
         sites = [shard.model for shard in shards]
         yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=len(self._registry.names()))
+        yield GaugeMetricFamily(
+            "linkscore_crawls_open", "Crawls in memory", value=len(self._registry.actors())
+        )
         yield GaugeMetricFamily(
             "linkscore_crawls_damaged",
             "Crawls whose log could not be read",

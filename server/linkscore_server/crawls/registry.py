@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import logging
 import re
-from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+import resource
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -34,6 +38,14 @@ from linkscore_server.storage.visits.base import VisitStore
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_AT_ONCE = 2
+"""Crawls opened, and big questions answered, at a time: beside the event loop they share one interpreter."""
+_DESCRIPTORS = 64
+"""Descriptors left to connections, metrics and files that are open for a moment. Chosen; a start takes 20."""
+_LOOK_S = 60.0
+"""Longest time between looks for idle crawls; chosen, not measured."""
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN)
+"""Errors that say nothing of a file: the next call may succeed."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
@@ -46,7 +58,10 @@ class CrawlExists(AlreadyExists):
 
 
 class CrawlRegistry:
-    """All crawls of a server, each with its actor.
+    """All crawls of a server; those in use are open, each with its actor.
+
+    A crawl is opened when a call asks for it, and after the start in the background; it is put away when
+    nobody asked for it for `idle_crawl_s`, or when descriptors run short.
 
     `damaged` names the crawls whose log could not be read, with the reason: they answer with that error and
     nothing of theirs is touched; the others serve.
@@ -59,20 +74,29 @@ class CrawlRegistry:
         metrics: Metrics,
         *,
         domain_of: Callable[[str], str] | None = None,
+        most_open: int = 0,
     ) -> None:
         self._store = store
         self._settings = settings
         self._metrics = metrics
         self._domain_of = domain_of
+        self._most_open = most_open or _most_open()
+        self._names: set[str] = set()
         self._actors: dict[str, CrawlActor] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._change_lock = asyncio.Lock()
-        # Learning has a thread of its own, so that it never delays a commit.
+        self._beside: set[asyncio.Task[Any]] = set()
+        self._changes: set[asyncio.Task[Any]] = set()
+        # Commits wait for nothing else: learning, opening and big questions have threads of their own.
         self._executor = ThreadPoolExecutor(max_workers=2, thread_name_prefix="linkscore-log")
         self._learner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-learn")
+        self._background = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-open")
+        self._reader = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-ask")
         self.damaged: dict[str, str] = {}
+        self.opened: Callable[[CrawlActor], None] = lambda actor: None
 
     async def recover(self) -> None:
-        """Load every crawl of the store.
+        """Find the crawls of the store; they are opened from now on.
 
         Raises
         ------
@@ -80,29 +104,21 @@ class CrawlRegistry:
             If the secret of tickets is not one.
         """
         await self._in_thread(self._store.ticket_key)
-        for name in await self._in_thread(self._store.crawls):
-            try:
-                actor = await self._in_thread(self._recover_crawl, name)
-            except Exception as exc:
-                self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError | OSError) else repr(exc)
-                unexpected = None if isinstance(exc, LinkscoreError) else exc
-                _log.error("crawl %s is damaged and stays closed: %s", name, exc, exc_info=unexpected)
-                continue
-            if actor is None:
-                continue
-            actor.start()
-            self._actors[name] = actor
+        self._names = set(await self._in_thread(self._store.crawls))
+        self._later(self._open_all())
+        if self._store.is_durable:
+            self._later(self._put_away_for_ever())
 
     def names(self) -> list[str]:
-        """Return the names of all crawls, sorted."""
-        return sorted(self._actors)
+        """Return the names of all sound crawls, sorted."""
+        return sorted(self._names - self.damaged.keys())
 
     def actors(self) -> list[CrawlActor]:
-        """Return the actors of all crawls, by name."""
-        return [self._actors[name] for name in self.names()]
+        """Return the actors of the crawls that are open, by name."""
+        return [actor for _, actor in sorted(self._actors.items())]
 
-    def get(self, name: str) -> CrawlActor:
-        """Return a crawl.
+    async def open(self, name: str) -> CrawlActor:
+        """Return a crawl, opened if it is not; it stays open until the task that asks ends.
 
         Raises
         ------
@@ -110,13 +126,36 @@ class CrawlRegistry:
             If there is none of this name.
         CorruptState
             If its log is damaged.
+        LimitExceeded, OSError
+            If it cannot be opened now.
         """
-        if name in self.damaged:
-            raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
         actor = self._actors.get(name)
         if actor is None:
-            raise CrawlNotFound(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
+            actor = await self._keep(self._open(name))
+        actor.use()
         return actor
+
+    async def models(self, names: Sequence[str]) -> list[CrawlModel]:
+        """Return crawls to look at, without those that are damaged or gone; they may be put away at once."""
+        found = []
+        for name in names:
+            try:
+                actor = self._actors.get(name)
+                found.append((actor if actor is not None else await self._keep(self._open(name))).model)
+            except (CorruptState, CrawlNotFound):
+                continue
+        return found
+
+    async def put_away(self, name: str) -> bool:
+        """Close a crawl that nobody uses, with a snapshot; says whether it was one."""
+        async with self._locks[name]:
+            actor = self._actors.get(name)
+            if actor is None or actor.is_in_use:
+                return False
+            del self._actors[name]
+            await actor.close()
+        self._metrics.crawls_put_away.inc()
+        return True
 
     def visits(self, name: str) -> VisitStore:
         """Return what keeps the browse logs of a crawl that exists."""
@@ -137,7 +176,7 @@ class CrawlRegistry:
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
         _check(config)
-        return await _uninterrupted(self._create(dataclasses.replace(config, bounds=self._bounds())))
+        return await self._keep(self._create(dataclasses.replace(config, bounds=self._bounds())))
 
     async def change(
         self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
@@ -151,26 +190,103 @@ class CrawlRegistry:
         CrawlNotFound
             If there is no crawl of this name.
         """
-        return await _uninterrupted(self._change(name, changes, more_examples))
+        return await self._keep(self._change(name, changes, more_examples))
 
     async def delete(self, name: str) -> None:
         """Delete a crawl and its log; a damaged one too."""
-        await _uninterrupted(self._delete(name))
+        await self._keep(self._delete(name))
 
     async def close(self) -> None:
         """Finish and close every crawl."""
-        for actor in self.actors():
-            await actor.close()
+        for task in self._beside:
+            task.cancel()
+        await asyncio.gather(*self._beside, *self._changes, return_exceptions=True)
+        for name in sorted(self._names):
+            async with self._locks[name]:
+                if (actor := self._actors.pop(name, None)) is not None:
+                    await actor.close()
         self._executor.shutdown()
+        self._background.shutdown()
+        self._reader.shutdown()
         self._learner.shutdown(wait=False, cancel_futures=True)
+
+    async def _open(self, name: str) -> CrawlActor:
+        if name not in self._names:
+            raise CrawlNotFound(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
+        async with self._locks[name]:
+            if name in self.damaged:
+                raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
+            return self._actors.get(name) or await self._load(name)
+
+    async def _load(self, name: str) -> CrawlActor:
+        await self._make_room()
+        started = time.perf_counter()
+        try:
+            actor = await _run_in(self._background, self._recover_crawl, name)
+        except Exception as exc:
+            if isinstance(exc, MemoryError) or getattr(exc, "errno", None) in _PASSING:
+                raise
+            self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError | OSError) else repr(exc)
+            unexpected = None if isinstance(exc, LinkscoreError) else exc
+            _log.error("crawl %s is damaged and stays closed: %s", name, exc, exc_info=unexpected)
+            raise CorruptState(f"crawl {name!r}: {self.damaged[name]}") from exc
+        if actor is None:
+            self._names.discard(name)
+            raise CrawlNotFound(f"crawl {name!r}: no such crawl; its creation was never acknowledged")
+        self._metrics.crawl_open_seconds.observe(time.perf_counter() - started)
+        actor.start()
+        self._serve(name, actor)
+        return actor
+
+    def _serve(self, name: str, actor: CrawlActor) -> None:
+        self._names.add(name)
+        self._actors[name] = actor
+        self.opened(actor)
+
+    async def _make_room(self) -> None:
+        """Put away the crawl that was used longest ago while as many are open as descriptors allow."""
+        while len(self._actors) >= self._most_open:
+            idle = [name for name, actor in self._actors.items() if not actor.is_in_use]
+            if not idle or not self._store.is_durable:
+                raise LimitExceeded(
+                    f"{len(self._actors)} crawls are open and in use, no more than descriptors allow (ulimit)"
+                )
+            await self.put_away(min(idle, key=lambda name: self._actors[name].last_used_s))
+
+    async def _open_all(self) -> None:
+        """Open crawls beside the calls, so that few have to wait; half of the places are left to calls."""
+        waiting = iter(self.names()[: max(1, self._most_open // 2)])
+
+        async def open_next() -> None:
+            for name in waiting:
+                try:
+                    await self._keep(self._open(name))
+                except (LinkscoreError, OSError) as exc:
+                    _log.info("crawl %s is not opened in advance: %s", name, exc)
+
+        await asyncio.gather(*(open_next() for _ in range(_AT_ONCE)))
+
+    async def _put_away_for_ever(self) -> None:
+        idle_s = self._settings.idle_crawl_s
+        while True:
+            await asyncio.sleep(min(idle_s / 4, _LOOK_S))
+            before = time.monotonic() - idle_s
+            for name, actor in list(self._actors.items()):
+                if actor.last_used_s < before and not actor.is_in_use:
+                    await self._keep(self.put_away(name))
+
+    def _later(self, work: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
     async def _create(self, config: CrawlConfig) -> CrawlActor:
         async with self._change_lock:
-            if config.name in self._actors or config.name in self.damaged:
-                return self._existing(config)
-            if len(self._actors) >= self._settings.max_crawls:
-                rule = f"max_crawls: there are {len(self._actors)} crawls, delete one or raise the setting"
-                raise LimitExceeded(rule)
+            if config.name in self._names:
+                return await self._existing(config)
+            if (n := len(self.names())) >= self._settings.max_crawls:
+                raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
+            await self._make_room()
             await self._in_thread(load_libraries, config)
             actor = await self._in_thread(self._new_actor, config)
             actor.start()
@@ -179,14 +295,14 @@ class CrawlRegistry:
             except Exception:
                 await actor.discard()
                 raise
-            self._actors[config.name] = actor
+            self._serve(config.name, actor)
             return actor
 
     async def _change(
         self, name: str, changes: dict[str, Any], more_examples: Sequence[ExamplePage]
     ) -> CrawlActor:
         async with self._change_lock:
-            actor = self.get(name)
+            actor = await self._open(name)
             config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
             _check(config)
             await self._in_thread(load_libraries, config)
@@ -194,16 +310,17 @@ class CrawlRegistry:
             return actor
 
     async def _delete(self, name: str) -> None:
-        async with self._change_lock:
-            if name not in self.damaged:
-                actor = self.get(name)
-                del self._actors[name]
+        if name not in self._names:
+            raise CrawlNotFound(f"crawl {name!r}: no such crawl")
+        async with self._change_lock, self._locks[name]:
+            if (actor := self._actors.pop(name, None)) is not None:
                 await actor.discard()
             await self._in_thread(self._store.delete, name)
+            self._names.discard(name)
             self.damaged.pop(name, None)
 
-    def _existing(self, config: CrawlConfig) -> CrawlActor:
-        actor = self.get(config.name)
+    async def _existing(self, config: CrawlConfig) -> CrawlActor:
+        actor = await self._open(config.name)
         same = dataclasses.replace(
             actor.model.config, create_time_s=config.create_time_s, bounds=config.bounds
         )
@@ -220,6 +337,8 @@ class CrawlRegistry:
             self._store.open(config.name),
             executor=self._executor,
             learner=self._learner,
+            background=self._background,
+            reader=self._reader,
             metrics=self._metrics,
             snapshot_events=self._settings.snapshot_events,
         )
@@ -233,25 +352,46 @@ class CrawlRegistry:
             _log.warning("crawl %s: %s; replaying the whole log", name, exc)
             actor.release()
             actor = self._new_actor(CrawlConfig(name))
-            replayed = actor.recover(with_snapshot=False)
-        if actor.model.seq and (own := actor.model.config.name) != name:
+            replayed = self._released_unless(actor, partial(actor.recover, with_snapshot=False))
+        except BaseException:
             actor.release()
-            raise CorruptState(
-                f"the folder holds crawl {own!r}, whose visits and tickets go by that name: rename it back, "
-                "or move crawls with `linkscore data export` and `linkscore data import`"
-            )
+            raise
         if not actor.model.seq:
             actor.release()
             self._store.delete(name)
             return None
-        load_libraries(actor.model.config)
-        self._store.visits(name).recover(actor.model.ledger.batches)
+        self._released_unless(actor, partial(self._check_recovered, name, actor.model))
         _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
         return actor
+
+    @staticmethod
+    def _released_unless(actor: CrawlActor, call: Callable[[], _T]) -> _T:
+        """Make a call; if it fails, let go of the actor's files."""
+        try:
+            return call()
+        except BaseException:
+            actor.release()
+            raise
+
+    def _check_recovered(self, name: str, model: CrawlModel) -> None:
+        if (own := model.config.name) != name:
+            raise CorruptState(
+                f"the folder holds crawl {own!r}, whose visits and tickets go by that name: rename it back, "
+                "or move crawls with `linkscore data export` and `linkscore data import`"
+            )
+        load_libraries(model.config)
+        self._store.visits(name).recover(model.ledger.batches)
 
     def _bounds(self) -> SiteBounds:
         s = self._settings
         return SiteBounds(links=s.site_links, blocks=s.site_blocks, apaths=s.site_apaths, arms=s.site_arms)
+
+    async def _keep(self, change: Coroutine[Any, Any, _T]) -> _T:
+        """Await a change that must not stop half-way when the caller gives up."""
+        task = asyncio.ensure_future(change)
+        self._changes.add(task)
+        task.add_done_callback(self._changes.discard)
+        return await asyncio.shield(task)
 
     async def _in_thread(self, call: Callable[..., _T], *args: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
@@ -272,9 +412,14 @@ def load_libraries(config: CrawlConfig) -> None:
         _suffixes()
 
 
-async def _uninterrupted(change: Coroutine[Any, Any, _T]) -> _T:
-    """Await a change that must not stop half-way when the caller gives up."""
-    return await asyncio.shield(asyncio.ensure_future(change))
+def _run_in(executor: Executor, call: Callable[..., _T], *args: object) -> Awaitable[_T]:
+    return asyncio.get_running_loop().run_in_executor(executor, call, *args)
+
+
+def _most_open() -> int:
+    """Return how many crawls may be open: each holds a descriptor, and the server needs some itself."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 31 if limit == resource.RLIM_INFINITY else max(1, limit - _DESCRIPTORS)
 
 
 def registrable_domain(host: str) -> str:

@@ -48,7 +48,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         actor: CrawlActor | None = None
         async for message in requests:
             if actor is None or message.crawl:
-                actor = self._registry.get(parse_crawl(message.crawl))
+                actor = await self._registry.open(parse_crawl(message.crawl))
             status = response.batches.add(batch_id=message.batch_id).status
             try:
                 check(message, self._manager.limits)
@@ -69,7 +69,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
     async def MineSite(self, request: pb.MineSiteRequest, context: Any) -> pb.MineSiteResponse:
         """Mine a site now."""
         crawl, site = parse_site(request.name)
-        actor = self._registry.get(crawl)
+        actor = await self._registry.open(crawl)
         started = time.perf_counter()
         result = await self._manager.mine(actor, site, _settings(request), request.window_days)
         if result is None:
@@ -92,7 +92,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         if len(request.batch_ids) > _MAX_BATCH_IDS:
             rule = f"must be at most {_MAX_BATCH_IDS}, got {len(request.batch_ids)}"
             raise InvalidInput(rule, field="batch_ids")
-        actor = self._registry.get(parse_crawl(request.crawl))
+        actor = await self._registry.open(parse_crawl(request.crawl))
         ledger, spans = actor.model.ledger, await self._manager.spans(actor)
         most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:_MAX_SITES]
         return pb.GetBrowseStatsResponse(

@@ -34,21 +34,21 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
         """Read a crawl."""
         return pb.GetCrawlResponse(
-            crawl=crawl_message(self._registry.get(parse_crawl(request.name, "name")).model)
+            crawl=crawl_message((await self._registry.open(parse_crawl(request.name, "name"))).model)
         )
 
     async def ListCrawls(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
         """List the crawls that the caller may touch, by name."""
         mine = [name for name in self._registry.names() if caller().may_touch(name)]
         names, token = page_of(mine, request.page_size, request.page_token)
-        crawls = [crawl_message(self._registry.get(name).model) for name in names]
+        crawls = [crawl_message(model) for model in await self._registry.models(names)]
         return pb.ListCrawlsResponse(crawls=crawls, next_page_token=token)
 
     async def UpdateCrawl(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
         """Change a crawl."""
         crawl = request.crawl
         name = parse_crawl(crawl.name, "crawl.name")
-        actor = self._registry.get(name)
+        actor = await self._registry.open(name)
         changes: dict[str, Any] = {}
         for path in _paths(request):
             if path == "policy":

@@ -36,6 +36,8 @@ _CALLS_PARSED = 4
 """Calls whose pages are parsed in turn; others wait in the order they came, so that those admitted first end
 first, and a short call does not wait for one long one. Chosen, not measured."""
 
+# Above these a question takes more than some 20 ms; chosen by the cost of one link, bucket or site.
+_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES = 500, 2_000, 1_000
 _MAX_EXPLAINED = 100  # links of one ExplainLinks call, as the contract says
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
@@ -91,7 +93,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
-        actor, choice, encode = self._resolve(request)
+        actor, choice, encode = await self._resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         with self._admission.admitted(len(request.pages)):
             found = await self._ingest_all(actor, request.pages, choice, encode, context)
@@ -120,7 +122,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
         """Say which template cluster pages belong to."""
-        actor = self._actor(request.crawl)
+        actor = await self._actor(request.crawl)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
         async with self._parsing:
@@ -131,58 +133,69 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
         """Score links again."""
-        actor, choice, encode = self._resolve(request)
+        actor, choice, encode = await self._resolve(request)
         _check_count("links", len(request.links), self._settings.max_links_per_call)
-        rows, columns, bad = _candidates(request.links, self._parser)
-        scored = actor.queries.score_links(
-            *columns, choice=choice, encode=encode, require_learned=request.require_learned
-        )
-        policy = _policy_name(actor, choice)
-        self._metrics.links_scored.labels(policy).inc(len(rows))
-        links = (
-            results.link_scores(scored) if not bad else results.spread(scored, rows, len(request.links), bad)
-        )
-        return pb.ScoreLinksResponse(
-            links=links,
-            policy=policy,
-            stage=results.wire_stage(scored.stage if rows else 0),
-            event_seq=actor.model.seq,
-        )
+
+        def answer() -> pb.ScoreLinksResponse:
+            rows, columns, bad = _candidates(request.links, self._parser)
+            scored = actor.queries.score_links(
+                *columns, choice=choice, encode=encode, require_learned=request.require_learned
+            )
+            policy = _policy_name(actor, choice)
+            self._metrics.links_scored.labels(policy).inc(len(rows))
+            return pb.ScoreLinksResponse(
+                links=results.spread(scored, rows, len(request.links), bad)
+                if bad
+                else results.link_scores(scored),
+                policy=policy,
+                stage=results.wire_stage(scored.stage if rows else 0),
+                event_seq=actor.model.seq,
+            )
+
+        return await _answered(actor, answer, len(request.links) > _BIG_LINKS)
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value."""
-        actor, choice, _ = self._resolve(request)
+        actor, choice, _ = await self._resolve(request)
         _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
-        order, values = actor.queries.rank_buckets(request.buckets, choice)
-        order = order[: request.max_results] if request.max_results else order
-        policy = _policy_name(actor, choice)
-        self._metrics.buckets_ranked.labels(policy).inc(len(values))
-        return pb.RankBucketsResponse(
-            order=order.tolist(), values=values[order].tolist(), policy=policy, event_seq=actor.model.seq
-        )
+
+        def answer() -> pb.RankBucketsResponse:
+            order, values = actor.queries.rank_buckets(request.buckets, choice)
+            order = order[: request.max_results] if request.max_results else order
+            policy = _policy_name(actor, choice)
+            self._metrics.buckets_ranked.labels(policy).inc(len(values))
+            return pb.RankBucketsResponse(
+                order=order.tolist(), values=values[order].tolist(), policy=policy, event_seq=actor.model.seq
+            )
+
+        return await _answered(actor, answer, len(request.buckets) > _BIG_BUCKETS)
 
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
         """Order sites, and hand out URLs among them."""
-        actor, choice, _ = self._resolve(request)
+        actor, choice, _ = await self._resolve(request)
         _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
-        names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
-        found = actor.queries.rank_sites(names, waiting, n, choice)
-        policy = _policy_name(actor, choice)
-        self._metrics.sites_ranked.labels(policy).inc(len(names))
-        return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
+
+        def answer() -> pb.RankSitesResponse:
+            names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
+            found = actor.queries.rank_sites(names, waiting, n, choice)
+            policy = _policy_name(actor, choice)
+            self._metrics.sites_ranked.labels(policy).inc(len(names))
+            return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
+
+        return await _answered(actor, answer, len(request.sites) > _BIG_SITES)
 
     async def ReportFeedback(
         self, request: pb.ReportFeedbackRequest, context: Any
     ) -> pb.ReportFeedbackResponse:
         """Take in what extraction found."""
-        actor = self._actor(request.crawl)
+        actor = await self._actor(request.crawl)
         _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
         with self._admission.admitted(len(request.feedback)):
             return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
 
     async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
         """Say why links have their scores."""
-        actor, choice, _ = self._resolve(request)
+        actor, choice, _ = await self._resolve(request)
         _check_count("links", len(request.links), _MAX_EXPLAINED)
         rows, columns, bad = _candidates(request.links, self._parser)
         found = actor.queries.explain(*columns, choice)
@@ -197,19 +210,19 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self, request: pb.SuggestExamplesRequest, context: Any
     ) -> pb.SuggestExamplesResponse:
         """Say which fetched pages a user should be asked about."""
-        actor, choice, _ = self._resolve(request)
+        actor, choice, _ = await self._resolve(request)
         model = actor.model
         found = actor.queries.suggest_examples(*results.example_query(request, model.config.name), choice)
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
         return results.suggested_examples(model.config.name, found, policy=policy, event_seq=model.seq)
 
-    def _actor(self, crawl: str) -> CrawlActor:
-        return self._registry.get(parse_crawl(crawl))
+    async def _actor(self, crawl: str) -> CrawlActor:
+        return await self._registry.open(parse_crawl(crawl))
 
-    def _resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
+    async def _resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
         """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
-        actor = self._actor(request.crawl)
+        actor = await self._actor(request.crawl)
         choice = choice_of(request.policy)
         number = getattr(request, "encoding", 0)
         if number and number not in _ENCODINGS:
@@ -323,8 +336,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
         try:
             async for request in requests:
-                first = first or self._resolve(request)
-                if request.crawl and self._actor(request.crawl) is not first[0]:
+                first = first or await self._resolve(request)
+                if request.crawl and await self._actor(request.crawl) is not first[0]:
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 await slots.acquire()
                 page = self._ingest(first[0], request.page, *first[1:], context)
@@ -339,6 +352,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         except InvalidInput as exc:
             return pb.PageClassification(status=results.invalid(exc))
         return results.classification(actor.model.config.name, actor.queries.classify(event))
+
+
+async def _answered(actor: CrawlActor, answer: Callable[[], _T], is_big: bool) -> _T:
+    """Answer at once, or a big question in a thread, where it holds up no other call."""
+    return await actor.ask(answer) if is_big else answer()
 
 
 def _watched(task: asyncio.Task[_T]) -> asyncio.Task[_T]:

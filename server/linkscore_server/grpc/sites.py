@@ -29,7 +29,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
 
     async def ListSites(self, request: pb.ListSitesRequest, context: Any) -> pb.ListSitesResponse:
         """List the sites of a crawl by name."""
-        actor = self._registry.get(parse_crawl(request.crawl))
+        actor = await self._registry.open(parse_crawl(request.crawl))
         names, token = page_of(sorted(actor.model.sites), request.page_size, request.page_token)
         found = [self._site(actor, name) for name in names]
         return pb.ListSitesResponse(sites=found, next_page_token=token)
@@ -38,13 +38,13 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """Read one site, and say what to make of it."""
         if request.horizon > _MAX_HORIZON:
             raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
-        actor, site = self._found(request.name)
+        actor, site = await self._found(request.name)
         advice = actor.queries.advice(site.name, request.horizon or DEFAULT_HORIZON)
         return pb.GetSiteResponse(site=self._site(actor, site.name), advice=sites.advice_message(advice))
 
     async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
         """Return clusters and the links between them."""
-        _, site = self._found(request.name)
+        _, site = await self._found(request.name)
         clusters = site.templates.ids() if site.templates else []
         A = site.navigation.adjacency(clusters)
         return pb.GetSitemapResponse(
@@ -58,7 +58,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         self, request: pb.ListNavigationEntriesRequest, context: Any
     ) -> pb.ListNavigationEntriesResponse:
         """Say where links of each cluster and tag path lead."""
-        _, site = self._found(request.name)
+        _, site = await self._found(request.name)
         entries = sites.navigation(site)
         names, token = page_of(sorted(entries), request.page_size, request.page_token)
         return pb.ListNavigationEntriesResponse(
@@ -67,7 +67,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
 
     async def LearnSite(self, request: pb.LearnSiteRequest, context: Any) -> pb.LearnSiteResponse:
         """Learn a site now."""
-        actor, site = self._found(request.name)
+        actor, site = await self._found(request.name)
         if not site.sample:
             raise NotLearned(f"site {site.name!r}: no page to learn from yet")
         await actor.learn(site.name)
@@ -77,13 +77,13 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """Return the pages that would teach most about a site."""
         if request.max_results > _MAX_PLAN:
             raise InvalidInput(f"must be at most {_MAX_PLAN}, got {request.max_results}", field="max_results")
-        actor, site = self._found(request.name)
+        actor, site = await self._found(request.name)
         plan = actor.queries.fetch_plan(site.name, request.max_results or _DEFAULT_PLAN)
         return pb.GetSamplePlanResponse(suggestions=[results.suggestion(s) for s in plan])
 
     async def SuggestSeeds(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
         """Return the pages to start a crawl of a site from."""
-        actor = self._registry.get(parse_crawl(request.crawl))
+        actor = await self._registry.open(parse_crawl(request.crawl))
         model, choice = actor.model, choice_of(request.policy)
         site, n = sites.seed_query(request, model.config.name, model.site_of)
         return sites.suggested_seeds(
@@ -97,14 +97,14 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
 
     async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
         """Return what was learned about URLs as files for crawlers."""
-        actor, site = self._found(request.name)
+        actor, site = await self._found(request.name)
         wanted, choice = rules.wanted_formats(request), choice_of(request.policy)
         found = actor.queries.site_rules(site.name, choice, min_confidence=request.min_confidence)
         return rules.exported_rules(found, wanted)
 
-    def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:
+    async def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:
         crawl, site = parse_site(name)
-        actor = self._registry.get(crawl)
+        actor = await self._registry.open(crawl)
         return actor, actor.model.shard(site).model
 
     @staticmethod

@@ -137,6 +137,16 @@ class Metrics:
             "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
         )
 
+        self.crawl_open_seconds = Histogram(
+            "linkscore_crawl_open_duration_seconds",
+            "Time to open a crawl from its snapshot and log",
+            buckets=_LATENCY_S,
+            registry=r,
+        )
+        self.crawls_put_away = Counter(
+            "linkscore_crawls_put_away", "Crawls closed because nobody asked for them", registry=r
+        )
+
     def _add_learning_metrics(self, r: CollectorRegistry) -> None:
         self.learning_seconds = Histogram(
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r

@@ -42,6 +42,10 @@ class CrawlLog(ABC):
             If a stored event is damaged, naming file and offset.
         """
 
+    def place(self, seq: int) -> str:
+        """Say where an event is stored, for people."""
+        return f"event {seq}"
+
     @abstractmethod
     def save(self, snapshot: Snapshot) -> None:
         """Keep a snapshot instead of the one before."""
@@ -56,7 +60,15 @@ class CrawlLog(ABC):
 
 
 class Store(ABC):
-    """The logs and visits of all crawls, and the secret of their tickets."""
+    """The logs and visits of all crawls, and the secret of their tickets.
+
+    Attributes
+    ----------
+    is_durable
+        Whether a crawl that is closed can be opened again.
+    """
+
+    is_durable: bool = True
 
     @abstractmethod
     def crawls(self) -> list[str]:

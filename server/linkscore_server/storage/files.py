@@ -113,17 +113,16 @@ class FileLog(CrawlLog):
     def _stored_snapshot(self) -> tuple[int, bytes] | None:
         """Return number and compressed state of the snapshot, None if there is none that is whole."""
         path = self._folder / "snapshot"
-        try:
-            raw = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        if len(raw) >= _SNAPSHOT.size:
-            magic, crc, seq = _SNAPSHOT.unpack(raw[: _SNAPSHOT.size])
-            body = raw[_SNAPSHOT.size :]
-            if magic == SNAPSHOT_MAGIC and _snapshot_crc(seq, body) == crc:
-                return seq, body
-        _log.warning("snapshot %s is damaged or of another format: replaying the whole log", path)
-        return None
+        found = _sound_snapshot(path)
+        if found is None and path.exists():
+            _log.warning("snapshot %s is damaged or of another format: replaying the whole log", path)
+        return found
+
+    def place(self, seq: int) -> str:
+        """See `CrawlLog.place`."""
+        found = ((path, offset) for path, offset, n, _ in read_segments(self._folder) if n == seq)
+        path, offset = next(found, (self._folder, 0))
+        return f"{path} at offset {offset}"
 
     def close(self) -> None:
         """See `CrawlLog.close`."""
@@ -209,6 +208,15 @@ class FileStore(Store):
             self._lock.close()
             raise LimitExceeded(f"{folder}: in use by another linkscore server") from exc
 
+    @property
+    def folder(self) -> Path:
+        """The data folder."""
+        return self._folder
+
+    def crawl_folder(self, crawl: str) -> Path:
+        """Return the folder of a crawl, which need not exist."""
+        return self._crawls / crawl
+
     def crawls(self) -> list[str]:
         """See `Store.crawls`."""
         return sorted(path.name for path in self._crawls.iterdir() if any(path.glob("*.log")))
@@ -254,6 +262,43 @@ class FileStore(Store):
     def close(self) -> None:
         """Let another process have the folder."""
         self._lock.close()
+
+
+def read_segments(folder: Path) -> Iterator[tuple[Path, int, int, bytes]]:
+    """Yield file, offset of the frame, number and bytes of every event of a log; changes nothing.
+
+    Raises
+    ------
+    CorruptState
+        If a frame is damaged, naming file and offset; a torn end is none.
+    """
+    segments = sorted(folder.glob("*.log"))
+    for path in segments:
+        data = memoryview(path.read_bytes())
+        if path is segments[-1] and len(data) < len(SEGMENT_HEADER):
+            return  # the crash came between making the file and its header
+        for frame in frames(data, str(path), is_last=path is segments[-1]):
+            for seq, event in enumerate(unpack(data, frame), start=frame.first_seq):
+                yield path, frame.start, seq, event
+
+
+def read_snapshot(path: Path) -> Snapshot | None:
+    """Return the snapshot of a file, None if it is missing, damaged or of another format."""
+    found = _sound_snapshot(path)
+    return Snapshot(found[0], zstandard.ZstdDecompressor().decompress(found[1])) if found else None
+
+
+def _sound_snapshot(path: Path) -> tuple[int, bytes] | None:
+    """Return number and compressed state of a snapshot, None if there is none that is whole."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    if len(raw) < _SNAPSHOT.size:
+        return None
+    magic, crc, seq = _SNAPSHOT.unpack(raw[: _SNAPSHOT.size])
+    body = raw[_SNAPSHOT.size :]
+    return (seq, body) if magic == SNAPSHOT_MAGIC and _snapshot_crc(seq, body) == crc else None
 
 
 def _snapshot_crc(seq: int, body: bytes) -> int:

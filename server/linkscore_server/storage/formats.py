@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FORMATS", "SEGMENT_HEADER", "SNAPSHOT_MAGIC", "VISITS_KEY", "FileFormat"]
+__all__ = ["ARCHIVE", "FORMATS", "SEGMENT_HEADER", "SNAPSHOT_MAGIC", "VISITS_KEY", "FileFormat", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,14 @@ TICKET_KEY = FileFormat(
 )
 LOCK = FileFormat("lock", "LOCK", 1, "none", "nothing; held by the running server")
 
+ARCHIVE = FileFormat(
+    "archive",
+    "FILE",
+    1,
+    "`format` in `manifest.json`, its first member",
+    "one crawl as `linkscore data export` writes it: zstd of a tar of its folder, with checksums",
+)
+
 FORMATS = (SEGMENT, SNAPSHOT, VISITS, SALT, TICKET_KEY, LOCK)
 """Every kind of file that a server leaves in its data folder."""
 
@@ -79,3 +87,11 @@ SNAPSHOT_MAGIC = b"LSSNAP" + SNAPSHOT.number.to_bytes(2, "big")
 
 VISITS_KEY = "linkscore_format"
 """Name of the Parquet metadata that holds the number of `VISITS`."""
+
+
+def unreadable(place: str, seq: int, error: Exception) -> str:
+    """Say where an event stands that cannot be read, of which format it is, and what to do."""
+    return (
+        f"{place}: event {seq} of format {SEGMENT.number} cannot be read ({error}): another version "
+        "wrote it; `linkscore data check` reads the whole folder"
+    )

@@ -74,7 +74,12 @@ def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[EventFrame
         If anything else is wrong, naming the file and the offset.
     """
     if bytes(data[: len(SEGMENT_HEADER)]) != SEGMENT_HEADER:
-        raise CorruptState(f"{name} at offset 0: not a linkscore log of format {SEGMENT.number}")
+        found = data[5:8] if bytes(data[:5]) == SEGMENT_HEADER[:5] else b""
+        says = f"; it says format {int.from_bytes(found, 'big')}" if found else ""
+        raise CorruptState(
+            f"{name} at offset 0: not a linkscore log of format {SEGMENT.number}{says}; "
+            "see `linkscore data check`"
+        )
     at = len(SEGMENT_HEADER)
     while at < len(data):
         frame = _frame_at(data, at)

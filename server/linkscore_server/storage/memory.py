@@ -42,7 +42,7 @@ class MemoryStore(Store):
     """Logs by crawl; with `keep` the events can be read again by whoever holds the store."""
 
     def __init__(self, *, keep: bool = False) -> None:
-        self._keep = keep
+        self._keep = self.is_durable = keep
         self._logs: dict[str, MemoryLog] = {}
         self._visits: dict[str, MemoryVisits] = {}
         self._key = secrets.token_bytes(32)

@@ -56,7 +56,7 @@ class Server:
 
     async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> list[tuple[int, int]]:
         """Take batches in, and return the windows that were mined because of it."""
-        actor, before = self.app.registry.get("c"), len(self.jobs)
+        actor, before = await self.app.registry.open("c"), len(self.jobs)
         for message in batches:
             await self.app.browse_logs.take(actor, message, [])
         self.app.browse_logs.mine_later(actor)
@@ -148,10 +148,10 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
     assert mined is not None
     again = Server(server.store, monkeypatch)
     await again.app.registry.recover()
-    model = again.app.registry.get("c").model
+    model = (await again.app.registry.open("c")).model
     assert to_state(model.sites[SITE].model.browse) == to_state(mined)
     assert model.ledger.to_state() == actor.model.ledger.to_state()
-    assert await again.app.browse_logs.take(again.app.registry.get("c"), batch("1", 0), []) is None
+    assert await again.app.browse_logs.take(await again.app.registry.open("c"), batch("1", 0), []) is None
     await again.app.browse_logs.close()
     await again.app.registry.close()
 

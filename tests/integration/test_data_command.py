@@ -1,0 +1,145 @@
+"""`linkscore data`: a folder is checked as a whole, and crawls move between folders with all they have."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from command_line import run
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
+from linkscore_server.storage.base import Snapshot
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.visits.base import VisitQuery
+from linkscore_server.storage.visits.connection import in_memory
+
+QUERY = VisitQuery("a.org", 20_000, 1, 500)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with one crawl: events, a snapshot and visits."""
+    folder = tmp_path / "data"
+    store = FileStore(folder)
+    store.ticket_key()
+    model, log = CrawlModel(CrawlConfig("c"), ticket_key=b"k" * 32), store.open("c")
+    events = [ConfigChanged(CrawlConfig("c").to_state())]
+    feedback = [FeedbackGiven(str(n), "a.org", f"http://a.org/{n}", b"", n % 2, 1e9) for n in range(40)]
+    for seq, event in enumerate([*events, *feedback], start=1):
+        log.append([encode(event)])
+        model.apply(seq, event)
+    log.save(Snapshot(model.seq, msgpack.packb(model.to_state())))
+    log.close()
+    visits = store.visits("c")
+    visits.salt()
+    with in_memory() as con:
+        con.execute(
+            "CREATE TABLE visits AS SELECT 'a.org' AS site, 'http://a.org/' AS url, '' AS referrer, "
+            "20000 AS day, 1 AS second, i::UBIGINT AS client FROM range(50) AS t(i)"
+        )
+        visits.stage("batch", con)
+    visits.publish("batch")
+    store.close()
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_a_sound_folder_has_no_problem_and_stays_as_it_is(data: Path) -> None:
+    before = contents(data)
+    got = run("data", "check", data)
+    assert (got.exit_code, got.output) == (0, f"{data}: 1 crawls, 0 problems\n")
+    assert contents(data) == before
+
+
+def damaged_files(data: Path) -> list[Path]:
+    return [path for path in data.rglob("*") if path.is_file() and path.name != "LOCK"]
+
+
+def test_damage_of_every_kind_of_file_is_named(data: Path) -> None:
+    rng = random.Random(3)
+    for path in damaged_files(data):
+        raw = path.read_bytes()
+        path.write_bytes(raw[: len(raw) // 2] if path.suffix != ".log" else raw[:60] + b"\0" + raw[61:])
+        got = run("data", "check", data)
+        assert got.exit_code == 1
+        assert str(path) in got.output, got.output
+        path.write_bytes(raw)
+    (log,) = data.rglob("*.log")
+    raw = log.read_bytes()
+    for _ in range(20):
+        at = rng.randrange(8, len(raw))
+        log.write_bytes(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :])
+        assert f"{log} at offset" in run("data", "check", data).output
+    log.write_bytes(raw)
+
+
+def test_an_event_that_cannot_be_read_is_named_with_file_offset_and_format(data: Path) -> None:
+    store = FileStore(data)
+    log = store.open("c")
+    log.append([msgpack.packb([2, ["of", "another", "version"]])])
+    log.close()
+    store.close()
+    got = run("data", "check", data)
+    assert "event 42 of format 1 cannot be read" in got.output
+    assert ".log at offset " in got.output
+
+
+def test_a_crawl_moves_to_another_folder_with_all_it_has(data: Path, tmp_path: Path) -> None:
+    file, target = tmp_path / "c.tar.zst", tmp_path / "other"
+    target.mkdir()
+    assert run("data", "export", "c", file, "--data-dir", data).exit_code == 0
+    got = run("data", "import", file, "--data-dir", target)
+    assert (got.exit_code, got.output) == (0, f"{target}: crawl c is there\n")
+    assert contents(target / "crawls") == contents(data / "crawls")
+    assert run("data", "check", target).exit_code == 0
+    (old,), (new,) = data.rglob("*.parquet"), target.rglob("*.parquet")
+    assert int(old.stat().st_mtime) == int(new.stat().st_mtime), "by it days expire"
+    store = FileStore(target)
+    assert store.visits("c").counts(QUERY, memory_mb=64).clicks.tolist() == [50]
+    store.close()
+    again = run("data", "import", file, "--data-dir", target)
+    assert (again.exit_code, "has one of this name" in again.output) == (1, True)
+
+
+def test_a_damaged_archive_leaves_nothing_behind(data: Path, tmp_path: Path) -> None:
+    file, target, rng = tmp_path / "c.tar.zst", tmp_path / "other", random.Random(5)
+    target.mkdir()
+    run("data", "export", "c", file, "--data-dir", data)
+    raw = file.read_bytes()
+    for trial in range(30):
+        at = rng.randrange(len(raw))
+        cut = raw[:at] + bytes([raw[at] ^ (1 << trial % 8)]) + raw[at + 1 :] if trial % 2 else raw[:at]
+        file.write_bytes(cut)
+        got = run("data", "import", file, "--data-dir", target)
+        if got.exit_code == 0:  # a bit of zstd that says nothing: all checksums fit
+            assert contents(target / "crawls") == contents(data / "crawls")
+            shutil.rmtree(target / "crawls" / "c")
+            continue
+        assert (got.exit_code, str(file) in got.output) == (1, True), got.output
+        assert not any((target / "crawls").iterdir())
+        assert not list(target.glob("deleted-*"))
+
+
+def test_a_damaged_crawl_is_not_exported(data: Path, tmp_path: Path) -> None:
+    (part,) = data.rglob("*.parquet")
+    part.write_bytes(part.read_bytes()[:-1])
+    got = run("data", "export", "c", tmp_path / "c.tar.zst", "--data-dir", data)
+    assert (got.exit_code, part.name in got.output) == (1, True)
+    assert not (tmp_path / "c.tar.zst").exists()
+
+
+def test_a_folder_in_use_is_left_alone(data: Path) -> None:
+    store = FileStore(data)
+    got = run("data", "check", data)
+    store.close()
+    assert (got.exit_code, "in use by another linkscore server" in got.output) == (1, True)

@@ -1,0 +1,134 @@
+"""Crawls open when they are asked for and are put away when nobody asks; only damaged files are damage."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.errors import CorruptState, LimitExceeded
+from linkscore_server.crawls.actor import packed
+from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+from linkscore_server.storage.files import FileStore
+
+
+class Stored(FileStore):
+    """A folder of crawls that fails to open one with `error` while there is one."""
+
+    error: Exception | None = None
+
+    def open(self, crawl: str):  # type: ignore[no-untyped-def]
+        if self.error is not None:
+            raise self.error
+        return super().open(crawl)
+
+
+def registry_of(store: FileStore, **options: int) -> CrawlRegistry:
+    return CrawlRegistry(store, Settings(), Metrics(), **options)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Stored]:
+    """Three crawls of an event each."""
+    made = Stored(tmp_path)
+    registry = registry_of(made)
+    await registry.recover()
+    for name in "abc":
+        actor = await registry.create(CrawlConfig(name))
+        await actor.submit(FeedbackGiven("e", "a.org", "http://a.org/", b"", 1.0, 1e9))
+    await registry.close()
+    yield made
+    made.close()
+
+
+async def in_a_call(registry: CrawlRegistry, name: str) -> int:
+    """Return the feedback of a crawl, asked for in a task of its own as calls are."""
+
+    async def call() -> int:
+        return (await registry.open(name)).model.feedbacks
+
+    feedbacks = await asyncio.create_task(call())
+    await asyncio.sleep(0)  # the crawl hears of the end of the task
+    return feedbacks
+
+
+async def test_a_crawl_is_served_at_once_and_opened_by_the_first_call(store: Stored) -> None:
+    registry = registry_of(store, most_open=2)
+    await registry.recover()
+    assert (registry.names(), registry.actors()) == (["a", "b", "c"], [])
+    assert await asyncio.gather(*(in_a_call(registry, "c") for _ in range(5))) == [1] * 5
+    await registry.close()
+
+
+async def test_crawls_are_opened_in_the_background_after_the_start(store: Stored) -> None:
+    registry = registry_of(store, most_open=6)
+    await registry.recover()
+    async with asyncio.timeout(30):
+        while len(registry.actors()) < 3:
+            await asyncio.sleep(0.01)
+    await registry.close()
+
+
+async def test_a_crawl_that_was_put_away_goes_on_where_it_was(store: Stored) -> None:
+    registry = registry_of(store)
+    await registry.recover()
+    before = msgpack.packb((await registry.models(["a"]))[0].to_state())
+    assert await registry.put_away("a")
+    assert "a" not in [actor.model.config.name for actor in registry.actors()]
+    again = await registry.open("a")
+    assert msgpack.packb(again.model.to_state()) == before
+    assert not await registry.put_away("a"), "this task uses it"
+    await registry.close()
+
+
+async def test_no_more_crawls_are_open_than_descriptors_allow(store: Stored) -> None:
+    registry = registry_of(store, most_open=1)
+    await registry.recover()
+    for name in "abcabc":
+        assert await in_a_call(registry, name) == 1
+        assert len(registry.actors()) == 1
+    await registry.open("a")
+    with pytest.raises(LimitExceeded, match="descriptors"):
+        await in_a_call(registry, "b")
+    assert registry.damaged == {}
+    await registry.close()
+
+
+async def test_running_out_of_descriptors_is_no_damage(store: Stored) -> None:
+    registry = registry_of(store, most_open=1)
+    store.error = OSError(errno.EMFILE, "Too many open files")
+    await registry.recover()
+    with pytest.raises(OSError, match="Too many open files"):
+        await in_a_call(registry, "b")
+    store.error = None
+    assert await in_a_call(registry, "b") == 1
+    assert registry.damaged == {}
+    await registry.close()
+
+
+async def test_a_folder_copied_under_another_name_is_refused(store: Stored, tmp_path: Path) -> None:
+    shutil.copytree(tmp_path / "crawls" / "a", tmp_path / "crawls" / "copy")
+    registry = registry_of(store)
+    await registry.recover()
+    with pytest.raises(CorruptState, match="crawl 'copy': the folder holds crawl 'a'"):
+        await in_a_call(registry, "copy")
+    assert await in_a_call(registry, "a") == 1
+    assert [model.config.name for model in await registry.models(registry.names())] == ["a", "b", "c"]
+    await registry.delete("copy")
+    with pytest.raises(CrawlNotFound):
+        await in_a_call(registry, "copy")
+    await registry.close()
+
+
+def test_pieces_of_a_state_are_the_state() -> None:
+    state = {"a": [1, [2, {"b": (3, b"x")}], []], "c": {}, "d": [[n, {n: None}] for n in range(20)], "e": 1.5}
+    assert b"".join(packed(state)) == msgpack.packb(state)
