@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from linkscore_scoring.policies.answers import Scored
+from linkscore_scoring.policies.base import Scored
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (

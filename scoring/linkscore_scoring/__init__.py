@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from linkscore_scoring.engine.crawl import CrawlModel
     from linkscore_scoring.engine.queries import CrawlQueries
     from linkscore_scoring.errors import LinkscoreError
-    from linkscore_scoring.policies.base import Policy
-    from linkscore_scoring.policies.params import Params
+    from linkscore_scoring.policies.base import Params, Policy
     from linkscore_scoring.site.model import SiteModel
     from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
@@ -48,7 +47,7 @@ _HOMES = {
     "LinkBatch": "types",
     "LinkscoreError": "errors",
     "PageObservation": "types",
-    "Params": "policies.params",
+    "Params": "policies.base",
     "Policy": "policies.base",
     "PolicyChoice": "engine.config",
     "SiteModel": "site.model",

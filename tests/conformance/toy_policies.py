@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores
-from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.params import Params, outside
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation
 

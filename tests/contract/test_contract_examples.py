@@ -34,7 +34,7 @@ def test_the_scrapy_settings_of_the_documents_name_what_there_is() -> None:
 
 
 def test_the_policy_of_the_policy_guide_scores_links() -> None:
-    from linkscore_scoring.policies.params import make_params
+    from linkscore_scoring.policies.base import make_params
     from linkscore_scoring.types import links_of_page
 
     scope: dict[str, object] = {}

@@ -25,7 +25,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.answers import SKIP
+from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import run

@@ -10,7 +10,7 @@ from typing import Any
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.params import make_params
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import all_policies, policy_class
 
 

@@ -26,7 +26,7 @@ from linkscore_lab.replay.task import (
     wanted_pages,
 )
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.params import make_params
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import policy_class
 
 

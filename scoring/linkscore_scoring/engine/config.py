@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.params import Params, make_params
+from linkscore_scoring.policies.base import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.state import from_state, to_state

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.policies.answers import Explanation
+from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.types import PageObservation, Suggestion
 
 

@@ -60,7 +60,7 @@ class ValidatedLink:
 class ValidationWindow(Stateful):
     """The latest fetched links of a site, with the score of each policy and the reward that followed.
 
-    The reward of a link is the text of its page's own (`learners.rewards`), less what later pages take over,
+    The reward of a link is the text of its page's own (`site.texts`), less what later pages take over,
     until feedback replaces it. Weights fall by `discount` a link; once feedback comes, rewards without a
     label weigh 8 / (8 + number labelled).
 

@@ -1,9 +1,10 @@
 """What a link is worth: one module or folder a policy, with all its own parts.
 
-`base` is what a policy is and answers, `params` its parameters, `capabilities` what it may be able to do
-besides, `composite` policies made of policies, `registry` all of them by name. Who writes a policy needs the
-names below, and tries it with `linkscore_scoring.testing`; one that lives outside this package says
-``register(MyPolicy)``. A policy of this package has the name of its module or folder and is found by it.
+`base` is what a policy is: its parameters, what it knows and what it answers. `capabilities` is what it may
+be able to do besides, `composite` policies made of policies, `registry` all of them by name. Who writes a
+policy needs the names below, and tries it with `linkscore_scoring.testing`; one that lives outside this
+package says ``register(MyPolicy)``. A policy of this package has the name of its module or folder and is
+found by it.
 
 Names are loaded when they are asked for.
 """
@@ -13,9 +14,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linkscore_scoring.policies.answers import FOLLOW, NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
-    from linkscore_scoring.policies.base import Policy
-    from linkscore_scoring.policies.params import Params, make_params, one_of, outside
+    from linkscore_scoring.policies.base import (
+        FOLLOW,
+        NO_VERDICT,
+        SKIP,
+        Explanation,
+        Params,
+        Policy,
+        Scored,
+        Scores,
+        Term,
+        make_params,
+        one_of,
+        outside,
+    )
     from linkscore_scoring.policies.registry import all_policies, policy_class, register
 
 __all__ = [
@@ -37,9 +49,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("FOLLOW", "NO_VERDICT", "SKIP", "Explanation", "Scored", "Scores", "Term"), "answers"),
-    "Policy": "base",
-    **dict.fromkeys(("Params", "make_params", "one_of", "outside"), "params"),
+    **dict.fromkeys(__all__, "base"),
     **dict.fromkeys(("all_policies", "policy_class", "register"), "registry"),
 }
 

@@ -1,4 +1,4 @@
-"""What policies answer: scores, verdicts and types of links, and the reasons."""
+"""What policies answer besides scores: URLs whose score changed, trust in policies, sites in their order."""
 
 from __future__ import annotations
 
@@ -7,57 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Scores = NDArray[np.float64]
 KnownUrl = tuple[int, str]
 """Identity hash of a URL, and the URL."""
-
-NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
-"""Advice on a link; numbers as in the wire contract."""
 
 SERVED, EXTRA, CANDIDATE = 1, 2, 3
 """What part a policy has on a site; numbers as in the wire contract."""
 
 MAX_RESCORED = 1_000
 """Most URLs that `Policy.rescored` names."""
-
-
-@dataclass(slots=True)
-class Scored:
-    """Scores of a batch of links.
-
-    Attributes
-    ----------
-    scores
-        (n_links,) float64 in [0, 1], higher is better.
-    buckets
-        Bucket of each link, (n_links,): links of one bucket rise and fall together.
-    verdicts
-        `FOLLOW` or `SKIP` of each link, or None if the policy gives no advice.
-    url_types
-        Type of each link's URL, see `site.url_rules`, or None if the policy tells none.
-    """
-
-    scores: Scores
-    buckets: list[str]
-    verdicts: list[int] | None = None
-    url_types: list[int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One number behind a score, with its meaning in words."""
-
-    name: str
-    value: float
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why a link has its score: one sentence and the numbers."""
-
-    summary: str
-    terms: list[Term]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,72 @@ the log. What some policies can do besides is in `policies.capabilities`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores
-from linkscore_scoring.policies.params import Params
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
+
+Scores = NDArray[np.float64]
+"""(n,), in [0, 1]."""
+
+NO_VERDICT, FOLLOW, SKIP = 0, 1, 2
+"""Advice on a link; numbers as in the wire contract."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """Base of policy parameters: a frozen dataclass whose fields all have defaults."""
+
+    def problems(self) -> Iterator[FieldProblem]:
+        """Yield one problem for each field that is out of range."""
+        return iter(())
+
+
+@dataclass(slots=True)
+class Scored:
+    """Scores of a batch of links.
+
+    Attributes
+    ----------
+    scores
+        (n_links,) float64 in [0, 1], higher is better.
+    buckets
+        Bucket of each link, (n_links,): links of one bucket rise and fall together.
+    verdicts
+        `FOLLOW` or `SKIP` of each link, or None if the policy gives no advice.
+    url_types
+        Type of each link's URL, see `types.INDEX`, or None if the policy tells none.
+    """
+
+    scores: Scores
+    buckets: list[str]
+    verdicts: list[int] | None = None
+    url_types: list[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One number behind a score, with its meaning in words."""
+
+    name: str
+    value: float
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a link has its score: one sentence and the numbers."""
+
+    summary: str
+    terms: list[Term]
 
 
 class Policy(ABC):
@@ -121,3 +178,61 @@ class Policy(ABC):
         """
         if state:
             raise CorruptState(f"{self.name}: unexpected state fields {sorted(state)}")
+
+
+def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
+    """Return the parameters of a policy from a mapping of field to value; fields left out keep their default.
+
+    Raises
+    ------
+    InvalidParams
+        Naming every unknown field and every field out of range.
+    """
+    kinds = {f.name: type(f.default) for f in fields(policy.Params)}
+    given, problems = {}, list[FieldProblem]()
+    for name, value in values.items():
+        try:
+            given[name] = _typed(value, kinds[name])
+        except KeyError:
+            has = ", ".join(sorted(kinds)) or "none"
+            problems.append(FieldProblem(name, f"{policy.name} has no such parameter (it has: {has})"))
+        except ValueError as exc:
+            problems.append(FieldProblem(name, str(exc)))
+    params = policy.Params(**given)
+    broken = list(params.problems())
+    problems += [problem for problem in broken if problem.field in given] if problems else broken
+    if problems:
+        raise InvalidParams(problems)
+    return params
+
+
+_KINDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
+
+
+def _typed(value: Any, kind: type) -> Any:
+    """Return a value as the kind of its field's default; numbers of a Struct are all floats.
+
+    Raises
+    ------
+    ValueError
+        If the value is of another kind.
+    """
+    if kind not in _KINDS or (type(value) is kind and kind in (bool, str)):
+        return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if is_number and (kind is float or (kind is int and value == int(value))):
+        return kind(value)
+    raise ValueError(f"must be {_KINDS[kind]}, got {value!r:.100}")
+
+
+def outside(field: str, value: float, low: float, high: float) -> Iterator[FieldProblem]:
+    """Yield a problem if `value` is not in [low, high]."""
+    if not low <= value <= high:
+        yield FieldProblem(field, f"must be in [{low:g}, {high:g}], got {value!r}")
+
+
+def one_of(field: str, value: str, known: Iterable[str]) -> Iterator[FieldProblem]:
+    """Yield a problem if `value` is not among the known names."""
+    names = list(known)
+    if value not in names:
+        yield FieldProblem(field, f"must be one of {', '.join(names)}, got {value!r:.100}")

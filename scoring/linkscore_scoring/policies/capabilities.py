@@ -14,15 +14,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from linkscore_scoring.learners.classifiers import online
-from linkscore_scoring.policies.answers import (
-    MAX_RESCORED,
-    KnownUrl,
-    PolicyTrust,
-    Scores,
-    SitesRanked,
-)
-from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.params import Params
+from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl, PolicyTrust, SitesRanked
+from linkscore_scoring.policies.base import Params, Policy, Scores
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (
     ExamplePage,

@@ -9,10 +9,8 @@ from typing import Any
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, NotFound, reading_state
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, make_params
 from linkscore_scoring.policies.capabilities import CrawlKnowledge, Part
-from linkscore_scoring.policies.params import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (

@@ -17,9 +17,8 @@ from linkscore_scoring.errors import CorruptState, InvalidParams
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import MAX_RESCORED
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import Policy, make_params
 from linkscore_scoring.policies.composite import Composite, part_problems
-from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.testing.crawl import crawl_model, report, visit

@@ -17,8 +17,7 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.params import make_params
+from linkscore_scoring.policies.base import Policy, make_params
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model

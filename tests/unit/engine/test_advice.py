@@ -16,7 +16,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.trap_report import TrapKind
 from linkscore_scoring.features.bags import apath_id, normalise_apath
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.answers import Scores
+from linkscore_scoring.policies.base import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.harvest.excerpts import RewardSource
 from linkscore_scoring.site.model import SiteModel

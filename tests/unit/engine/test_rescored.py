@@ -12,8 +12,8 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies import answers
-from linkscore_scoring.policies.answers import Explanation, KnownUrl, Scored, Scores
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.answers import KnownUrl
+from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation

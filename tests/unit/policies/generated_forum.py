@@ -9,7 +9,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures, PageLayout
-from linkscore_scoring.policies.answers import SKIP
+from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.focus.page_types import PageType
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of

@@ -18,7 +18,7 @@ from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
 from linkscore_scoring.policies.anthelion.host_crawl import clipped, host_arm, host_scores, probs_of, steps_of
 from linkscore_scoring.policies.anthelion.policy import Anthelion, AnthelionParams
 from linkscore_scoring.policies.anthelion.released import scaled
-from linkscore_scoring.policies.params import make_params
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked

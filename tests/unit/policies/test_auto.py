@@ -13,10 +13,8 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores
 from linkscore_scoring.policies.auto import Auto, AutoParams
-from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.params import make_params
+from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, make_params
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel

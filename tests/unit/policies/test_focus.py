@@ -13,9 +13,8 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.policies.answers import FOLLOW, SKIP
+from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.focus import Focus
-from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 

@@ -8,7 +8,7 @@ from boards import ROOT, Board
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.answers import FOLLOW, SKIP
+from linkscore_scoring.policies.base import FOLLOW, SKIP
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 

@@ -17,9 +17,8 @@ from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.answers import FOLLOW, SKIP
+from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
-from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import to_state

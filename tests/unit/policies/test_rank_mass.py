@@ -6,8 +6,8 @@ import pytest
 from webs import Web, rescored
 
 from linkscore_scoring.errors import InvalidParams
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.link_graph import rank_mass
-from linkscore_scoring.policies.params import make_params
 
 
 def test_a_page_fetched_is_covered_and_hands_half_on() -> None:

@@ -9,7 +9,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.answers import FOLLOW, SKIP
+from linkscore_scoring.policies.base import FOLLOW, SKIP
 
 AT = "html/body/ul/li/a"
 THREAD = ["html/body/div/h1/text()", "html/body/div/p/text()"]

@@ -11,7 +11,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.answers import FOLLOW, Explanation, Scored, Scores
+from linkscore_scoring.policies.base import FOLLOW, Explanation, Scored, Scores
 from linkscore_scoring.policies.composite import FallbackParams, WithFallback
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel

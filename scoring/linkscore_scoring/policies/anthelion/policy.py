@@ -12,11 +12,9 @@ from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
 from linkscore_scoring.learners.classifiers import CLASSIFIERS
 from linkscore_scoring.learners.latest_links import LatestLinks
 from linkscore_scoring.learners.link_features import GROUPS, feature_names
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
 from linkscore_scoring.policies.anthelion.host_crawl import STEPS, HostCrawl, SiteRanking, probs_of, steps_of
 from linkscore_scoring.policies.anthelion.released import ReleasedCrawl
-from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.params import Params, one_of, outside
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 

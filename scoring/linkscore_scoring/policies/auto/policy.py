@@ -12,12 +12,20 @@ from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.learners.progressive_validation import NO_ANSWER, ValidationWindow, shift_log_odds
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.answers import CANDIDATE, Explanation, PolicyTrust, Scored, Scores, Term
+from linkscore_scoring.policies.answers import CANDIDATE, PolicyTrust
 from linkscore_scoring.policies.auto.trust import CrawlTrust, Trust, expected
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import (
+    Explanation,
+    Params,
+    Policy,
+    Scored,
+    Scores,
+    Term,
+    make_params,
+    outside,
+)
 from linkscore_scoring.policies.capabilities import Part
 from linkscore_scoring.policies.composite import Composite, PartsKnowledge, part_problems
-from linkscore_scoring.policies.params import Params, make_params, outside
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch
 

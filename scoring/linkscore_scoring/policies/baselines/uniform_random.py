@@ -9,9 +9,7 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import GOLDEN, mix64
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.params import Params
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch
 

@@ -11,8 +11,8 @@ from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, Place
 from linkscore_scoring.browse_logs.behavior.pattern_text import text_of
 from linkscore_scoring.browse_logs.behavior.rankings import DISCOVERY
 from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder, BehaviorParams
-from linkscore_scoring.policies.params import one_of
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import PageObservation, SeedWanted

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from linkscore_scoring.browse_logs.behavior.model import UNKNOWN_PAGE, BehaviorModel, Place
 from linkscore_scoring.browse_logs.behavior.rankings import FETCH
 from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder, BehaviorParams
-from linkscore_scoring.policies.params import one_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

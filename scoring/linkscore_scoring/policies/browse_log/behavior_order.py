@@ -16,9 +16,8 @@ from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of, text_o
 from linkscore_scoring.browse_logs.behavior.rankings import worth_by
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.policies.composite import FallbackParams, WithFallback
-from linkscore_scoring.policies.params import one_of, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, UrlRule
 

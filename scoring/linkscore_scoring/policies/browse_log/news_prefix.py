@@ -14,9 +14,8 @@ from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix, PrefixTrie, 
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
 from linkscore_scoring.browse_logs.news.signals import SIGNALS
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.policies.composite import FallbackParams, WithFallback
-from linkscore_scoring.policies.params import one_of, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
 from linkscore_scoring.urls.identity import identity

@@ -10,14 +10,22 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem, NotFound, reading_state
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.answers import FOLLOW, NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
+from linkscore_scoring.policies.base import (
+    FOLLOW,
+    NO_VERDICT,
+    SKIP,
+    Explanation,
+    Scored,
+    Scores,
+    Term,
+    outside,
+)
 from linkscore_scoring.policies.composite import FallbackParams, WithFallback
 from linkscore_scoring.policies.focus.entry import EntryCandidate
 from linkscore_scoring.policies.focus.forum_model import ForumModel, certainty
 from linkscore_scoring.policies.focus.page_types import PageType, load_page_types
 from linkscore_scoring.policies.focus.paths import known_identity
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, Shares
-from linkscore_scoring.policies.params import outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (
     INDEX,

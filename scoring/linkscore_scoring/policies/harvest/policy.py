@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node, nodes_of
 from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.rewards import PageRewards
-from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (

@@ -10,10 +10,18 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import (
+    FOLLOW,
+    SKIP,
+    Explanation,
+    Params,
+    Policy,
+    Scored,
+    Scores,
+    Term,
+    outside,
+)
 from linkscore_scoring.policies.irobot.sitemap import KeptArc, MapEntry, Place, Sitemap
-from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.site.learning import SampledPage
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Flat, Stateful, Stored

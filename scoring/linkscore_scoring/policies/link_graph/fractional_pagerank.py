@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.graph.url_nodes import Arrival
-from linkscore_scoring.policies.answers import Explanation, Term
+from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
-from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.types import PageObservation
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.graph.url_nodes import Arrival
-from linkscore_scoring.policies.answers import Explanation, Term
+from linkscore_scoring.policies.base import Explanation, Term
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
 from linkscore_scoring.types import PageObservation
 

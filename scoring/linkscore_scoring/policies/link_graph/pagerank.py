@@ -13,9 +13,9 @@ from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.graph.link_graph import LinkGraph
 from linkscore_scoring.graph.pagerank import pagerank
 from linkscore_scoring.graph.url_nodes import Arrival
-from linkscore_scoring.policies.answers import MAX_RESCORED, Explanation, KnownUrl, Term
+from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl
+from linkscore_scoring.policies.base import Explanation, Params, Term, outside
 from linkscore_scoring.policies.link_graph.url_values import UrlValuePolicy
-from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import PageObservation
 

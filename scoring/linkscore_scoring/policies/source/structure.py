@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.policies.answers import Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation

@@ -14,9 +14,18 @@ from linkscore_scoring.learners.classifiers.base import Floats
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
 from linkscore_scoring.learners.latest_links import LatestLinks
 from linkscore_scoring.learners.link_features import LinkFeatures
-from linkscore_scoring.policies.answers import NO_VERDICT, SKIP, Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.params import Params, one_of, outside
+from linkscore_scoring.policies.base import (
+    NO_VERDICT,
+    SKIP,
+    Explanation,
+    Params,
+    Policy,
+    Scored,
+    Scores,
+    Term,
+    one_of,
+    outside,
+)
 from linkscore_scoring.policies.tag_path_bandit.tag_path_groups import TagPathGroups
 from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
 from linkscore_scoring.site.config import SiteBounds

@@ -10,10 +10,18 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.policies.answers import FOLLOW, SKIP, Explanation, Scored, Scores, Term
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import (
+    FOLLOW,
+    SKIP,
+    Explanation,
+    Params,
+    Policy,
+    Scored,
+    Scores,
+    Term,
+    outside,
+)
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
-from linkscore_scoring.policies.params import Params, outside
 from linkscore_scoring.policies.tpm.rtdm import similarity, tree_of
 from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, NavigationPattern, TargetMap
 from linkscore_scoring.site.model import SiteModel

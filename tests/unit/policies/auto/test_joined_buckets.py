@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from linkscore_scoring.policies.auto.policy import joined, part_of, values_by
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.link_graph.in_degree import InDegree
-from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 

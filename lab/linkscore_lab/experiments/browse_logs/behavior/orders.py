@@ -21,10 +21,10 @@ from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.graph.pagerank import pagerank
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.browse_log.behavior_discovery import BehaviorDiscovery
 from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorFetch
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder
-from linkscore_scoring.policies.params import make_params
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation, links_of_page
