@@ -145,6 +145,7 @@ class Application:
         await self._server.stop(_CANCEL_S)
         await draining
         self._ready = False
+        self._parser.close()
         await self.browse_logs.close()
         await self.registry.close()
         if self._metrics_server is not None:
@@ -169,7 +170,7 @@ class Application:
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
-        parser = PageParser(limits, clock)
+        parser = self._parser = PageParser(limits, clock)
         self.scoring = LinkScoringService(self.registry, parser, s, self.metrics, clock)
         link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self.scoring, server)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)

@@ -15,6 +15,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -32,6 +33,9 @@ _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _Answers = asyncio.Queue[tuple[int, str, asyncio.Task[pb.PageResult]] | None]
+_Large = PageFeatures | Exception | None
+"""What reading a large page gave; None of a page of usual size."""
+
 _CALLS_PARSED = 4
 """Calls whose pages are parsed in turn; others wait in the order they came, so that those admitted first end
 first, and a short call does not wait for one long one. Chosen, not measured."""
@@ -125,10 +129,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor = await self._actor(request.crawl)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
+        large = await self._read_large(actor, request.pages, context)
         async with self._parsing:
-            for page in request.pages:
+            for page, own in zip(request.pages, large, strict=True):
                 async with self._turn(context):
-                    found.append(self._classify(actor, page))
+                    found.append(self._classify(actor, page, own))
         return pb.ClassifyPagesResponse(classifications=found)
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
@@ -240,10 +245,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
     ) -> list[pb.PageResult]:
         """Parse pages in turn, other calls between them, while those before are made durable."""
         waiting: list[asyncio.Task[pb.PageResult]] = []
+        large = await self._read_large(actor, pages, context)
         try:
             async with self._parsing:
-                for page in pages:
-                    parsed = await self._parsed(actor, page, context)
+                for page, own in zip(pages, large, strict=True):
+                    parsed = await self._parsed(actor, page, own, context)
                     answered = self._answered(actor, parsed, choice, encode)
                     waiting.append(_watched(asyncio.create_task(answered)))
             return await asyncio.gather(*waiting)
@@ -259,9 +265,33 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         encode: str,
         context: Any,
     ) -> pb.PageResult:
+        [own] = await self._read_large(actor, [page], context)
         async with self._parsing:
-            parsed = await self._parsed(actor, page, context)
+            parsed = await self._parsed(actor, page, own, context)
         return await self._answered(actor, parsed, choice, encode)
+
+    async def _read_large(
+        self, actor: CrawlActor, pages: Sequence[common_pb2.Page], context: Any
+    ) -> list[_Large]:
+        """Return the features of large pages, which are read before it is the turn of the call: calls with
+        none do not wait for them.
+
+        Raises
+        ------
+        Overloaded
+            If nobody waits for the answer any more.
+        """
+        found: list[_Large] = []
+        for page in pages:
+            try:
+                own = await self._parser.read_large(page, layout=actor.model.config.reads_layout)
+            except Exception as exc:  # raised again when it is the turn of the page
+                found.append(exc)
+                continue
+            found.append(own)
+            if own is not None:
+                require_caller(context)
+        return found
 
     @asynccontextmanager
     async def _turn(self, context: Any) -> AsyncGenerator[None, None]:
@@ -278,12 +308,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             await asyncio.sleep(0)  # health and refusals come first
 
     async def _parsed(
-        self, actor: CrawlActor, page: common_pb2.Page, context: Any
+        self, actor: CrawlActor, page: common_pb2.Page, own: _Large, context: Any
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
         async with self._turn(context):
             try:
-                return self._event(actor, page)
+                return self._event(actor, page, own)
             except InvalidInput as exc:
                 self._metrics.pages.labels("invalid").inc()
                 return results.invalid(exc)
@@ -309,9 +339,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._count(outcome)
         return _result(actor, parsed, outcome)
 
-    def _event(self, actor: CrawlActor, page: common_pb2.Page) -> PageFetched:
+    def _event(self, actor: CrawlActor, page: common_pb2.Page, own: _Large) -> PageFetched:
+        if isinstance(own, Exception):
+            raise own
         model = actor.model
-        return self._parser.event(page, model.site_of, layout=model.config.reads_layout)
+        return self._parser.event(page, model.site_of, layout=model.config.reads_layout, own=own)
 
     def _count(self, outcome: PageOutcome) -> None:
         seen = outcome.observation
@@ -346,9 +378,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         finally:
             answers.put_nowait(None)
 
-    def _classify(self, actor: CrawlActor, page: common_pb2.Page) -> pb.PageClassification:
+    def _classify(self, actor: CrawlActor, page: common_pb2.Page, own: _Large) -> pb.PageClassification:
         try:
-            event = self._event(actor, page)
+            event = self._event(actor, page, own)
         except InvalidInput as exc:
             return pb.PageClassification(status=results.invalid(exc))
         return results.classification(actor.model.config.name, actor.queries.classify(event))

@@ -1,4 +1,4 @@
-"""A page as sent becomes an event with features. Stateless and CPU-bound."""
+"""A page as sent becomes an event with features. Stateless and CPU-bound; large pages are read elsewhere."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from linkscore_scoring.features.extracted import ExtractedLink, page_from_extrac
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.urls.identity import validate_url
+from linkscore_server.grpc.convert.large_pages import LargePages, PageBody
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
@@ -35,23 +36,58 @@ class PageParser:
         self.limits = limits
         self._clock = clock
         self._extractor = Extractor(limits)
+        self._large = LargePages(limits)
+
+    async def read_large(self, page: common_pb2.Page, *, layout: bool = False) -> PageFeatures | None:
+        """Return the features of the body of a large page, for `event`; None of any other page.
+
+        Raises
+        ------
+        InvalidPage
+            As `event`; reason ``LIMIT_EXCEEDED`` if it takes too much CPU time.
+        """
+        if page.WhichOneof("content") != "body" or not _usable(page):
+            return None
+        url = page.final_url or page.url
+        body = PageBody(page.body, url, page.content_type, page.content_encoding, layout)
+        if not self._large.takes(body):
+            return None
+        self._checked(page)
+        return await self._large.read(body)
+
+    def close(self) -> None:
+        """Let the process that reads large pages go."""
+        self._large.close()
 
     def event(
-        self, page: common_pb2.Page, site_of: Callable[[str], str], *, layout: bool = False
+        self,
+        page: common_pb2.Page,
+        site_of: Callable[[str], str],
+        *,
+        layout: bool = False,
+        own: PageFeatures | None = None,
     ) -> PageFetched:
         """Return the event of a page; with `layout` if a policy of the crawl reads that.
+
+        Parameters
+        ----------
+        page
+            As sent.
+        site_of
+            Names the site of a URL.
+        layout
+            Whether to find records and link groups too.
+        own
+            Features of its body, if they were read elsewhere.
 
         Raises
         ------
         InvalidPage
             Naming the field, the rule and the value got.
         """
-        requested = validate_url(page.url, "url", max_chars=self.limits.url_chars, error=InvalidPage)
+        requested = self._checked(page)
         final = page.final_url or page.url
-        if page.final_url:
-            validate_url(final, "final_url", max_chars=self.limits.url_chars, error=InvalidPage)
-        _check_sizes(page)
-        features = self._features(page, final, layout=layout) if _usable(page) else None
+        features = self._features(page, final, own, layout=layout) if _usable(page) else None
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -64,14 +100,24 @@ class PageParser:
             features=features,
         )
 
-    def _features(self, page: common_pb2.Page, url: str, *, layout: bool) -> PageFeatures:
+    def _checked(self, page: common_pb2.Page) -> str:
+        """Return the identity of the URL that was requested."""
+        requested = validate_url(page.url, "url", max_chars=self.limits.url_chars, error=InvalidPage)
+        if page.final_url:
+            validate_url(page.final_url, "final_url", max_chars=self.limits.url_chars, error=InvalidPage)
+        _check_sizes(page)
+        return requested
+
+    def _features(
+        self, page: common_pb2.Page, url: str, own: PageFeatures | None, *, layout: bool
+    ) -> PageFeatures:
         validate_url(
             url, "final_url" if page.final_url else "url", max_chars=self.limits.url_chars, error=InvalidPage
         )
         if page.WhichOneof("content") == "extracted":
             features = _from_extracted(page, url, self.limits)
         else:
-            features = self._extractor.extract(
+            features = own or self._extractor.extract(
                 page.body,
                 url=url,
                 content_type=page.content_type,
