@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.html import MAX_APATH_CHARS, MAX_LINKS_CHARS, ApathTable
+from linkscore_scoring.features.html import MAX_APATH_CHARS, MAX_LINKS_CHARS, PageApaths
 from linkscore_scoring.features.markup import MAX_NAME_CHARS, class_tokens, rel_tokens
 from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS
@@ -89,7 +89,7 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
     so that rows and input keep step. A layout is of the page's own links: it is dropped. Tag paths are cut at
     `MAX_APATH_CHARS`, and links from where their URLs have more than `MAX_LINKS_CHARS` together.
     """
-    links, table, chars = Links(), ApathTable(), 0
+    links, table, chars = Links(), PageApaths(), 0
     resolver = UrlResolver(page.url, max_chars=limits.url_chars)
     for link in given[: limits.links]:
         found = resolver.resolve(link.url)

@@ -222,7 +222,7 @@ OTHER_APATH = "a[]"
 """What stands for the Apaths that are not told apart."""
 
 
-class ApathTable:
+class PageApaths:
     """The distinct Apaths of a page, within bounds.
 
     Attributes
@@ -263,7 +263,7 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
     ``links_cut`` and ``apaths_cut`` applied.
     """
     links = Links()
-    table = ApathTable()
+    table = PageApaths()
     rows: dict[tuple[int, Step], int] = {}
     chars = 0
     columns = zip(walk.nodes, walk.anchor_texts(), walk.blocks_before(), strict=True)

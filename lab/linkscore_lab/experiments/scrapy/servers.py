@@ -101,7 +101,7 @@ class SiteServer(ThreadingHTTPServer):
 
     def __init__(self, site: Site, port: int = 0) -> None:
         self.site = site
-        super().__init__((LOOPBACK, port), _Handler)
+        super().__init__((LOOPBACK, port), _SiteHandler)
 
     @property
     def address(self) -> str:
@@ -109,7 +109,7 @@ class SiteServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_port}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _SiteHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1  # headers and body leave in one segment
