@@ -211,15 +211,17 @@ class UrlPatterns:
 
         They could if they have the same slots and differ only where any value may stand: not in their query
         keys, not a number against a name, and not in a variable slot where either value is one of the
-        frequent ones.
+        frequent ones. The last name of the path is free of the latter: nothing lies below it, so it is
+        frequent by its own variants (``?sort=``, ``?start=``) and no section.
         """
         one, two = _tokens(key), _tokens(other)
         if len(one) != len(two):
             return False
+        last = _last_name(one)
         at: int | None = ROOT
-        for a, b in zip(one, two, strict=True):
+        for place, (a, b) in enumerate(zip(one, two, strict=True)):
             node = None if at is None else self._nodes[at]
-            if a != b and not _may_differ(node, a, b):
+            if a != b and not _may_differ(None if place == last else node, a, b):
                 return False
             at = None if node is None else self._below(node, a, b)
         return True
@@ -319,6 +321,11 @@ class UrlPatterns:
     def load_state(self, state: State) -> None:
         """Take over the nodes of another tree."""
         self._nodes.load_state(state)
+
+
+def _last_name(tokens: list[str]) -> int:
+    """Return the place of the last path segment that is not empty, 0 (the host) if there is none."""
+    return max((i for i, part in enumerate(tokens) if part[:1] in {"/", ":"} and part != "/"), default=0)
 
 
 def _may_differ(node: Node | None, a: str, b: str) -> bool:

@@ -139,5 +139,18 @@ def test_frequent_values_of_a_variable_slot_part_urls() -> None:
     assert not tree.could_be_one("http://a.org/cat/ax", "http://a.org/dog/ax")
 
 
+def test_a_frequent_last_name_is_a_page_with_variants_and_no_section() -> None:
+    names = _names(20)
+    variants = [f"http://a.org/shop/{names[0]}?sort={key}" for key in ("price", "name", "date", "stock")]
+    tree = _tree(*variants, *[f"http://a.org/shop/{name}" for name in names])
+    assert tree.pattern(f"http://a.org/shop/{names[0]}") == f"a.org/shop/{names[0]}"
+    assert tree.could_be_one(f"http://a.org/shop/{names[0]}", f"http://a.org/shop/{names[1]}")
+    assert tree.could_be_one(f"http://a.org/shop/{names[0]}/", f"http://a.org/shop/{names[1]}/")
+    assert tree.could_be_one(
+        f"http://a.org/shop/{names[0]}?sort=date", f"http://a.org/shop/{names[1]}?sort=date"
+    )
+    assert not tree.could_be_one(f"http://a.org/shop/{names[0]}", f"http://a.org/shop/{names[1]}?sort=date")
+
+
 def _names(n: int) -> list[str]:
     return [f"{chr(97 + i % 26)}{chr(97 + i // 26)}z" for i in range(n)]
