@@ -80,6 +80,11 @@ class ServerProcess:
         """Return the log, one record a line."""
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
+    def peak_bytes(self) -> int:
+        """Return the most memory that the process ever had."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
     def terminate(self) -> int:
         """Send SIGTERM and return the exit code."""
         self.process.send_signal(signal.SIGTERM)

@@ -271,6 +271,9 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.http2.min_ping_interval_without_data_ms", settings.min_ping_interval_ms),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.so_reuseport", 0),
+        # Else the windows grow with the bandwidth until a request lies in memory before anybody reads it. One
+        # that is being read gets a window of its size anyway.
+        ("grpc.http2.bdp_probe", 0),
     ]
 
 

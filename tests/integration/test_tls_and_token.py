@@ -126,18 +126,12 @@ def test_large_calls_without_a_token_cost_no_memory(tmp_path: Path) -> None:
     token_file = tmp_path / "token"
     token_file.write_text("s3cret\n")
     with serving(tmp_path, "--token-file", str(token_file)) as process, stubs(process.target) as server:
-        before = peak_bytes(process.process.pid)
+        before = process.peak_bytes()
         ingest = server.channel.unary_unary("/linkscore.v1.LinkScoringService/IngestPages")
         body = bytes(40_000_000)
         calls = [ingest.future(body) for _ in range(4)]
         assert {call.code() for call in calls} == {grpc.StatusCode.UNAUTHENTICATED}
-        assert peak_bytes(process.process.pid) - before < 20_000_000
-
-
-def peak_bytes(pid: int) -> int:
-    """Return the most memory that a process ever had."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+        assert process.peak_bytes() - before < 20_000_000
 
 
 @pytest.mark.parametrize(

@@ -123,3 +123,13 @@ def test_requests_wait_for_room_and_the_bound_is_a_setting(tmp_path: Path) -> No
         create(server)
         calls = [server.links.IngestPages.future(request) for _ in range(12)]
         assert [call.code() for call in calls] == [grpc.StatusCode.OK] * 12
+
+
+def test_requests_that_wait_to_be_read_stay_with_their_clients(tmp_path: Path) -> None:
+    flags = ["--max-message-bytes", "8000000", "--max-inflight-bytes", "16000000"]
+    with serving(tmp_path, *flags) as process, stubs(process.target) as server:
+        before = process.peak_bytes()
+        ingest = server.channel.unary_unary("/linkscore.v1.LinkScoringService/IngestPages")
+        calls = [ingest.future(b"\xff" * 7_500_000) for _ in range(32)]
+        assert {call.code() for call in calls} == {grpc.StatusCode.INVALID_ARGUMENT}
+        assert process.peak_bytes() - before < 100_000_000  # of 240 MB sent
