@@ -158,6 +158,28 @@ async def test_a_learning_that_ends_while_the_disk_is_full_leaves_no_site_learni
     assert again.model.to_state() == actor.model.to_state()
 
 
+async def test_during_a_big_question_the_loop_is_free_and_no_event_is_applied(actor: CrawlActor) -> None:
+    started, free = threading.Event(), threading.Event()
+
+    def question() -> int:
+        started.set()
+        assert free.wait(30)
+        return actor.model.pages
+
+    asking = asyncio.create_task(actor.ask(question))
+    async with asyncio.timeout(30):
+        while not started.is_set():
+            await asyncio.sleep(0)
+    page = asyncio.create_task(actor.submit(fetched(0)))
+    for _ in range(100):
+        await asyncio.sleep(0.001)
+    assert not page.done()
+    free.set()
+    assert await asking == 0
+    await page
+    assert actor.model.pages == 1
+
+
 async def test_who_asks_while_an_older_learning_runs_gets_one_with_all_pages(
     actor: CrawlActor, learner: Learner
 ) -> None:
