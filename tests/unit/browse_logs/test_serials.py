@@ -53,6 +53,23 @@ def test_a_single_visit_does_not_move_the_frontier() -> None:
     assert serial.frontier == 240
 
 
+def test_stray_numbers_move_nothing_however_often_they_are_visited() -> None:
+    urls, first, visits = threads()
+    stray = [f"http://h/show?t={number}" for number in (290, 700, 900, 5_000, 70_000)]
+    clean = found(urls, first, visits)["p0*&?t#"]
+    serial = found([*urls, *stray], [*first, 3, 9, 14, 20, 27], [*visits, 40, 3, 12, 3, 20])["p0*&?t#"]
+    assert serial.frontier == clean.frontier
+    assert (serial.rate, serial.newborn) == (clean.rate, clean.newborn)
+
+
+def test_made_up_months_do_not_stretch_the_year() -> None:
+    days = range(29)
+    urls = [f"http://h/{2015 + (day // 24)}/{day % 24 // 2 + 1:02}/post-{day}" for day in days]
+    serial = found([*urls, "http://h/2016/99/x"], [*days, 20], [*[10] * 29, 1])["p0#&p1#&p2*"]
+    assert serial.bases[1] == 13
+    assert serial.frontier == 2016 * 13 + 3
+
+
 def test_year_and_month_make_one_number() -> None:
     days = range(29)
     urls = [f"http://h/{2015 + (day // 24)}/{day % 24 // 2 + 1:02}/post-{day}" for day in days]
