@@ -120,11 +120,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def _unary(
         self, handler: _Handler, method: str, who: Caller | None
     ) -> Callable[[_Requests, Any], Awaitable[Any]]:
-        async def answer(requests: _Requests, context: Any) -> Any:
+        async def answer(_: _Requests, context: Any) -> Any:
             call = self._begin(method, who, context)
             try:
                 self._check(who, method)
-                response = await self._respond(handler, requests, call)
+                response = await self._respond(handler, call)
                 call.code = grpc.StatusCode.OK
                 return response
             except Exception as exc:
@@ -137,12 +137,12 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def _stream(
         self, handler: _Handler, method: str, who: Caller | None
     ) -> Callable[[_Requests, Any], AsyncIterator[Any]]:
-        async def answer(requests: _Requests, context: Any) -> AsyncIterator[Any]:
+        async def answer(_: _Requests, context: Any) -> AsyncIterator[Any]:
             call = self._begin(method, who, context)
             try:
                 self._check(who, method)
                 with _MessagesInWork(self._inflight, self._work) as in_work:
-                    messages = self._messages(handler, requests, call, in_work)
+                    messages = self._messages(handler, call, in_work)
                     async with aclosing(handler.stream_stream(messages, context)) as responses:
                         async for response in responses:
                             in_work.end_oldest()
@@ -155,13 +155,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
         return answer
 
-    async def _respond(self, handler: _Handler, requests: _Requests, call: _Call) -> Any:
+    async def _respond(self, handler: _Handler, call: _Call) -> Any:
         if handler.request_streaming:
             with _MessagesInWork(self._inflight, None) as in_work:
                 return await handler.stream_unary(
-                    self._messages(handler, requests, call, in_work, one_by_one=True), call.context
+                    self._messages(handler, call, in_work, one_by_one=True), call.context
                 )
-        async with self._one_message(handler, requests, call) as request:
+        async with self._one_message(handler, call) as request:
             return await handler.unary_unary(request, call.context)
 
     def _check(self, who: Caller | None, method: str) -> None:
@@ -173,15 +173,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         set_caller(who)
 
     @asynccontextmanager
-    async def _one_message(
-        self, handler: _Handler, requests: _Requests, call: _Call
-    ) -> AsyncGenerator[Any, None]:
+    async def _one_message(self, handler: _Handler, call: _Call) -> AsyncGenerator[Any, None]:
         """Read the request of a call when there is room and time; it counts while it is in work."""
         self._check_time(call)
         async with AsyncExitStack() as in_work:
             async with self._inflight.reading(self._wait_s):
                 self._check_time(call)
-                raw = await self._received(requests)
+                raw = await self._received(call)
                 size = len(raw)
                 in_work.enter_context(self._inflight.held(size))
             self._check_time(call, size)
@@ -194,7 +192,6 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     async def _messages(
         self,
         handler: _Handler,
-        requests: _Requests,
         call: _Call,
         in_work: _MessagesInWork,
         *,
@@ -203,7 +200,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         """Give the messages of a stream; with `one_by_one` one is done with when the next is asked for."""
         while True:
             await self._inflight.room_for_a_stream(in_work.size)
-            raw = await anext(requests, None)
+            raw = await _next_message(call)
             if raw is None:
                 return
             in_work.begin(len(raw))
@@ -211,14 +208,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             if one_by_one:
                 in_work.end_oldest()
 
-    async def _received(self, requests: _Requests) -> bytes:
+    async def _received(self, call: _Call) -> bytes:
         try:
             async with asyncio.timeout(self._receive_s):
-                return await anext(requests)
+                raw = await _next_message(call)
         except TimeoutError:
             raise Overloaded(f"the request did not come within {self._receive_s:g} s") from None
-        except StopAsyncIteration:
-            raise MalformedMessage("there is no request") from None
+        if raw is None:
+            raise MalformedMessage("there is no request")
+        return raw
 
     def _check_time(self, call: _Call, size: int = 0) -> None:
         if call.is_queued:
@@ -244,6 +242,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         call.context.set_details(status.details)
         call.context.set_trailing_metadata(status.trailing_metadata)
         call.code = status.code
+        # Frames hold the request, and cycles of frames and errors are collected rarely.
+        error.__traceback__ = error.__context__ = error.__cause__ = None
 
     def _begin(self, method: str, who: Caller | None, context: Any) -> _Call:
         self._in_flight += 1
@@ -299,6 +299,15 @@ class _MessagesInWork:
 
 
 _NOBODY = Caller("nobody", ANYBODY.role, ())
+
+
+async def _next_message(call: _Call) -> bytes | None:
+    """Return the next message of a call, None after the last.
+
+    The iterator that gRPC gives to a handler would keep the last message until cycles are collected.
+    """
+    raw = await call.context.read()
+    return None if raw is grpc.aio.EOF else raw
 
 
 def _parsed(handler: _Handler, raw: bytes, call: _Call) -> Any:

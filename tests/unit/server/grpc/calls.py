@@ -22,6 +22,7 @@ class Context:
     """Notes the status that a call ends with."""
 
     code = details = None
+    sent: Any = None
 
     def __init__(self, remaining_s: float | None = None) -> None:
         self.remaining_s = remaining_s
@@ -42,6 +43,9 @@ class Context:
     def cancelled(self) -> bool:
         return self.is_cancelled
 
+    async def read(self) -> Any:
+        return await anext(self.sent, grpc.aio.EOF)
+
     def peer(self) -> str:
         return "ipv4:127.0.0.1:1"
 
@@ -61,6 +65,21 @@ class Sent:
             raise StopAsyncIteration
         self.read += 1
         return self.messages[self.read - 1]
+
+
+class Wrapped:
+    """A handler as gRPC calls it: requests are read from the context."""
+
+    def __init__(self, handler: Any) -> None:
+        self._handler = handler
+
+    def stream_unary(self, sent: Sent, context: Context) -> Any:
+        context.sent = sent
+        return self._handler.stream_unary(sent, context)
+
+    def stream_stream(self, sent: Sent, context: Context) -> Any:
+        context.sent = sent
+        return self._handler.stream_stream(sent, context)
 
 
 class Clock:
@@ -87,4 +106,4 @@ async def intercepted(
     async def found(_: Any) -> Any:
         return handler
 
-    return await guard.intercept_service(found, Details(f"/linkscore.v1.{method}", **metadata))
+    return Wrapped(await guard.intercept_service(found, Details(f"/linkscore.v1.{method}", **metadata)))
