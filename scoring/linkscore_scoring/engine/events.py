@@ -8,6 +8,7 @@ from typing import Any
 import msgpack
 
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_CLASS_CHARS, class_tokens
 from linkscore_scoring.features.types import Links, PageFeatures, PageLayout, PathTrie
 
 
@@ -130,6 +131,9 @@ KINDS: dict[int, type[Event]] = {
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
 
 
+_CLASSES = PathTrie.__slots__.index("classes")
+
+
 def encode(event: Event) -> bytes:
     """Return an event as bytes; cost O(links)."""
     if isinstance(event, PageFetched):
@@ -179,5 +183,10 @@ def _features(plain: dict[str, Any]) -> PageFeatures:
     for i, key in links["keys"].items():
         keys[i] = key
     layout = PageLayout(*plain["layout"]) if plain["layout"] else None
+    # Logs of before there were bounds may hold megabytes in one text, to be kept again at every start.
+    links["apath_table"] = [apath[:MAX_APATH_CHARS] for apath in links["apath_table"]]
+    plain["paths"][_CLASSES] = [
+        text if len(text) <= MAX_CLASS_CHARS else class_tokens(text) for text in plain["paths"][_CLASSES]
+    ]
     read = {"paths": PathTrie(*plain["paths"]), "links": Links(**{**links, "keys": keys}), "layout": layout}
     return PageFeatures(**{**plain, **read})

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.html import MAX_APATH_CHARS, MAX_LINKS_CHARS, PageApaths
-from linkscore_scoring.features.markup import MAX_NAME_CHARS, class_tokens, rel_tokens
+from linkscore_scoring.features.html import MAX_LINKS_CHARS, PageApaths
+from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_NAME_CHARS, class_tokens, rel_tokens
 from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS
 from linkscore_scoring.hashing import hash_block

@@ -11,7 +11,7 @@ from lxml import etree
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
 from linkscore_scoring.features.layout.signals import page_layout
-from linkscore_scoring.features.markup import SKIPPED_TAGS, Step, TagTable
+from linkscore_scoring.features.markup import MAX_APATH_CHARS, SKIPPED_TAGS, Step, TagTable
 from linkscore_scoring.features.types import Limits, Links, PageFeatures
 from linkscore_scoring.features.walk import BLOCK_CHARS, PageWalk
 from linkscore_scoring.hashing import hash_block
@@ -207,9 +207,6 @@ _thread = local()
 
 MAX_APATHS = 2_000
 """Distinct Apaths told apart on one page; a bound for hostile pages, the others are one Apath."""
-
-MAX_APATH_CHARS = 2_000
-"""Characters of an Apath; a longer one is one of the others. The longest of 400 stored pages has 194."""
 
 MAX_APATHS_CHARS = 500_000
 """Characters of all Apaths of one page; the largest of 400 stored pages has 6,400."""

@@ -12,14 +12,13 @@ from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import MAX_MEMBERS, decompress, detect_charset
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.html import (
-    MAX_APATH_CHARS,
     MAX_ATTRIBUTES,
     MAX_LINKS_CHARS,
     Extractor,
     extract,
     without_crowds,
 )
-from linkscore_scoring.features.markup import MAX_CLASS_CHARS
+from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_CLASS_CHARS
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.features.walk import MAX_PATH_CHARS
 
