@@ -16,20 +16,14 @@ type Item struct {
 	// Value is what the caller keeps with the URL.
 	Value any
 
+	number int64
 	taken  bool
 	places []string
 }
 
-// placed is an item in the queue of a bucket, with the number of its coming there.
-type placed struct {
-	item   *Item
-	number int64
-}
-
 // Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
 // one for URLs the server does not know, which go before all others when they are seeds and after them when they
-// are not. Among buckets of equal value the URL that came to one of them first goes first, as if they were one queue. A
-// URL is taken once. Safe for concurrent use; it grows with the URLs that wait.
+// are not. A URL is taken once. Safe for concurrent use; it grows with the URLs that wait.
 type Frontier struct {
 	mu      sync.Mutex
 	crawl   *Crawl
@@ -37,7 +31,7 @@ type Frontier struct {
 	every   int
 
 	values  map[string]float64
-	queues  map[string][]placed
+	queues  map[string][]*Item
 	seeds   []*Item
 	unknown []*Item
 	waiting map[string]*Item
@@ -53,7 +47,7 @@ func NewFrontier(crawl *Crawl, n int, breaker *Breaker) *Frontier {
 	}
 	return &Frontier{
 		crawl: crawl, breaker: breaker, every: max(1, n),
-		values: map[string]float64{}, queues: map[string][]placed{}, waiting: map[string]*Item{},
+		values: map[string]float64{}, queues: map[string][]*Item{}, waiting: map[string]*Item{},
 	}
 }
 
@@ -83,8 +77,7 @@ func (f *Frontier) Add(link Link, value any) {
 		return
 	}
 	item.places = append(item.places, link.Bucket)
-	f.numbers++
-	f.queues[link.Bucket] = append(f.queues[link.Bucket], placed{item, f.numbers})
+	f.queues[link.Bucket] = append(f.queues[link.Bucket], item)
 	if _, known := f.values[link.Bucket]; !known {
 		f.values[link.Bucket] = link.BucketValue
 	}
@@ -145,7 +138,7 @@ func (f *Frontier) due() []string {
 // best takes the oldest URL of the buckets that are worth most.
 func (f *Frontier) best() *Item {
 	var chosen string
-	var head *placed
+	var head *Item
 	for bucket := range f.queues {
 		first := f.first(bucket)
 		if first == nil {
@@ -157,25 +150,24 @@ func (f *Frontier) best() *Item {
 			chosen, head = bucket, first
 		}
 	}
-	if head == nil {
-		return nil
+	if head != nil {
+		f.leave(head)
 	}
-	f.leave(head.item)
-	return head.item
+	return head
 }
 
 // first drops what was taken elsewhere from the head of a bucket and returns what is left there.
-func (f *Frontier) first(bucket string) *placed {
+func (f *Frontier) first(bucket string) *Item {
 	queue := f.queues[bucket]
-	for len(queue) > 0 && queue[0].item.taken {
-		queue[0].item = nil
+	for len(queue) > 0 && queue[0].taken {
+		queue[0] = nil
 		queue = queue[1:]
 	}
 	f.queues[bucket] = queue
 	if len(queue) == 0 {
 		return nil
 	}
-	return &queue[0]
+	return queue[0]
 }
 
 func (f *Frontier) take(queue *[]*Item) *Item {
@@ -198,7 +190,8 @@ func (f *Frontier) leave(item *Item) {
 }
 
 func (f *Frontier) made(url string, ticket []byte, value any) *Item {
-	item := &Item{URL: url, Ticket: ticket, Value: value}
+	f.numbers++
+	item := &Item{URL: url, Ticket: ticket, Value: value, number: f.numbers}
 	f.waiting[url] = item
 	return item
 }

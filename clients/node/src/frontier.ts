@@ -13,24 +13,18 @@ export interface Item<T> {
 }
 
 interface Waiting<T> extends Item<T> {
+  number: number;
   taken: boolean;
   places: string[];
 }
 
-/** An item in the queue of a bucket, with the number of its coming there. */
-interface Placed<T> {
-  item: Waiting<T>;
-  number: number;
-}
-
 /**
  * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
- * the server said nothing about behind them. Among buckets of equal value the URL that came to one of them first goes
- * first, as if they were one queue. A URL is given once. While the server is away the last order is kept.
+ * the server said nothing about behind them. A URL is given once. While the server is away the last order is kept.
  */
 export class Frontier<T> {
   private readonly values = new Map<string, number>();
-  private readonly queues = new Map<string, Placed<T>[]>();
+  private readonly queues = new Map<string, Waiting<T>[]>();
   private readonly waiting = new Map<string, Waiting<T>>();
   private seeds: Waiting<T>[] = [];
   private unknown: Waiting<T>[] = [];
@@ -67,9 +61,8 @@ export class Frontier<T> {
     if (item.places.length >= MAX_PLACES || item.places.includes(link.bucket)) return;
     item.places.push(link.bucket);
     const queue = this.queues.get(link.bucket);
-    const place = { item, number: ++this.numbers };
-    if (queue) queue.push(place);
-    else this.queues.set(link.bucket, [place]);
+    if (queue) queue.push(item);
+    else this.queues.set(link.bucket, [item]);
     if (!this.values.has(link.bucket)) this.values.set(link.bucket, link.bucketValue);
   }
 
@@ -92,9 +85,9 @@ export class Frontier<T> {
   }
 
   private best(): Item<T> | undefined {
-    let best: { value: number; head: Placed<T> } | undefined;
+    let best: { value: number; head: Waiting<T> } | undefined;
     for (const [bucket, queue] of this.queues) {
-      while (queue[0]?.item.taken) queue.shift();
+      while (queue[0]?.taken) queue.shift();
       const head = queue[0];
       if (!head) {
         this.queues.delete(bucket);
@@ -103,7 +96,7 @@ export class Frontier<T> {
       const value = this.values.get(bucket) ?? 0;
       if (!best || value > best.value || (value === best.value && head.number < best.head.number)) best = { value, head };
     }
-    return best && this.leave(best.head.item);
+    return best && this.leave(best.head);
   }
 
   private take(queue: Waiting<T>[]): Item<T> | undefined {
@@ -120,7 +113,7 @@ export class Frontier<T> {
   }
 
   private made(key: string, ticket: Uint8Array, value: T): Waiting<T> {
-    const item = { key, ticket, value, taken: false, places: [] };
+    const item = { key, ticket, value, number: ++this.numbers, taken: false, places: [] };
     this.waiting.set(key, item);
     return item;
   }

@@ -43,8 +43,7 @@ class BucketFrontier:
     """One FIFO queue a bucket, whose order is asked for every `every` fetches.
 
     A link waits in every bucket it was given; buckets with nothing left sleep. Among equal buckets the link
-    that was put into one of them first comes first, as if they were one queue: a policy that splits a bucket
-    into buckets of equal value keeps its order (ADR 8).
+    that was found first comes first.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ class BucketFrontier:
         self._queues: list[deque[tuple[int, Waiting]]] = []
         self._live: dict[int, int] = {}
         self._where: dict[int, set[int]] = {}
-        self._offered = 0
+        self._found: dict[int, int] = {}
         self._taken: set[int] = set()
         self._order: list[tuple[float, int]] = []
 
@@ -79,8 +78,8 @@ class BucketFrontier:
         where = self._where.setdefault(link.number, set())
         if id_ not in where:
             where.add(id_)
-            self._offered += 1
-            self._queues[id_].append((self._offered, link))
+            found = self._found.setdefault(link.number, len(self._found))
+            self._queues[id_].append((found, link))
             self._live[id_] = self._live.get(id_, 0) + 1
 
     def rescore(self, number: int, score: float) -> None:
@@ -112,12 +111,12 @@ class BucketFrontier:
         self._since = 0
 
     def _best(self) -> int:
-        """Return the best bucket that is not empty; of equal ones that whose first link came first."""
+        """Return the best bucket that is not empty; of equal ones that whose first link was found first."""
         top = next(value for value, id_ in self._order if id_ in self._live)
         equal = takewhile(lambda entry: entry[0] <= top, self._order)
-        return min((id_ for _, id_ in equal if id_ in self._live), key=self._first_offered)
+        return min((id_ for _, id_ in equal if id_ in self._live), key=self._first_found)
 
-    def _first_offered(self, id_: int) -> int:
+    def _first_found(self, id_: int) -> int:
         queue = self._queues[id_]
         while queue[0][1].number in self._taken:
             queue.popleft()

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from hypothesis import given
-from hypothesis import strategies as st
-from replay_sites import page, write_site
-
-from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.frontier import BucketFrontier, ScoreFrontier, Waiting
-from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.scorer import CrawlSetup
 
 
 def link(number: int) -> Waiting:
@@ -39,44 +29,6 @@ def test_among_equal_buckets_the_link_found_first_comes_first() -> None:
         frontier.offer(link(number), bucket, 0.0)
     frontier.offer(link(3), "a", 0.0)
     assert numbers(frontier) == [1, 2, 3, 4, 5]
-
-
-def test_a_link_found_long_ago_waits_in_a_later_bucket_behind_what_is_there() -> None:
-    values = {"low": 0.1, "b|x": 0.9, "b|y": 0.9}
-    frontier = BucketFrontier(lambda names: [values[name] for name in names])
-    for number, bucket in ((1, "low"), (2, "b|x"), (1, "b|y")):
-        frontier.offer(link(number), bucket, 0.0)
-    assert numbers(frontier) == [2, 1]
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(0, 2))), st.integers(1, 4))
-def test_buckets_split_into_parts_of_equal_value_keep_their_order(
-    offers: list[tuple[int, int, int]], every: int
-) -> None:
-    whole = BucketFrontier(lambda names: [float(name) for name in names], every=every)
-    split = BucketFrontier(lambda names: [float(name.partition("|")[0]) for name in names], every=every)
-    for number, bucket, part in offers:
-        whole.offer(link(number), f"{bucket}", 0.0)
-        split.offer(link(number), f"{bucket}|{part}", 0.0)
-    assert numbers(split) == numbers(whole)
-
-
-def test_auto_keeps_the_order_of_harvest_while_harvest_leads(tmp_path: Path) -> None:
-    """Items stand on lists of three kinds of places, so that their links wait in several buckets."""
-    items = [f"/item/{n}" for n in range(24)]
-    menu = page(items[::5]).replace("<li>", '<li class="menu">')
-    pages = {f"/list/{k}": menu + page(items[k::3][::-1], f"list {k}") for k in range(3)}
-    pages |= {
-        item: page(["/list/0", *items[n::7]], f"{item} is told in full " * n) for n, item in enumerate(items)
-    }
-    warc = write_site(tmp_path / "s.warc.gz", "s.test", {"/": page(list(pages)[:3]), **pages})
-    with prepare_site([SiteSource([warc])], workers=1) as site:
-        plan = CrawlPlan(["http://s.test/"], budget=26)
-        orders = [
-            crawl(site, plan, InProcessScorer(CrawlSetup(policy, params))).order
-            for policy, params in (("harvest", {}), ("auto", {"margin": 1.0}))
-        ]
-    assert orders[1] == orders[0]
 
 
 def test_a_link_waits_in_every_bucket_it_was_given_and_comes_once() -> None:
