@@ -65,18 +65,10 @@ def is_asked_now(call: dict[str, Any]) -> bool:
     )
 
 
-def is_answered_by_fallback(request: Mapping[str, Any]) -> bool:
-    """Say whether 0.1 left a question unanswered that the fallback of a policy answers now."""
-    return request["type"].endswith("SuggestExamplesRequest") and not {"focus", "newsPrefix"}.isdisjoint(
-        request["policy"]
-    )
-
-
 def assert_same(server: Stubs, calls: list[dict[str, Any]]) -> None:
     for n, call in enumerate(calls):
-        if is_answered_by_fallback(call["request"]):
-            continue
         got, want = dict(figures(answer(server, call["request"]))), dict(figures(call["answer"]))
+        got = {path: value for path, value in got.items() if "/bucketValues/" not in path}  # new since 0.1
         if is_asked_now(call):
             got = {path: value for path, value in got.items() if not path.startswith("/examples/")}
         numbers = {path: value for path, value in want.items() if isinstance(value, float)}

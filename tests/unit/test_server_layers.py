@@ -32,7 +32,7 @@ MAY_READ = {
         "browse_logs",
         "grpc",
     },
-    "commands": {"settings", "observability", "browse_logs", "app"},
+    "commands": {"settings", "storage", "observability", "browse_logs", "app"},
     "__main__": set(),
 }
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.

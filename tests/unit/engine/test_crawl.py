@@ -116,7 +116,7 @@ def test_every_policy_of_the_crawl_learns_and_any_other_may_be_asked() -> None:
     for choice in (None, PolicyChoice("source_ucc"), BREADTH):
         found = CrawlQueries(crawl).score_links([url], [url], [b""], [""], choice=choice)
         assert np.isfinite(found.scores).all()
-    assert crawl.sites["site.example"].policy(PolicyChoice("source_ucc"))._worth
+    assert crawl.sites["site.example"].policy(PolicyChoice("source_ucc")).cluster_worth
 
 
 def test_a_policy_that_stays_keeps_what_it_learned_when_another_serves() -> None:
