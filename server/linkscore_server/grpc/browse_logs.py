@@ -25,11 +25,11 @@ from linkscore_server.grpc.convert.names import parse_crawl, parse_site
 from linkscore_server.storage.visits.base import SiteSpan
 from linkscore_server.storage.visits.tables import DAY_S
 
-# Bounds of requests and answers, as the contract says.
-_MAX_WINDOW_DAYS = 3_650
-_MAX_LABELS = 100_000
-_MAX_BATCH_IDS = 10_000
-_MAX_SITES = 1_000
+# Bounds of requests and answers, as browse_log_service.proto says.
+_MAX_WINDOW_DAYS = 3_650  # ten years
+_MAX_LABELS = 100_000  # labelled URLs of one mining: a bound
+_MAX_BATCH_IDS = 10_000  # batch ids of one question: a bound
+_MAX_SITES = 1_000  # sites of one answer: a bound
 
 
 class BrowseLogService(pb_grpc.BrowseLogServiceServicer):

@@ -14,7 +14,7 @@ MAX_PENDING = 20_000
 BATCH = 2_000
 # Chosen, not measured: a report follows its items within seconds, and a busy crawl makes few calls.
 FLUSH_AT = 100
-FLUSH_AFTER_S = 2.0
+FLUSH_AFTER_S = 2.0  # chosen like `FLUSH_AT`
 
 
 class FeedbackBatch:

@@ -13,7 +13,7 @@ MAX_SITE_BYTES = 1_024
 
 # Names on one page of a list, as the contract says.
 DEFAULT_PAGE_SIZE = 100
-MAX_PAGE_SIZE = 1_000
+MAX_PAGE_SIZE = 1_000  # more is cut to it, as the contract says
 
 
 def crawl_name(crawl: str) -> str:

@@ -17,7 +17,7 @@ from linkscore_server.grpc.convert.large_pages import LargePages, PageBody
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
-MAX_TICKET_BYTES = 64
+MAX_TICKET_BYTES = 64  # what `engine.tickets` writes is shorter
 _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
 
 
