@@ -75,6 +75,7 @@ async def test_crawls_are_opened_in_the_background_after_the_start(store: Stored
     async with asyncio.timeout(30):
         while len(registry.actors()) < 3:
             await asyncio.sleep(0.01)
+    assert len(registry.actors()) == 3
     await registry.close()
 
 

@@ -45,22 +45,25 @@ async def test_who_waits_for_room_gets_it_in_turn() -> None:
 
 
 async def test_one_whose_turn_came_as_it_gave_up_passes_it_on() -> None:
-    bytes_ = room(100, 100)
+    bytes_, passed = room(100, 100), []
 
     async def read() -> None:
         async with bytes_.reading(60):
-            pass
+            passed.append(asyncio.current_task())
 
     async with bytes_.reading(0):
         first, second = (asyncio.create_task(read()) for _ in range(2))
         await asyncio.sleep(0)
     first.cancel()
     await asyncio.wait_for(second, 10)
+    assert passed == [second]
 
 
 async def test_one_request_is_let_in_however_small_the_bound() -> None:
+    entered = False
     async with room(10, 1_000).reading(0):
-        pass
+        entered = True
+    assert entered
 
 
 async def test_a_stream_is_read_no_further_while_it_holds_its_share_and_always_when_it_holds_nothing() -> (
@@ -133,7 +136,7 @@ def test_the_pause_asked_for_lets_the_queue_shrink_to_half() -> None:
 
 @pytest.mark.parametrize("remaining_s", [None, 0.1])
 def test_work_goes_on_for_a_caller_that_waits(remaining_s: float | None) -> None:
-    require_caller(Context(remaining_s))
+    assert require_caller(Context(remaining_s)) is None
 
 
 def test_work_stops_when_the_deadline_has_passed_or_the_caller_is_gone() -> None:
