@@ -26,7 +26,7 @@ test-clients:
 	    for m in clients/go clients/go/colly; do (cd $$m && go vet ./... && go test ./...) || exit 1; done; \
 	else echo "clients/go: skipped, there is no go"; fi
 	@if command -v npm >/dev/null; then \
-	    cd clients/node && npm ci --silent && npm run --silent lint && npm test --silent; \
+	    cd clients/node && npm install --silent && npm run --silent lint && npm test --silent; \
 	else echo "clients/node: skipped, there is no npm"; fi
 
 gen-go: $(STAMP)
@@ -35,6 +35,7 @@ gen-go: $(STAMP)
 # Besides the contract, google.rpc's error details: from the package that the Python client has them from.
 RPC = $(shell $(BIN)/python -c 'import google.rpc.status_pb2 as s, pathlib; print(pathlib.Path(s.__file__).parents[2])')
 gen-node: $(STAMP)
+	cd clients/node && npm install --silent
 	cd clients/node && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml
 	cd clients/node && ../../$(BIN)/buf generate $(RPC) --path $(RPC)/google/rpc/status.proto \
 	    --path $(RPC)/google/rpc/error_details.proto --template buf.gen.yaml

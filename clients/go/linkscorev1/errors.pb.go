@@ -79,6 +79,8 @@ const (
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 27
 	// INVALID_ARGUMENT: the bytes are no message of this call, a request of another contract for example.
 	ErrorReason_ERROR_REASON_MALFORMED_MESSAGE ErrorReason = 28
+	// DEADLINE_EXCEEDED: the deadline passed while the call waited or worked; a part of its pages may be applied.
+	ErrorReason_ERROR_REASON_CALLER_GONE ErrorReason = 29
 )
 
 // Enum value maps for ErrorReason.
@@ -109,6 +111,7 @@ var (
 		26: "ERROR_REASON_NOT_ALLOWED",
 		27: "ERROR_REASON_OVERLOADED",
 		28: "ERROR_REASON_MALFORMED_MESSAGE",
+		29: "ERROR_REASON_CALLER_GONE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -136,6 +139,7 @@ var (
 		"ERROR_REASON_NOT_ALLOWED":          26,
 		"ERROR_REASON_OVERLOADED":           27,
 		"ERROR_REASON_MALFORMED_MESSAGE":    28,
+		"ERROR_REASON_CALLER_GONE":          29,
 	}
 )
 
@@ -170,7 +174,7 @@ var File_linkscore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\xa9\x06\n" +
+	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\xc7\x06\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_VALUE\x10\x01\x12\x19\n" +
@@ -197,7 +201,8 @@ const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\x15ERROR_REASON_NO_RULES\x10\x19\x12\x1c\n" +
 	"\x18ERROR_REASON_NOT_ALLOWED\x10\x1a\x12\x1b\n" +
 	"\x17ERROR_REASON_OVERLOADED\x10\x1b\x12\"\n" +
-	"\x1eERROR_REASON_MALFORMED_MESSAGE\x10\x1cB>\n" +
+	"\x1eERROR_REASON_MALFORMED_MESSAGE\x10\x1c\x12\x1c\n" +
+	"\x18ERROR_REASON_CALLER_GONE\x10\x1dB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from linkscore_scoring.errors import LimitExceeded
-from linkscore_server.grpc.errors import Overloaded
+from linkscore_server.grpc.errors import CallerGone, Overloaded
 
 _INTERVAL = 4
 """Targets that a burst may last: as long must a queue have been there before only `target_s` is allowed.
@@ -261,12 +261,12 @@ def require_caller(context: Any) -> None:
 
     Raises
     ------
-    Overloaded
+    CallerGone
         If the deadline of the call has passed, or its caller is gone.
     """
     remaining_s = context.time_remaining()
     if context.cancelled() or (remaining_s is not None and remaining_s <= 0):
-        raise Overloaded("the caller is gone or its deadline has passed")
+        raise CallerGone("the caller is gone or its deadline has passed")
 
 
 def _overloaded(rule: str, retry_s: float) -> Overloaded:

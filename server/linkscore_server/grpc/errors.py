@@ -55,6 +55,10 @@ class Overloaded(LinkscoreError):
         self.retry_s = retry_s
 
 
+class CallerGone(LinkscoreError):
+    """The deadline of the call has passed, or its caller is gone; what was not applied yet is dropped."""
+
+
 STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (InvalidInput, code_pb2.INVALID_ARGUMENT, "INVALID_VALUE"),
     (CrawlNotFound, code_pb2.NOT_FOUND, "CRAWL_NOT_FOUND"),
@@ -70,6 +74,7 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
     (NotAllowed, code_pb2.PERMISSION_DENIED, "NOT_ALLOWED"),
+    (CallerGone, code_pb2.DEADLINE_EXCEEDED, "CALLER_GONE"),
     (MalformedMessage, code_pb2.INVALID_ARGUMENT, "MALFORMED_MESSAGE"),
 )
 """Type, status code and reason; the first match counts, so subclasses stand before their base."""

@@ -278,7 +278,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
         Raises
         ------
-        Overloaded
+        CallerGone
             If nobody waits for the answer any more.
         """
         found: list[_Large] = []
@@ -299,7 +299,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
         Raises
         ------
-        Overloaded
+        CallerGone
             If nobody waits for the answer any more.
         """
         async with self._page:

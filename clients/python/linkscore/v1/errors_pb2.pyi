@@ -31,6 +31,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_NOT_ALLOWED: _ClassVar[ErrorReason]
     ERROR_REASON_OVERLOADED: _ClassVar[ErrorReason]
     ERROR_REASON_MALFORMED_MESSAGE: _ClassVar[ErrorReason]
+    ERROR_REASON_CALLER_GONE: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_INVALID_VALUE: ErrorReason
 ERROR_REASON_REQUIRED: ErrorReason
@@ -56,3 +57,4 @@ ERROR_REASON_NO_RULES: ErrorReason
 ERROR_REASON_NOT_ALLOWED: ErrorReason
 ERROR_REASON_OVERLOADED: ErrorReason
 ERROR_REASON_MALFORMED_MESSAGE: ErrorReason
+ERROR_REASON_CALLER_GONE: ErrorReason

@@ -8,7 +8,7 @@ import pytest
 from calls import Clock, Context
 
 from linkscore_server.grpc.admission import InflightBytes, WorkAhead, require_caller
-from linkscore_server.grpc.errors import Overloaded
+from linkscore_server.grpc.errors import CallerGone, Overloaded
 
 SECOND = 5_000_000  # bytes of a second of work, as long as nothing was measured
 
@@ -143,5 +143,5 @@ def test_work_stops_when_the_deadline_has_passed_or_the_caller_is_gone() -> None
     gone = Context()
     gone.is_cancelled = True
     for context in (gone, Context(0.0)):
-        with pytest.raises(Overloaded):
+        with pytest.raises(CallerGone):
             require_caller(context)

@@ -19,6 +19,7 @@ from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
 from linkscore_server.grpc.errors import (
     STATUS_TABLE,
     BadToken,
+    CallerGone,
     MalformedMessage,
     NotAllowed,
     NotServing,
@@ -79,6 +80,7 @@ def test_every_reason_of_the_code_is_in_the_contract_and_none_is_left_over() -> 
         (CrawlClosed("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
         (BadToken("x"), code_pb2.UNAUTHENTICATED, "BAD_TOKEN", False),
         (NotAllowed("x"), code_pb2.PERMISSION_DENIED, "NOT_ALLOWED", False),
+        (CallerGone("x"), code_pb2.DEADLINE_EXCEEDED, "CALLER_GONE", False),
         (MalformedMessage("x"), code_pb2.INVALID_ARGUMENT, "MALFORMED_MESSAGE", False),
         (Overloaded("x"), code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED", True),
         (ZeroDivisionError("x"), code_pb2.INTERNAL, "INTERNAL", False),
