@@ -23,6 +23,7 @@ from grpc_status import rpc_status
 from linkscore.v1 import (
     browse_log_service_pb2_grpc,
     crawl_service_pb2_grpc,
+    inspection_service_pb2_grpc,
     link_scoring_service_pb2_grpc,
     site_model_service_pb2_grpc,
 )
@@ -130,6 +131,7 @@ class Stubs:
         self.browse = browse_log_service_pb2_grpc.BrowseLogServiceStub(channel)
         self.crawls = crawl_service_pb2_grpc.CrawlServiceStub(channel)
         self.links = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)
+        self.inspection = inspection_service_pb2_grpc.InspectionServiceStub(channel)
         self.sites = site_model_service_pb2_grpc.SiteModelServiceStub(channel)
 
 

@@ -43,12 +43,13 @@ const serviceConfig = `{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAtte
 
 // Client is a connection to a server. It is safe for concurrent use.
 type Client struct {
-	// Links, Crawls, Sites and BrowseLogs are the generated stubs; calls through them carry the token and the
+	// Links, Crawls, Sites, BrowseLogs and Inspection are the generated stubs; calls through them carry the token and the
 	// deadline of this client too, and fail with *Error.
 	Links      pb.LinkScoringServiceClient
 	Crawls     pb.CrawlServiceClient
 	Sites      pb.SiteModelServiceClient
 	BrowseLogs pb.BrowseLogServiceClient
+	Inspection pb.InspectionServiceClient
 
 	conn *grpc.ClientConn
 }
@@ -124,6 +125,7 @@ func New(target string, options ...Option) (*Client, error) {
 		Crawls:     pb.NewCrawlServiceClient(conn),
 		Sites:      pb.NewSiteModelServiceClient(conn),
 		BrowseLogs: pb.NewBrowseLogServiceClient(conn),
+		Inspection: pb.NewInspectionServiceClient(conn),
 		conn:       conn,
 	}, nil
 }

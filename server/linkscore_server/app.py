@@ -24,6 +24,8 @@ from linkscore.v1 import (
     browse_log_service_pb2_grpc,
     crawl_service_pb2,
     crawl_service_pb2_grpc,
+    inspection_service_pb2,
+    inspection_service_pb2_grpc,
     link_scoring_service_pb2,
     link_scoring_service_pb2_grpc,
     site_model_service_pb2,
@@ -39,6 +41,7 @@ from linkscore_server.grpc.admission import InflightBytes, WorkAhead
 from linkscore_server.grpc.browse_logs import BrowseLogService
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
+from linkscore_server.grpc.inspection import InspectionService
 from linkscore_server.grpc.interceptors import CallInterceptor
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
@@ -67,6 +70,7 @@ _SERVICES = (
     crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"].full_name,
     site_model_service_pb2.DESCRIPTOR.services_by_name["SiteModelService"].full_name,
     browse_log_service_pb2.DESCRIPTOR.services_by_name["BrowseLogService"].full_name,
+    inspection_service_pb2.DESCRIPTOR.services_by_name["InspectionService"].full_name,
 )
 
 
@@ -179,6 +183,9 @@ class Application:
         )
         browse = BrowseLogService(self.registry, self.browse_logs)
         browse_log_service_pb2_grpc.add_BrowseLogServiceServicer_to_server(browse, server)
+        inspection_service_pb2_grpc.add_InspectionServiceServicer_to_server(
+            InspectionService(self.registry), server
+        )
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection(
             (*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server

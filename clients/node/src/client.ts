@@ -8,6 +8,7 @@ import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus } from "./gen/linkscore/v1/common_pb.js";
 import { CrawlSchema, CrawlService } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   type LinkExplanation,
   LinkScoringService,
@@ -76,6 +77,7 @@ export class Client {
     crawls: Stub<typeof CrawlService>;
     sites: Stub<typeof SiteModelService>;
     browseLogs: Stub<typeof BrowseLogService>;
+    inspection: Stub<typeof InspectionService>;
   };
 
   /** @internal */
@@ -99,6 +101,7 @@ export class Client {
       crawls: stub(CrawlService, this.calls),
       sites: stub(SiteModelService, this.calls),
       browseLogs: stub(BrowseLogService, this.calls),
+      inspection: stub(InspectionService, this.calls),
     };
   }
 

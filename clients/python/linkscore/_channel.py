@@ -13,6 +13,7 @@ import grpc
 from linkscore.v1 import (
     browse_log_service_pb2_grpc,
     crawl_service_pb2_grpc,
+    inspection_service_pb2_grpc,
     link_scoring_service_pb2_grpc,
     site_model_service_pb2_grpc,
 )
@@ -79,4 +80,5 @@ class Stubs:
         self.crawls: Any = crawl_service_pb2_grpc.CrawlServiceStub(channel)
         self.links: Any = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)
         self.browse: Any = browse_log_service_pb2_grpc.BrowseLogServiceStub(channel)
+        self.inspection: Any = inspection_service_pb2_grpc.InspectionServiceStub(channel)
         self.sites: Any = site_model_service_pb2_grpc.SiteModelServiceStub(channel)

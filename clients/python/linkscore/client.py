@@ -24,6 +24,7 @@ from linkscore.messages import (
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
+from linkscore.v1 import inspection_service_pb2 as inspection_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 
@@ -512,6 +513,88 @@ class Client:
             crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
         )
         got: site_pb2.ExportRulesResponse = self._call(self._stubs.sites.ExportRules, request, timeout_s)
+        return got
+
+    # What people look at
+
+    def get_activity(
+        self, *, crawl: str, timeout_s: float | None = None
+    ) -> inspection_pb2.GetActivityResponse:
+        """Say what became of a crawl so far, over all of its sites."""
+        request = inspection_pb2.GetActivityRequest(crawl=crawl_name(crawl))
+        got: inspection_pb2.GetActivityResponse = self._call(
+            self._stubs.inspection.GetActivity, request, timeout_s
+        )
+        return got
+
+    def list_templates(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        page_size: int = 0,
+        page_token: str = "",
+        max_exits: int = 0,
+        timeout_s: float | None = None,
+    ) -> inspection_pb2.ListTemplatesResponse:
+        """Give one page of the templates of a site, most crawled first, and how far the site is learned."""
+        request = inspection_pb2.ListTemplatesRequest(
+            name=site_name(crawl, site), page_size=page_size, page_token=page_token, max_exits=max_exits
+        )
+        got: inspection_pb2.ListTemplatesResponse = self._call(
+            self._stubs.inspection.ListTemplates, request, timeout_s
+        )
+        return got
+
+    def list_template_pages(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        template: str,
+        page_size: int = 0,
+        page_token: str = "",
+        timeout_s: float | None = None,
+    ) -> inspection_pb2.ListTemplatePagesResponse:
+        """Give some pages of a template, latest first, with the links by which they were found."""
+        request = inspection_pb2.ListTemplatePagesRequest(
+            name=site_name(crawl, site), template=template, page_size=page_size, page_token=page_token
+        )
+        got: inspection_pb2.ListTemplatePagesResponse = self._call(
+            self._stubs.inspection.ListTemplatePages, request, timeout_s
+        )
+        return got
+
+    def list_buckets(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        policy: Policy | None = None,
+        page_size: int = 0,
+        page_token: str = "",
+        timeout_s: float | None = None,
+    ) -> inspection_pb2.ListBucketsResponse:
+        """Give one page of the groups of links that wait on a site, best first."""
+        request = inspection_pb2.ListBucketsRequest(
+            name=site_name(crawl, site),
+            policy=policy_spec(policy),
+            page_size=page_size,
+            page_token=page_token,
+        )
+        got: inspection_pb2.ListBucketsResponse = self._call(
+            self._stubs.inspection.ListBuckets, request, timeout_s
+        )
+        return got
+
+    def get_harvest(
+        self, *, crawl: str, site: str, max_templates: int = 0, timeout_s: float | None = None
+    ) -> inspection_pb2.GetHarvestResponse:
+        """Say what the fetches of a site brought over time, and how each policy would have ordered them."""
+        request = inspection_pb2.GetHarvestRequest(name=site_name(crawl, site), max_templates=max_templates)
+        got: inspection_pb2.GetHarvestResponse = self._call(
+            self._stubs.inspection.GetHarvest, request, timeout_s
+        )
         return got
 
     # Browse logs

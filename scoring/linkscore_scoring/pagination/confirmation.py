@@ -120,6 +120,11 @@ class PageLinkConfirmation(Stateful):
             return CONFIRMED
         return DENIED if failed > held and failed >= self.least else UNKNOWN
 
+    def confirmed_places(self) -> set[int]:
+        """Return the places, as `observe` was given them, whose page links held; cost O(pages kept)."""
+        links = (link for page in self._pages.values() for link in page.page_links)
+        return {link.place for link in links if self.status(link.family) == CONFIRMED}
+
     def without_denied(self, kinds: Sequence[int], urls: Sequence[str], places: Sequence[int]) -> list[int]:
         """Return the kind of page link of each link, `NO_PAGE_LINK` for links of families that are denied.
 

@@ -7,8 +7,10 @@ finds the most specific row that knows something; below them stands the site pri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from typing import Literal
 
 import numpy as np
@@ -179,6 +181,17 @@ class NavigationTable(Stateful):
                 found.append(NavigationEntry(source, apath, int(links), total, shares))
         return found
 
+    def strongest(self, sources: Collection[int], n: int) -> dict[int, list[NavigationEntry]]:
+        """Return, for each of some clusters, its `n` rows with the most links; cost O(rows)."""
+        slots: defaultdict[int, list[_Key]] = defaultdict(list)
+        for key in self._rows.row_keys():
+            if key[0] == 0 and key[1] in sources:
+                slots[key[1]].append(key)
+        return {
+            source: [self._rows.entry(key) for key in nlargest(n, keys, key=self._rows.links)]
+            for source, keys in slots.items()
+        }
+
 
 def _keys(source: int, apath: int, classless: int) -> tuple[tuple[int, int, int], ...]:
     """Return the row keys of a link from specific to general."""
@@ -242,6 +255,22 @@ class _Rows:
         for key, slot in self._slots.items():
             row = self._counts[slot].astype(np.float64)
             yield key, self._picked(row[None, :], clusters)[0], float(row.sum()), float(self._links[slot])
+
+    def row_keys(self) -> Iterable[_Key]:
+        """Return the key of every row, oldest first."""
+        return self._slots.keys()
+
+    def links(self, key: _Key) -> float:
+        """Return the links of a row."""
+        return float(self._links[self._slots[key]])
+
+    def entry(self, key: _Key) -> NavigationEntry:
+        """Return a row with the destinations that were counted."""
+        counts, names = self._counts[self._slots[key]], self.clusters()
+        total = float(counts.sum(dtype=np.float64))
+        places = np.flatnonzero(counts).tolist()
+        shares = {names[at]: float(counts[at]) / total for at in places}
+        return NavigationEntry(key[1], key[2], int(self.links(key)), total, shares)
 
     def clusters(self) -> list[int]:
         """Return every destination cluster counted so far, -1 for outliers included."""

@@ -60,6 +60,11 @@ RPCS: dict[str, Rpc] = {
     "BrowseLogService/ImportBrowseRecords": Rpc(Role.WRITE, "crawl", audited=True),
     "BrowseLogService/MineSite": Rpc(Role.WRITE, "name", audited=True),
     "BrowseLogService/GetBrowseStats": Rpc(Role.READ, "crawl"),
+    "InspectionService/GetActivity": Rpc(Role.READ, "crawl"),
+    "InspectionService/ListTemplates": Rpc(Role.READ, "name"),
+    "InspectionService/ListTemplatePages": Rpc(Role.READ, "name"),
+    "InspectionService/ListBuckets": Rpc(Role.READ, "name"),
+    "InspectionService/GetHarvest": Rpc(Role.READ, "name"),
 }
 """Every RPC of the contract, by service and method. One that is not here is refused to everybody."""
 

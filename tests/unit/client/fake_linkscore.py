@@ -18,6 +18,8 @@ from linkscore.v1 import (
     common_pb2,
     crawl_service_pb2,
     crawl_service_pb2_grpc,
+    inspection_service_pb2,
+    inspection_service_pb2_grpc,
     link_scoring_service_pb2,
     link_scoring_service_pb2_grpc,
     site_model_service_pb2,
@@ -46,6 +48,7 @@ class FakeLinkscore(
     link_scoring_service_pb2_grpc.LinkScoringServiceServicer,
     crawl_service_pb2_grpc.CrawlServiceServicer,
     site_model_service_pb2_grpc.SiteModelServiceServicer,
+    inspection_service_pb2_grpc.InspectionServiceServicer,
 ):
     """Scores a link by the value of its bucket; `values` may be changed at any time."""
 
@@ -249,12 +252,38 @@ class FakeLinkscore(
         rule = site_model_service_pb2.UrlRule(kind=request.name, confidence=request.min_confidence)
         return site_model_service_pb2.ExportRulesResponse(files=files, url_rules=[rule])
 
+    def GetActivity(self, request, context):
+        self._enter("GetActivity", context)
+        return inspection_service_pb2.GetActivityResponse(site_count=1)
+
+    def ListTemplates(self, request, context):
+        self._enter("ListTemplates", context)
+        found = [inspection_service_pb2.Template(name=f"c{request.max_exits}")]
+        return inspection_service_pb2.ListTemplatesResponse(templates=found, next_page_token="2")
+
+    def ListTemplatePages(self, request, context):
+        self._enter("ListTemplatePages", context)
+        pages = [inspection_service_pb2.TemplatePage(url=f"http://a/{request.template}")]
+        return inspection_service_pb2.ListTemplatePagesResponse(pages=pages)
+
+    def ListBuckets(self, request, context):
+        self._enter("ListBuckets", context)
+        return inspection_service_pb2.ListBucketsResponse(
+            buckets=[inspection_service_pb2.BucketStats(name=f"a/{request.page_token}")], policy="harvest"
+        )
+
+    def GetHarvest(self, request, context):
+        self._enter("GetHarvest", context)
+        point = inspection_service_pb2.HarvestPoint(fetch_count=request.max_templates)
+        return inspection_service_pb2.GetHarvestResponse(points=[point])
+
 
 def serve(fake: FakeLinkscore, port: int = 0) -> Iterator[FakeLinkscore]:
     """Serve the fake until the generator is closed; sets `fake.port`."""
     server = grpc.server(ThreadPoolExecutor(max_workers=8))
     link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(fake, server)
     crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(fake, server)
+    inspection_service_pb2_grpc.add_InspectionServiceServicer_to_server(fake, server)
     site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(fake, server)
     fake.port = server.add_insecure_port(f"127.0.0.1:{port}")
     server.start()

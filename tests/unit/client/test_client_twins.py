@@ -16,11 +16,18 @@ from linkscore import AsyncClient, Client, aio, client, messages
 from linkscore.v1 import (
     browse_log_service_pb2,
     crawl_service_pb2,
+    inspection_service_pb2,
     link_scoring_service_pb2,
     site_model_service_pb2,
 )
 
-SERVICES = (browse_log_service_pb2, crawl_service_pb2, link_scoring_service_pb2, site_model_service_pb2)
+SERVICES = (
+    browse_log_service_pb2,
+    crawl_service_pb2,
+    inspection_service_pb2,
+    link_scoring_service_pb2,
+    site_model_service_pb2,
+)
 
 
 def public(kind: type) -> dict[str, inspect.Signature]:
@@ -56,7 +63,7 @@ def test_every_call_of_the_contract_is_a_method() -> None:
         for service in module.DESCRIPTOR.services_by_name.values()
         for method in service.methods
     }
-    assert len(calls) == 25
+    assert len(calls) == 30
     assert calls - set(public(Client)) == set()
 
 

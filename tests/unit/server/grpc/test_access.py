@@ -11,6 +11,7 @@ from calls import Context, Sent, intercepted, interceptor
 from linkscore.v1 import (
     browse_log_service_pb2,
     crawl_service_pb2,
+    inspection_service_pb2,
     link_scoring_service_pb2,
     site_model_service_pb2,
 )
@@ -22,6 +23,7 @@ FILES = (
     crawl_service_pb2,
     site_model_service_pb2,
     browse_log_service_pb2,
+    inspection_service_pb2,
 )
 METHODS = {
     f"{service.name}/{method.name}": method

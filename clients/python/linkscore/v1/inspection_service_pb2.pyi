@@ -1,0 +1,269 @@
+from linkscore.v1 import common_pb2 as _common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as _link_scoring_service_pb2
+from linkscore.v1 import policy_pb2 as _policy_pb2
+from linkscore.v1 import site_model_service_pb2 as _site_model_service_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class GetActivityRequest(_message.Message):
+    __slots__ = ("crawl",)
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    def __init__(self, crawl: _Optional[str] = ...) -> None: ...
+
+class GetActivityResponse(_message.Message):
+    __slots__ = ("site_count", "learned_site_count", "learning_site_count", "page_count", "failed_count", "duplicate_count", "fetch_count", "text_reward", "reported_count", "reward")
+    SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEARNED_SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FETCH_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TEXT_REWARD_FIELD_NUMBER: _ClassVar[int]
+    REPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    site_count: int
+    learned_site_count: int
+    learning_site_count: int
+    page_count: int
+    failed_count: int
+    duplicate_count: int
+    fetch_count: int
+    text_reward: float
+    reported_count: int
+    reward: float
+    def __init__(self, site_count: _Optional[int] = ..., learned_site_count: _Optional[int] = ..., learning_site_count: _Optional[int] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., duplicate_count: _Optional[int] = ..., fetch_count: _Optional[int] = ..., text_reward: _Optional[float] = ..., reported_count: _Optional[int] = ..., reward: _Optional[float] = ...) -> None: ...
+
+class ListTemplatesRequest(_message.Message):
+    __slots__ = ("name", "page_size", "page_token", "max_exits")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    MAX_EXITS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    page_size: int
+    page_token: str
+    max_exits: int
+    def __init__(self, name: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., max_exits: _Optional[int] = ...) -> None: ...
+
+class TemplateExit(_message.Message):
+    __slots__ = ("tag_path", "link_count", "followed_count", "destination", "destination_prob", "page_links")
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_PROB_FIELD_NUMBER: _ClassVar[int]
+    PAGE_LINKS_FIELD_NUMBER: _ClassVar[int]
+    tag_path: str
+    link_count: int
+    followed_count: int
+    destination: str
+    destination_prob: float
+    page_links: bool
+    def __init__(self, tag_path: _Optional[str] = ..., link_count: _Optional[int] = ..., followed_count: _Optional[int] = ..., destination: _Optional[str] = ..., destination_prob: _Optional[float] = ..., page_links: bool = ...) -> None: ...
+
+class Template(_message.Message):
+    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "dissimilarity", "balance", "min_depth", "judged_count", "reward", "exits")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
+    CRAWLED_PAGES_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATHS_FIELD_NUMBER: _ClassVar[int]
+    DISSIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    BALANCE_FIELD_NUMBER: _ClassVar[int]
+    MIN_DEPTH_FIELD_NUMBER: _ClassVar[int]
+    JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    EXITS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    sample_pages: int
+    crawled_pages: int
+    example_url: str
+    tag_paths: _containers.RepeatedScalarFieldContainer[str]
+    dissimilarity: float
+    balance: float
+    min_depth: int
+    judged_count: int
+    reward: float
+    exits: _containers.RepeatedCompositeFieldContainer[TemplateExit]
+    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., dissimilarity: _Optional[float] = ..., balance: _Optional[float] = ..., min_depth: _Optional[int] = ..., judged_count: _Optional[int] = ..., reward: _Optional[float] = ..., exits: _Optional[_Iterable[_Union[TemplateExit, _Mapping]]] = ...) -> None: ...
+
+class ListTemplatesResponse(_message.Message):
+    __slots__ = ("templates", "next_page_token", "template_count", "stage", "learning", "sample_count", "next_learning_at", "model_revision", "reward_source")
+    TEMPLATES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TEMPLATE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NEXT_LEARNING_AT_FIELD_NUMBER: _ClassVar[int]
+    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
+    REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    templates: _containers.RepeatedCompositeFieldContainer[Template]
+    next_page_token: str
+    template_count: int
+    stage: _common_pb2.SiteStage
+    learning: bool
+    sample_count: int
+    next_learning_at: int
+    model_revision: int
+    reward_source: _site_model_service_pb2.RewardSource
+    def __init__(self, templates: _Optional[_Iterable[_Union[Template, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., template_count: _Optional[int] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., learning: bool = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...
+
+class ListTemplatePagesRequest(_message.Message):
+    __slots__ = ("name", "template", "page_size", "page_token")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TEMPLATE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    template: str
+    page_size: int
+    page_token: str
+    def __init__(self, name: _Optional[str] = ..., template: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class InLink(_message.Message):
+    __slots__ = ("source", "tag_path")
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    source: str
+    tag_path: str
+    def __init__(self, source: _Optional[str] = ..., tag_path: _Optional[str] = ...) -> None: ...
+
+class TemplatePage(_message.Message):
+    __slots__ = ("url", "depth", "reward", "in_links")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    IN_LINKS_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    depth: int
+    reward: float
+    in_links: _containers.RepeatedCompositeFieldContainer[InLink]
+    def __init__(self, url: _Optional[str] = ..., depth: _Optional[int] = ..., reward: _Optional[float] = ..., in_links: _Optional[_Iterable[_Union[InLink, _Mapping]]] = ...) -> None: ...
+
+class ListTemplatePagesResponse(_message.Message):
+    __slots__ = ("pages", "next_page_token")
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    pages: _containers.RepeatedCompositeFieldContainer[TemplatePage]
+    next_page_token: str
+    def __init__(self, pages: _Optional[_Iterable[_Union[TemplatePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ListBucketsRequest(_message.Message):
+    __slots__ = ("name", "policy", "page_size", "page_token")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    policy: _policy_pb2.PolicySpec
+    page_size: int
+    page_token: str
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class BucketStats(_message.Message):
+    __slots__ = ("name", "value", "url_pattern", "tag_path", "waiting_count", "fetched_count", "reported_count", "early_reward", "late_reward", "summary", "terms")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    URL_PATTERN_FIELD_NUMBER: _ClassVar[int]
+    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
+    WAITING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FETCHED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    EARLY_REWARD_FIELD_NUMBER: _ClassVar[int]
+    LATE_REWARD_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: float
+    url_pattern: str
+    tag_path: str
+    waiting_count: int
+    fetched_count: int
+    reported_count: int
+    early_reward: float
+    late_reward: float
+    summary: str
+    terms: _containers.RepeatedCompositeFieldContainer[_link_scoring_service_pb2.ScoreTerm]
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., url_pattern: _Optional[str] = ..., tag_path: _Optional[str] = ..., waiting_count: _Optional[int] = ..., fetched_count: _Optional[int] = ..., reported_count: _Optional[int] = ..., early_reward: _Optional[float] = ..., late_reward: _Optional[float] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[_link_scoring_service_pb2.ScoreTerm, _Mapping]]] = ...) -> None: ...
+
+class ListBucketsResponse(_message.Message):
+    __slots__ = ("buckets", "next_page_token", "bucket_count", "waiting_links", "policy", "reward_source", "event_seq")
+    BUCKETS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    BUCKET_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WAITING_LINKS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    buckets: _containers.RepeatedCompositeFieldContainer[BucketStats]
+    next_page_token: str
+    bucket_count: int
+    waiting_links: int
+    policy: str
+    reward_source: _site_model_service_pb2.RewardSource
+    event_seq: int
+    def __init__(self, buckets: _Optional[_Iterable[_Union[BucketStats, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., bucket_count: _Optional[int] = ..., waiting_links: _Optional[int] = ..., policy: _Optional[str] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
+class GetHarvestRequest(_message.Message):
+    __slots__ = ("name", "max_templates")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MAX_TEMPLATES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    max_templates: int
+    def __init__(self, name: _Optional[str] = ..., max_templates: _Optional[int] = ...) -> None: ...
+
+class HarvestPoint(_message.Message):
+    __slots__ = ("first_fetch", "fetch_count", "text_reward", "reported_count", "reward", "copy_count")
+    FIRST_FETCH_FIELD_NUMBER: _ClassVar[int]
+    FETCH_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TEXT_REWARD_FIELD_NUMBER: _ClassVar[int]
+    REPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    COPY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    first_fetch: int
+    fetch_count: int
+    text_reward: float
+    reported_count: int
+    reward: float
+    copy_count: int
+    def __init__(self, first_fetch: _Optional[int] = ..., fetch_count: _Optional[int] = ..., text_reward: _Optional[float] = ..., reported_count: _Optional[int] = ..., reward: _Optional[float] = ..., copy_count: _Optional[int] = ...) -> None: ...
+
+class TemplateHarvest(_message.Message):
+    __slots__ = ("template", "points")
+    TEMPLATE_FIELD_NUMBER: _ClassVar[int]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    template: str
+    points: _containers.RepeatedCompositeFieldContainer[HarvestPoint]
+    def __init__(self, template: _Optional[str] = ..., points: _Optional[_Iterable[_Union[HarvestPoint, _Mapping]]] = ...) -> None: ...
+
+class PolicyLookback(_message.Message):
+    __slots__ = ("policy", "role", "judged_count", "mean_rewards")
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MEAN_REWARDS_FIELD_NUMBER: _ClassVar[int]
+    policy: str
+    role: _site_model_service_pb2.PolicyRole
+    judged_count: int
+    mean_rewards: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, policy: _Optional[str] = ..., role: _Optional[_Union[_site_model_service_pb2.PolicyRole, str]] = ..., judged_count: _Optional[int] = ..., mean_rewards: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class GetHarvestResponse(_message.Message):
+    __slots__ = ("points", "templates", "policies", "reward_source")
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    TEMPLATES_FIELD_NUMBER: _ClassVar[int]
+    POLICIES_FIELD_NUMBER: _ClassVar[int]
+    REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
+    points: _containers.RepeatedCompositeFieldContainer[HarvestPoint]
+    templates: _containers.RepeatedCompositeFieldContainer[TemplateHarvest]
+    policies: _containers.RepeatedCompositeFieldContainer[PolicyLookback]
+    reward_source: _site_model_service_pb2.RewardSource
+    def __init__(self, points: _Optional[_Iterable[_Union[HarvestPoint, _Mapping]]] = ..., templates: _Optional[_Iterable[_Union[TemplateHarvest, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicyLookback, _Mapping]]] = ..., reward_source: _Optional[_Union[_site_model_service_pb2.RewardSource, str]] = ...) -> None: ...

@@ -1,0 +1,167 @@
+"""InspectionService: what people look at agrees with what crawlers are told."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+
+from link_calls import BREADTH, event_seq, ingest
+from linkscore.messages import policy_spec
+from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import inspection_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2 as links_pb
+from linkscore.v1 import site_model_service_pb2 as sites_pb
+from server_process import Stubs, refusal
+from small_site import HOST, url_of
+
+PAGES = range(60)
+
+
+@pytest.fixture
+def site(server: Stubs, crawl: str) -> str:
+    """The name of the small forum, of which sixty pages were sent and learned from."""
+    ingest(server, crawl, *PAGES)
+    name = f"{crawl}/sites/{HOST}"
+    server.sites.LearnSite(sites_pb.LearnSiteRequest(name=name), timeout=60)
+    return name
+
+
+def test_activity_adds_up_pages_failures_and_rewards_of_all_sites(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, *range(10))
+    gone = common.Page(url="http://b.test/", status_code=404)
+    server.links.IngestPages(links_pb.IngestPagesRequest(crawl=crawl, pages=[gone]))
+    server.links.ReportFeedback(
+        links_pb.ReportFeedbackRequest(crawl=crawl, feedback=[links_pb.Feedback(url=url_of(1), reward=0.5)])
+    )
+    got = server.inspection.GetActivity(pb.GetActivityRequest(crawl=crawl))
+    assert (got.site_count, got.learned_site_count, got.page_count, got.failed_count) == (2, 0, 11, 1)
+    assert (got.fetch_count, got.reported_count, got.reward) == (11, 1, 0.5)
+    assert 0.0 < got.text_reward < 1.0
+
+
+def test_templates_come_most_crawled_first_with_the_links_that_leave_them(server: Stubs, site: str) -> None:
+    got = server.inspection.ListTemplates(pb.ListTemplatesRequest(name=site))
+    crawled = [template.crawled_pages for template in got.templates]
+    assert got.template_count == len(crawled) >= 3
+    assert crawled == sorted(crawled, reverse=True)
+    assert sum(crawled) == len(PAGES)
+    assert got.stage == common.SITE_STAGE_READY
+    for template in got.templates:
+        assert template.balance == pytest.approx(1 - template.crawled_pages / len(PAGES))
+        assert template.judged_count == template.crawled_pages
+        links = [leaving.link_count for leaving in template.exits]
+        assert links == sorted(links, reverse=True)
+        assert any("a[" in leaving.tag_path for leaving in template.exits)
+    rows = server.sites.ListNavigationEntries(
+        sites_pb.ListNavigationEntriesRequest(name=site, page_size=1000)
+    ).entries
+    known = {(row.source, row.tag_path): row for row in rows}
+    for template in got.templates:
+        for leaving in template.exits:
+            row = known[template.name, leaving.tag_path]
+            assert (leaving.link_count, leaving.followed_count) == (row.link_count, row.followed_count)
+            assert leaving.destination_prob == pytest.approx(max(row.destination_probs.values(), default=0))
+
+
+def test_lists_in_order_of_merit_come_in_pages(server: Stubs, site: str) -> None:
+    whole = server.inspection.ListTemplates(pb.ListTemplatesRequest(name=site)).templates
+    parts, token = list[pb.Template](), ""
+    while True:
+        got = server.inspection.ListTemplates(
+            pb.ListTemplatesRequest(name=site, page_size=1, page_token=token)
+        )
+        parts += got.templates
+        if not (token := got.next_page_token):
+            break
+    assert [t.name for t in parts] == [t.name for t in whole]
+    first = server.inspection.ListBuckets(pb.ListBucketsRequest(name=site, page_size=2))
+    rest = server.inspection.ListBuckets(
+        pb.ListBucketsRequest(name=site, page_size=1000, page_token=first.next_page_token)
+    )
+    assert len(first.buckets) + len(rest.buckets) == first.bucket_count
+    assert not rest.next_page_token
+
+
+def test_pages_of_a_template_say_how_they_were_found(server: Stubs, site: str) -> None:
+    template = server.inspection.ListTemplates(pb.ListTemplatesRequest(name=site)).templates[0]
+    pages = server.inspection.ListTemplatePages(
+        pb.ListTemplatePagesRequest(name=site, template=template.name)
+    ).pages
+    assert len(pages) == template.sample_pages
+    assert {page.url.split("/")[3] for page in pages} == {template.example_url.split("/")[3]}
+    assert all(page.HasField("reward") for page in pages)
+    found = [link for page in pages for link in page.in_links]
+    assert any(link.source and link.tag_path for link in found)
+    none = server.inspection.ListTemplatePages(pb.ListTemplatePagesRequest(name=site, template="c99999"))
+    assert list(none.pages) == []
+
+
+@pytest.mark.parametrize("policy", ["harvest", "tag_path_bandit", "in_degree"])
+def test_groups_that_wait_are_valued_as_ranking_values_them(server: Stubs, site: str, policy: str) -> None:
+    crawl, spec = site.partition("/sites")[0], policy_spec(policy)
+    got = server.inspection.ListBuckets(pb.ListBucketsRequest(name=site, policy=spec))
+    advice = server.sites.GetSite(sites_pb.GetSiteRequest(name=site)).advice
+    assert got.policy == policy
+    assert got.event_seq == event_seq(server, crawl)
+    assert got.waiting_links == sum(bucket.waiting_count for bucket in got.buckets) == advice.waiting_links
+    values = [bucket.value for bucket in got.buckets]
+    assert values == sorted(values, reverse=True)
+    assert all(bucket.summary for bucket in got.buckets)
+    if policy == "harvest":  # whose links are all worth their bucket
+        names = [bucket.name for bucket in got.buckets]
+        ranked = server.links.RankBuckets(links_pb.RankBucketsRequest(crawl=crawl, buckets=names))
+        assert list(ranked.values) == pytest.approx(values)
+
+
+def test_harvest_adds_up_over_time_and_by_template(server: Stubs, site: str) -> None:
+    got = server.inspection.GetHarvest(pb.GetHarvestRequest(name=site, max_templates=50))
+    assert sum(point.fetch_count for point in got.points) == len(PAGES)
+    assert [point.first_fetch for point in got.points] == sorted(point.first_fetch for point in got.points)
+    series = {one.template: one.points for one in got.templates}
+    assert sum(point.fetch_count for points in series.values() for point in points) == len(PAGES)
+    assert got.reward_source == sites_pb.REWARD_SOURCE_NOVELTY
+    assert all(0.0 <= point.text_reward <= 1.0 for point in got.points)
+
+
+def test_policies_are_shown_as_they_would_have_ordered_the_latest_links(new_crawl, server: Stubs) -> None:
+    crawl = new_crawl(extra_policies=[BREADTH])
+    ingest(server, crawl, *PAGES)
+    got = server.inspection.GetHarvest(pb.GetHarvestRequest(name=f"{crawl}/sites/{HOST}"))
+    assert [(one.policy, one.role) for one in got.policies] == [
+        ("harvest", sites_pb.POLICY_ROLE_SERVED),
+        ("breadth_first", sites_pb.POLICY_ROLE_EXTRA),
+    ]
+    for one in got.policies:
+        assert one.judged_count > 10
+        assert len(one.mean_rewards) == 10
+    # All links are the same links, whoever orders them.
+    assert got.policies[0].mean_rewards[-1] == pytest.approx(got.policies[1].mean_rewards[-1])
+
+
+def test_a_site_that_is_not_learned_has_no_templates_and_says_how_far_it_is(
+    server: Stubs, crawl: str
+) -> None:
+    ingest(server, crawl, *range(10))
+    got = server.inspection.ListTemplates(pb.ListTemplatesRequest(name=f"{crawl}/sites/{HOST}"))
+    assert (list(got.templates), got.template_count, got.stage) == ([], 0, common.SITE_STAGE_SAMPLING)
+    assert (got.sample_count, got.next_learning_at) == (10, 200)
+
+
+@pytest.mark.parametrize(
+    ("call", "fields", "field"),
+    [
+        ("ListTemplates", {"page_size": 1001}, "page_size"),
+        ("ListTemplates", {"max_exits": 101}, "max_exits"),
+        ("ListTemplates", {"page_token": "-1"}, "page_token"),
+        ("ListTemplates", {"page_token": "9" * 4_000}, "page_token"),
+        ("ListTemplatePages", {}, "template"),
+        ("ListTemplatePages", {"template": "<b>"}, "template"),
+        ("ListTemplatePages", {"template": "c" + "9" * 30}, "template"),
+        ("ListBuckets", {"page_token": "x"}, "page_token"),
+        ("GetHarvest", {"max_templates": 51}, "max_templates"),
+    ],
+)
+def test_bad_fields_are_named(server: Stubs, site: str, call: str, fields: dict, field: str) -> None:
+    request = getattr(pb, f"{call}Request")(name=site, **fields)
+    refused = refusal(lambda: getattr(server.inspection, call)(request))
+    assert (refused.code, list(refused.violations)) == (grpc.StatusCode.INVALID_ARGUMENT, [field])
