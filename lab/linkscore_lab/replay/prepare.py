@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from linkscore_lab.archives import Archive, ArchiveRecord, open_archive
 from linkscore_lab.archives.blobs import Blobs, packed
 from linkscore_lab.datasets.labels import read_labels
-from linkscore_lab.datasets.site import identity, identity_or_none
+from linkscore_lab.datasets.site import Site, identity, identity_or_none
 from linkscore_lab.datasets.survey import PageFacts, read_page
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
@@ -36,6 +37,16 @@ class _Parsed:
     event: bytes = b""
     body: bytes = b""
     links: bytes = b""
+
+
+class GeneratedSite(Site, Protocol):
+    """A site that can name all its pages."""
+
+    name: str
+
+    def urls(self) -> Sequence[str]:
+        """Return the URL of every page, the entry first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,25 @@ def prepare_site(
     except BaseException:
         blobs.close()
         raise
+
+
+def prepare_generated(site: GeneratedSite, *, layout: bool = False) -> StoredSite:
+    """Return a generated site as one that was crawled whole; what it labels are its pages."""
+    answers = [ArchiveRecord(url, *site.respond(url)) for url in site.urls()]
+    blobs = Blobs()
+    parsed = _parse_all(answers, layout=layout)
+    stored = StoredSite(
+        name=site.name,
+        entries=[identity(site.entry)],
+        records=[_kept(one, blobs) for one in parsed],
+        links=[],
+        types=site.labels(),
+        digest=hashlib.sha256(b"".join(answer.body for answer in answers)).hexdigest(),
+        damaged=0,
+        blobs=blobs,
+    )
+    stored.links = _linked(stored, [array("Q", one.links) for one in parsed])
+    return stored
 
 
 def _read(
