@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Callable
 
 import brotli
 import pytest
@@ -206,6 +207,22 @@ def test_the_links_of_the_crawler_are_scored_in_its_order_with_a_status_for_bad_
     assert result.links.statuses[1].code == BAD
     assert result.links.statuses[1].problems[0].field == "outlinks[1].url"
     assert result.links.statuses[1].problems[0].reason == "MALFORMED_URL"
+
+
+def test_links_sent_beside_a_body_are_scored_by_index_as_those_that_stand_there(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    body = b'<ul><li><a href="/t/1">One</a></ul><div><a href="/t/2?b=1&amp;a=2">Two</a></div>'
+    (own,) = ingest(server, new_crawl(), fetched(body=body))
+    outlinks = [common.Outlink(url="http://forum.test:80/t/2?a=2&b=1#end"), common.Outlink(url="/t/1")]
+    (result,) = ingest(server, new_crawl(), fetched(body=body, outlinks=outlinks))
+    assert places(result.links) == list(reversed(places(own.links)))
+    assert len(set(places(own.links))) == 2
+
+
+def places(links: common.LinkScores) -> list[str]:
+    """Tag paths as the buckets of harvest name them."""
+    return [links.bucket_names[row].rpartition(".")[2] for row in links.buckets]
 
 
 def test_extracted_features_are_as_good_as_a_body(server: Stubs, crawl: str) -> None:

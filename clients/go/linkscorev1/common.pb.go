@@ -526,12 +526,15 @@ func (x *ItemStatus) GetNotes() []string {
 // One outlink as the crawler extracted it.
 type Outlink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Link target, absolute or relative to the page's base URL; at most 2,083 characters.
+	// Link target, absolute or relative to the page's final URL (`<base href>` is not looked at); at most 2,083
+	// characters.
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
-	// Text of the anchor; empty if none or unknown; cut at 200 characters.
+	// Text of the anchor; empty if none or unknown; cut at 200 characters. Tells anchors of one URL apart.
 	AnchorText string `protobuf:"bytes,2,opt,name=anchor_text,json=anchorText,proto3" json:"anchor_text,omitempty"`
 	// Element path from the root to the anchor with the anchor's class tokens, for example `html/body/div/a[btn nav]`;
-	// empty if unknown (the link is then scored by URL alone).
+	// empty if unknown. Beside a `body` an unknown path is read from the anchor there that leads to the same URL
+	// (compared without fragment, user, default port and dot segments, queries sorted), as are text and `rel` if they are
+	// empty; a link that stands in no anchor is scored by URL alone.
 	TagPath string `protobuf:"bytes,3,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
 	// The `rel` attribute; empty if none.
 	Rel           string `protobuf:"bytes,4,opt,name=rel,proto3" json:"rel,omitempty"`
@@ -696,7 +699,8 @@ type Page struct {
 	//	*Page_Body
 	//	*Page_Extracted
 	Content isPage_Content `protobuf_oneof:"content"`
-	// Links of the page. Absent: the server extracts all of them from `body`.
+	// Links of the page; the answer has one entry for each, in this order, so that nobody needs to compare URLs. Absent:
+	// the server extracts all of them from `body`.
 	Outlinks []*Outlink `protobuf:"bytes,10,rep,name=outlinks,proto3" json:"outlinks,omitempty"`
 	// Ticket of the link that led here, as returned with its score; empty for seeds.
 	Ticket []byte `protobuf:"bytes,11,opt,name=ticket,proto3" json:"ticket,omitempty"`

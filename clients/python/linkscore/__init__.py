@@ -1,7 +1,8 @@
 """What a crawler imports.
 
-`Client` for programs that block, `AsyncClient` for asyncio, `page` and `rows` around the messages of
-`linkscore.v1`, and `linkscore.errors`. Scrapy support is in `linkscore.scrapy`.
+`Client` for programs that block, `AsyncClient` for asyncio, `page`, `failed_page`, `feedback`, `rows` and
+`ticket_text` around the messages of `linkscore.v1`, and `linkscore.errors`. Scrapy support is in
+`linkscore.scrapy`.
 """
 
 from __future__ import annotations
@@ -12,20 +13,46 @@ if TYPE_CHECKING:
     from linkscore.aio import AsyncClient
     from linkscore.client import Client
     from linkscore.errors import LinkscoreError
-    from linkscore.messages import Row, page, policy_spec, rows
+    from linkscore.messages import (
+        Row,
+        failed_page,
+        feedback,
+        page,
+        policy_spec,
+        rows,
+        ticket_bytes,
+        ticket_text,
+    )
 
     __version__: str
 
-__all__ = ["AsyncClient", "Client", "LinkscoreError", "Row", "__version__", "page", "policy_spec", "rows"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "LinkscoreError",
+    "Row",
+    "__version__",
+    "failed_page",
+    "feedback",
+    "page",
+    "policy_spec",
+    "rows",
+    "ticket_bytes",
+    "ticket_text",
+]
 
 _HOMES = {
     "AsyncClient": "linkscore.aio",
     "Client": "linkscore.client",
     "LinkscoreError": "linkscore.errors",
     "Row": "linkscore.messages",
+    "failed_page": "linkscore.messages",
+    "feedback": "linkscore.messages",
     "page": "linkscore.messages",
     "policy_spec": "linkscore.messages",
     "rows": "linkscore.messages",
+    "ticket_bytes": "linkscore.messages",
+    "ticket_text": "linkscore.messages",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 import grpc
 
 from linkscore import _channel, _requests
-from linkscore.errors import AlreadyExists, from_rpc_error
+from linkscore.errors import AlreadyExists, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     BrowseBatch,
     CrawlOptions,
@@ -18,6 +18,8 @@ from linkscore.messages import (
     Policy,
     Sites,
     crawl_name,
+    failed_page,
+    feedback,
     policy_spec,
     site_name,
 )
@@ -301,6 +303,56 @@ class AsyncClient:
             self._stubs.links.ReportFeedback, request, timeout_s
         )
         return got
+
+    async def report_failure(
+        self,
+        *,
+        crawl: str,
+        url: str,
+        status_code: int = 0,
+        fetch_error: str = "",
+        ticket: bytes = b"",
+        event_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Report a fetch that brought no page: its HTTP status, or why there was no answer.
+
+        Every failed fetch should be reported, with the ticket the URL was queued with: links of its kind then
+        lose what they seemed to be worth. In a batch with others: `ingest_pages` of `page(...)`.
+
+        Raises
+        ------
+        ValueError
+            Neither `status_code` (400 and more) nor `fetch_error` says that it failed.
+        InvalidArgument
+            The URL or the ticket breaks a rule.
+        """
+        failed = failed_page(
+            url=url, status_code=status_code, fetch_error=fetch_error, ticket=ticket, event_id=event_id
+        )
+        answer = await self.ingest_pages(crawl=crawl, pages=[failed], timeout_s=timeout_s)
+        raise_if_invalid(answer.results[0].status)
+
+    async def reward(
+        self,
+        *,
+        crawl: str,
+        url: str,
+        reward: float,
+        ticket: bytes = b"",
+        event_id: str | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Report what one fetched page was worth, in [0, 1]; many at once: `report_feedback`.
+
+        Raises
+        ------
+        InvalidArgument
+            The URL or the reward breaks a rule.
+        """
+        event = feedback(url=url, reward=reward, ticket=ticket, event_id=event_id)
+        answer = await self.report_feedback(crawl=crawl, feedback=[event], timeout_s=timeout_s)
+        raise_if_invalid(answer.statuses[0])
 
     async def explain_links(
         self,

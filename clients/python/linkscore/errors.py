@@ -24,6 +24,8 @@ import grpc
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
+from linkscore.v1 import common_pb2
+
 
 @dataclass(frozen=True, slots=True)
 class FieldViolation:
@@ -134,6 +136,19 @@ def from_rpc_error(error: grpc.RpcError) -> LinkscoreError:
     if status is not None:
         _attach_details(made, status)
     return made
+
+
+def raise_if_invalid(status: common_pb2.ItemStatus) -> None:
+    """Raise what is wrong with the only item of a call, which the server answers as data."""
+    if status.code != common_pb2.ITEM_CODE_INVALID:
+        return
+    violations = [FieldViolation(p.field, p.description, p.reason) for p in status.problems]
+    raise InvalidArgument(
+        "; ".join(f"{v.field}: {v.description}" for v in violations),
+        code=grpc.StatusCode.INVALID_ARGUMENT,
+        reason=violations[0].reason if violations else "",
+        field_violations=violations,
+    )
 
 
 def _status_of(error: grpc.RpcError) -> status_pb2.Status | None:

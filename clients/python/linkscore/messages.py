@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import string
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +28,11 @@ Sites = Iterable[str] | Mapping[str, int | None]
 
 BrowseBatch = tuple[str, Iterable[browse_pb2.BrowseRecord]] | browse_pb2.ImportBrowseRecordsRequest
 """Id and records of a batch, or the message."""
+
+
+# The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
+_FIRST_FAILURE = 400
+_BASE64URL = frozenset(string.ascii_letters + string.digits + "-_")
 
 
 class CrawlOptions(TypedDict, total=False):
@@ -178,6 +185,77 @@ def page(
     if fetch_time is not None:
         made.fetch_time.FromDatetime(_in_utc(fetch_time))
     return made
+
+
+def failed_page(
+    *,
+    url: str,
+    status_code: int = 0,
+    fetch_error: str = "",
+    ticket: bytes = b"",
+    event_id: str | None = None,
+) -> common_pb2.Page:
+    """Build the message of a fetch that brought no page.
+
+    Raises
+    ------
+    ValueError
+        Neither `status_code` (400 and more) nor `fetch_error` says that it failed.
+
+    Examples
+    --------
+    >>> failed_page(url="http://a.org/gone", status_code=404).status_code
+    404
+    """
+    if status_code < _FIRST_FAILURE and not fetch_error:
+        raise ValueError(
+            f"status_code must be {_FIRST_FAILURE} or more, or fetch_error say why, got {status_code}"
+        )
+    return page(url=url, status_code=status_code, fetch_error=fetch_error, ticket=ticket, event_id=event_id)
+
+
+def feedback(
+    *, url: str, reward: float, ticket: bytes = b"", event_id: str | None = None
+) -> scoring_pb2.Feedback:
+    """Build the message that says what a page was worth, in [0, 1]; `event_id` is a fresh UUID unless given.
+
+    Examples
+    --------
+    >>> feedback(url="http://a.org/thread/1", reward=1.0).reward
+    1.0
+    """
+    return scoring_pb2.Feedback(
+        event_id=uuid.uuid4().hex if event_id is None else event_id, url=url, ticket=ticket, reward=reward
+    )
+
+
+def ticket_text(ticket: bytes) -> str:
+    """Write a ticket as text, for queues that keep strings: base64url without padding.
+
+    Examples
+    --------
+    >>> ticket_text(bytes([251, 240]))
+    '-_A'
+    """
+    return base64.urlsafe_b64encode(ticket).rstrip(b"=").decode("ascii")
+
+
+def ticket_bytes(text: str) -> bytes:
+    """Read a ticket that `ticket_text` wrote.
+
+    Raises
+    ------
+    ValueError
+        `text` is no base64url.
+
+    Examples
+    --------
+    >>> ticket_bytes("-_A") == bytes([251, 240])
+    True
+    """
+    if not set(text) <= _BASE64URL:
+        raise ValueError(f"ticket must be base64url without padding, got {text[:100]!r}")
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_")
 
 
 def candidate(link: Link) -> scoring_pb2.CandidateLink:

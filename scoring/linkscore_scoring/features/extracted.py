@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import MAX_LINKS_CHARS, PageApaths
 from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_NAME_CHARS, class_tokens, rel_tokens
-from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie
+from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLayout, PathTrie
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS
 from linkscore_scoring.hashing import hash_block
-from linkscore_scoring.urls.identity import validate_url
+from linkscore_scoring.urls.identity import browser_form, identity, validate_url
 from linkscore_scoring.urls.resolve import UrlResolver
 
 MAX_TAG_PATHS_CHARS = 2_000_000
@@ -83,14 +84,28 @@ def page_from_extracted(
 
 
 def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Limits) -> PageFeatures:
-    """Return the page with the crawler's links instead of its own, one row per usable link in input order.
+    """Return the page with the crawler's links instead of its own, one row per link in input order.
+
+    A link without a tag path takes its place from the anchor of the page that leads to the same URL, if the
+    page was read from its body: tag path, text block, record, and what was not sent of anchor text and
+    ``rel``. Of several anchors it takes one of the same text, the first if none has it; a URL that is sent
+    as often as it stands on the page takes them in turn.
 
     Links that name no crawlable URL are counted in `Links.skipped` by reason and leave a row with empty URL,
-    so that rows and input keep step. A layout is of the page's own links: it is dropped. Tag paths are cut at
-    `MAX_APATH_CHARS`, and links from where their URLs have more than `MAX_LINKS_CHARS` together.
+    so that rows and input keep step. Tag paths are cut at `MAX_APATH_CHARS`, and links from where their URLs
+    have more than `MAX_LINKS_CHARS` together.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.features.html import extract
+    >>> page = extract(b"<ul><li><a href='/p?b=1&a=2'>More</a></ul>", url="http://a.example/")
+    >>> links = with_links(page, [ExtractedLink("http://a.example:80/p?a=2&b=1#x")], limits=Limits()).links
+    >>> links.apath_table, links.anchors
+    (['html/body/ul/li/a[]'], ['More'])
     """
     links, table, chars = Links(), PageApaths(), 0
     resolver = UrlResolver(page.url, max_chars=limits.url_chars)
+    anchors, places = _Anchors(page.links), list[int]()
     for link in given[: limits.links]:
         found = resolver.resolve(link.url)
         chars += len(found[0]) if isinstance(found, tuple) else 0
@@ -101,15 +116,66 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
             found = ("", "")
         links.urls.append(found[0])
         links.keys.append(found[1])
-        anchor = link.anchor[: _ANCHOR_SLACK * limits.anchor_chars]
-        links.anchors.append(" ".join(anchor.split())[: limits.anchor_chars])
-        links.rels.append(rel_tokens(link.rel))
-        links.apaths.append(table.row(link.tag_path[:MAX_APATH_CHARS]))
-        links.blocks_before.append(0)
+        text = " ".join(link.anchor[: _ANCHOR_SLACK * limits.anchor_chars].split())[: limits.anchor_chars]
+        place = -1 if link.tag_path else anchors.take(*found, text)
+        known = place >= 0
+        links.anchors.append(text or (page.links.anchors[place] if known else ""))
+        links.rels.append(rel_tokens(link.rel) or (page.links.rels[place] if known else ""))
+        apath = page.links.apath_table[page.links.apaths[place]] if known else link.tag_path[:MAX_APATH_CHARS]
+        links.apaths.append(table.row(apath))
+        links.blocks_before.append(page.links.blocks_before[place] if known else 0)
+        places.append(place)
     links.apath_table = table.texts
     cuts = {"links_cut": len(links) < len(given), "apaths_cut": table.is_cut}
     notes = [*page.notes, *(note for note, cut in cuts.items() if cut)]
-    return replace(page, links=links, notes=notes, layout=None)
+    layout = _layout_of(page.layout, places, links) if page.layout and max(places, default=-1) >= 0 else None
+    return replace(page, links=links, notes=notes, layout=layout)
+
+
+class _Anchors:
+    """Finds the anchor of a page that a crawler's link was made from."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+        self._by_key = _turns(links.keys, links.anchors)
+        self._by_address: dict[tuple[str, str | None], Iterator[int]] | None = None
+
+    def take(self, url: str, key: str, text: str) -> int:
+        """Return the row of the anchor, -1 if the page has none; several rows come in turn."""
+        if not key or not self._by_key:
+            return -1
+        found = _next(self._by_key, key, text)
+        if found < 0:
+            if self._by_address is None:
+                addresses = [identity(browser_form(known)) for known in self._links.urls]
+                self._by_address = _turns(addresses, self._links.anchors)
+            found = _next(self._by_address, identity(browser_form(url)), text)
+        return found
+
+
+def _turns(names: Sequence[str], texts: Sequence[str]) -> dict[tuple[str, str | None], Iterator[int]]:
+    """Return the rows of each name, and those of each name and text, to be taken in turn for ever."""
+    rows: dict[tuple[str, str | None], list[int]] = {}
+    for row, (name, text) in enumerate(zip(names, texts, strict=True)):
+        rows.setdefault((name, None), []).append(row)
+        rows.setdefault((name, text), []).append(row)
+    return {name: cycle(found) for name, found in rows.items()}
+
+
+def _next(turns: dict[tuple[str, str | None], Iterator[int]], name: str, text: str) -> int:
+    rows = (turns.get((name, text)) if text else None) or turns.get((name, None))
+    return -1 if rows is None else next(rows)
+
+
+def _layout_of(layout: PageLayout, places: Sequence[int], links: Links) -> PageLayout:
+    """Return the layout of a page with the links at `places`; a place not known is in no record."""
+    table: dict[str, int] = {}
+    groups = []
+    for place, apath in zip(places, links.apaths, strict=True):
+        name = layout.group_table[layout.groups[place]] if place >= 0 else links.apath_table[apath]
+        groups.append(table.setdefault(name, len(table)))
+    records = [layout.records[place] if place >= 0 else -1 for place in places]
+    return PageLayout(layout.signals, groups, list(table), records)
 
 
 def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> PathTrie:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from w3lib.url import canonicalize_url
 
@@ -77,6 +77,20 @@ _REMEMBERED_CHARS = 512
 def is_plain(url: str) -> bool:
     """Say whether `url` is an absolute http(s) URL that needs no repair and no rules to be identified."""
     return _PLAIN.fullmatch(url) is not None
+
+
+def browser_form(url: str) -> str:
+    """Return an absolute URL as crawlers that follow the URL standard write it: no user, default port or dot
+    segments.
+
+    Examples
+    --------
+    >>> browser_form("http://me@A.example:80/b/../c/./d?x=1")
+    'http://a.example/c/d?x=1'
+    """
+    parts = urlsplit(url)
+    path = urlsplit(urljoin("http://host/", parts.path)).path if "/." in parts.path else parts.path
+    return parts._replace(netloc=host_of(url), path=path or "/").geturl()
 
 
 def host_of(url: str) -> str:

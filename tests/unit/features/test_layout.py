@@ -137,6 +137,16 @@ def test_what_was_read_before_changes_nothing() -> None:
     assert [extractor.extract(body, url=URL, layout=True) for body in bodies] == once
 
 
-def test_links_of_the_crawler_take_the_layout_away() -> None:
+def test_links_of_the_crawler_that_stand_on_the_page_keep_their_records() -> None:
+    page, layout = read(board(row(1), row(2)))
+    given = [ExtractedLink("/x"), *(ExtractedLink(url) for url in page.links.urls)]
+    kept = with_links(page, given, limits=Limits()).layout
+    assert kept is not None
+    assert kept.records == [-1, *layout.records]
+    assert named(kept) == ["", *named(layout)]
+    assert kept.signals == layout.signals
+
+
+def test_links_of_the_crawler_that_stand_nowhere_take_the_layout_away() -> None:
     page, _ = read(board(row(1), row(2)))
     assert with_links(page, [ExtractedLink("/x")], limits=Limits()).layout is None

@@ -93,14 +93,15 @@ export const ItemStatusSchema: GenMessage<ItemStatus> = /*@__PURE__*/
  */
 export type Outlink = Message<"linkscore.v1.Outlink"> & {
   /**
-   * Link target, absolute or relative to the page's base URL; at most 2,083 characters.
+   * Link target, absolute or relative to the page's final URL (`<base href>` is not looked at); at most 2,083
+   * characters.
    *
    * @generated from field: string url = 1;
    */
   url: string;
 
   /**
-   * Text of the anchor; empty if none or unknown; cut at 200 characters.
+   * Text of the anchor; empty if none or unknown; cut at 200 characters. Tells anchors of one URL apart.
    *
    * @generated from field: string anchor_text = 2;
    */
@@ -108,7 +109,9 @@ export type Outlink = Message<"linkscore.v1.Outlink"> & {
 
   /**
    * Element path from the root to the anchor with the anchor's class tokens, for example `html/body/div/a[btn nav]`;
-   * empty if unknown (the link is then scored by URL alone).
+   * empty if unknown. Beside a `body` an unknown path is read from the anchor there that leads to the same URL
+   * (compared without fragment, user, default port and dot segments, queries sorted), as are text and `rel` if they are
+   * empty; a link that stands in no anchor is scored by URL alone.
    *
    * @generated from field: string tag_path = 3;
    */
@@ -252,7 +255,8 @@ export type Page = Message<"linkscore.v1.Page"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Links of the page. Absent: the server extracts all of them from `body`.
+   * Links of the page; the answer has one entry for each, in this order, so that nobody needs to compare URLs. Absent:
+   * the server extracts all of them from `body`.
    *
    * @generated from field: repeated linkscore.v1.Outlink outlinks = 10;
    */
