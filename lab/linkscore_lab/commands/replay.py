@@ -47,6 +47,15 @@ _REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "br
 @click.option(
     "--every", type=click.IntRange(1), default=None, help="Fetches between two bucket orders.  [default: 1]"
 )
+@click.option(
+    "--in-flight", type=click.IntRange(1), default=None, help="Fetches under way at a time.  [default: 1]"
+)
+@click.option(
+    "--latency-spread",
+    type=click.FloatRange(0, 3),
+    default=None,
+    help="How much fetches differ in what they take: sigma of a log-normal.  [default: 0]",
+)
 @click.option("--clusterer", type=click.Choice(CLUSTERERS), default=None, help="How templates are found.")
 @click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
 @click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")

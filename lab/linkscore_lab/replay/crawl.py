@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
@@ -57,6 +59,13 @@ class CrawlPlan:
         link is dropped for good if it is to skip when it is found, and fetched if it was not.
     obey_requests
         Fetch what the model would like fetched before anything else.
+    in_flight
+        Fetches under way at a time, >= 1: a page is chosen while the answers of that many less one are out.
+    latency_spread
+        How much fetches differ in what they take, >= 0: sigma of a log-normal of median 1. At 0 all take the
+        same, and answers come in the order of the fetches.
+    seed
+        Of the latencies.
     """
 
     starts: Sequence[str]
@@ -67,6 +76,9 @@ class CrawlPlan:
     free_sampling: bool = False
     obey_verdicts: bool = False
     obey_requests: bool = False
+    in_flight: int = 1
+    latency_spread: float = 0.0
+    seed: int = 0
 
 
 @dataclass(slots=True)
@@ -76,19 +88,23 @@ class Trace:
     Attributes
     ----------
     order
-        Identities of the charged fetches, in order.
+        Identities of the charged fetches, in the order they ended.
     outside
         Distinct links that lead out of the archive.
     skipped
         Links the policy said not to follow, repetitions counted.
     reasons
         Why some fetches were made, spread evenly over the crawl.
+    took
+        Time from the first fetch to the end of the last, in latencies of a median fetch: places that stayed
+        empty make it longer.
     """
 
     order: list[str] = field(default_factory=list)
     outside: int = 0
     skipped: int = 0
     reasons: list[ScoreExplanation] = field(default_factory=list)
+    took: float = 0.0
 
 
 def crawl(
@@ -115,21 +131,31 @@ class _Crawl:
         self._done: set[int] = set()
         self._late: deque[tuple[int, int]] = deque()
         self._rng = random.Random(plan.feedback.seed if plan.feedback else 0)
+        self._latencies = random.Random(plan.seed)
+        self._under_way: list[tuple[float, int, Waiting]] = []  # (when it ends, how many began before, what)
+        self._begun = 0
         self._visits = 0
         self._learned = not plan.free_sampling
 
     def run(self, fetched: Callable[[int], None]) -> Trace:
-        """Crawl to the end."""
+        """Crawl to the end: fill every place, wait for the fetch that ends first, learn from it."""
         waiting = deque(self._starts())
-        while len(self.trace.order) < self.plan.budget:
-            link = waiting.popleft() if waiting else self._next()
-            if link is None:
+        while True:
+            while self._has_place() and (link := waiting.popleft() if waiting else self._next()):
+                self._explain(link)
+                self._begin(link)
+            if not self._under_way:
                 break
-            self._explain(link)
-            self._fetch(link)
+            self.trace.took, _, link = heapq.heappop(self._under_way)
+            self._end(link)
             fetched(len(self.trace.order))
         self.trace.outside = len(self._outside)
         return self.trace
+
+    def _has_place(self) -> bool:
+        """Say whether another fetch may begin; those under way count as charged until they end."""
+        under_way = len(self._under_way)
+        return under_way < self.plan.in_flight and len(self.trace.order) + under_way < self.plan.budget
 
     def _next(self) -> Waiting | None:
         """Return what the model asked for, if the crawl obeys, else the best link."""
@@ -149,8 +175,16 @@ class _Crawl:
                 starts.append(Waiting(number, key, b""))
         return starts
 
-    def _fetch(self, link: Waiting) -> None:
+    def _begin(self, link: Waiting) -> None:
         self._done.add(link.number)
+        spread = self.plan.latency_spread
+        takes = math.exp(spread * self._latencies.gauss()) if spread else 1.0
+        heapq.heappush(self._under_way, (self.trace.took + takes, self._begun, link))
+        self._begun += 1
+        for number, score in self.scorer.begins(self.site, link.number):
+            self.frontier.rescore(number, score)
+
+    def _end(self, link: Waiting) -> None:
         key = self.site.records[link.number].key
         if self._learned and key not in self.plan.free:
             self.trace.order.append(key)
@@ -193,7 +227,7 @@ class _Crawl:
 
     def _explain(self, link: Waiting) -> None:
         step = max(1, self.plan.budget // _SAMPLES)
-        if link.ticket and self._visits % step == step // 2:
+        if link.ticket and self._begun % step == step // 2:
             reason = self.scorer.explain(self.site.records[link.number].url, link.key, link.ticket)
             if reason is not None:
                 self.trace.reasons.append(reason)

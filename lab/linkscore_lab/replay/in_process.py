@@ -67,6 +67,10 @@ class InProcessScorer:
                 counts, MiningSettings(**capabilities.mining_settings(policy(config.policy.checked())))
             )
 
+    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
+        """See `CrawlScorer.begins`: nothing is learned before the answer."""
+        return ()
+
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""
         record, event = site.records[visit.number], site.event(visit.number)

@@ -32,6 +32,10 @@ class LabelOracle:
     def __init__(self, wanted: Collection[str]) -> None:
         self._wanted = wanted
 
+    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
+        """See `CrawlScorer.begins`: a label does not change by it."""
+        return ()
+
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""
         event = site.event(visit.number)
@@ -88,19 +92,19 @@ class GreedyOracle:
         self._found = bytearray(len(site.records))
         self._waiting = bytearray(len(site.records))
 
+    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
+        """See `CrawlScorer.begins`: what a page shows is found as soon as it is on its way."""
+        fallen = self._find(number).union(*(self._find(target) for target in site.links[number]))
+        return [(n, self._score(n)) for n in fallen if self._waiting[n]]
+
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
-        """See `CrawlScorer.visit`; the answer re-scores the pages whose gain fell."""
+        """See `CrawlScorer.visit`."""
         event = site.event(visit.number)
         keys = event.features.links.keys if event and event.features else []
-        fallen = self._find(visit.number)
         for target in site.links[visit.number]:
             self._waiting[target] = 1
-            fallen |= self._find(target)
         scores = [self._score(site.number(key)) for key in keys]
-        answer = _answer(keys, scores, ["oracle"], [0] * len(keys))
-        answer.rescored_keys = [site.records[n].key for n in fallen if self._waiting[n]]
-        answer.rescored_scores = [self._score(n) for n in fallen if self._waiting[n]]
-        return answer
+        return _answer(keys, scores, ["oracle"], [0] * len(keys))
 
     def feedback(self, key: str, url: str, reward: float) -> None:
         """See `CrawlScorer.feedback`: it knows already."""

@@ -70,6 +70,10 @@ class RemoteScorer:
         self._name = f"crawls/replay-{uuid.uuid4().hex[:20]}"
         _asked(target, lambda: self._crawls.CreateCrawl(_create_request(setup, self._name)))
 
+    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
+        """See `CrawlScorer.begins`: nothing is learned before the answer."""
+        return ()
+
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""
         record = site.records[visit.number]

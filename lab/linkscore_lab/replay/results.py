@@ -86,6 +86,11 @@ class RunResult:
         Why some of the links had their score.
     n_examples
         Example pages the policy was given, in mode ``examples`` and where it cannot do without.
+    in_flight
+        Fetches that might be under way at a time.
+    took
+        Time from the first fetch to the end of the last, in latencies of a median fetch; `fetched` divided by
+        it is how many were under way on average. 0: not known.
     """
 
     site: str
@@ -108,6 +113,8 @@ class RunResult:
     wanted_types: Sequence[str] = ()
     explanations: Sequence[ScoreExplanation] = ()
     n_examples: int = 0
+    in_flight: int = 1
+    took: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +284,8 @@ _RUN: dict[str, _Check] = {
     "wanted_types": _list(_text),
     "explanations": _list(_explanation),
     "n_examples": _count,
+    "in_flight": _count,
+    "took": _number,
 }
 
 

@@ -47,7 +47,7 @@ class ReplayProtocol:
     leave_site_out
         Policies with a parameter `page_types` use the model that was trained without the site, unless their
         own parameters say otherwise. Of a site no model was trained with the whole one is without it.
-    obey_verdicts, obey_requests
+    obey_verdicts, obey_requests, in_flight, latency_spread
         See `CrawlPlan`.
     """
 
@@ -62,6 +62,8 @@ class ReplayProtocol:
     leave_site_out: bool = False
     obey_verdicts: bool = False
     obey_requests: bool = False
+    in_flight: int = 1
+    latency_spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,9 @@ class Experiment:
             free_sampling,
             p.obey_verdicts,
             p.obey_requests,
+            p.in_flight,
+            p.latency_spread,
+            case.seed,
         )
 
     def _result(
@@ -203,6 +208,8 @@ class Experiment:
             explanations=trace.reasons,
             order_digest=order_digest(order),
             n_examples=n_examples,
+            in_flight=self.protocol.in_flight,
+            took=trace.took,
         )
 
 

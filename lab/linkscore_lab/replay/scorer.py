@@ -80,6 +80,10 @@ class CrawlScorer(Protocol):
 
     per_url: bool
 
+    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
+        """Note that the fetch of a record begins; return records whose score that changes, and the new."""
+        ...
+
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """Take in a fetched page, or a failed fetch, and score its links."""
         ...

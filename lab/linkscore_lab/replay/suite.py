@@ -20,6 +20,8 @@ from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 TARGET = "target"
 TASKS = (USER_CONTENT, TARGET)
+# At 3 the slowest of a hundred fetches takes a thousand times what the median does. A bound, chosen.
+MAX_LATENCY_SPREAD = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +137,21 @@ def check_suite(suite: Suite) -> None:
     """
     problems = [
         FieldProblem(name, f"must be at least 1, got {value}")
-        for name, value in (("seeds", suite.seeds), ("starts", suite.starts), ("every", suite.protocol.every))
+        for name, value in (
+            ("seeds", suite.seeds),
+            ("starts", suite.starts),
+            ("every", suite.protocol.every),
+            ("in_flight", suite.protocol.in_flight),
+        )
         if value < 1
     ]
     if not 0.0 < suite.protocol.share <= 1.0:
         problems.append(FieldProblem("share", f"must be in (0, 1], got {suite.protocol.share:g}"))
     if suite.protocol.delay < 0:
         problems.append(FieldProblem("delay", f"must be >= 0, got {suite.protocol.delay}"))
+    if not 0.0 <= suite.protocol.latency_spread <= MAX_LATENCY_SPREAD:
+        rule = f"must be in [0, {MAX_LATENCY_SPREAD:g}], got {suite.protocol.latency_spread:g}"
+        problems.append(FieldProblem("latency_spread", rule))
     if suite.mixed and suite.starts > 1:
         problems.append(FieldProblem("starts", "must be 1 in a mixed crawl: it begins at every entry"))
     for i, site in enumerate(suite.sites):

@@ -38,7 +38,12 @@ class Scribe:
 
     def __init__(self, *, learned_after: int = 0, skip: Sequence[str] = ()) -> None:
         self.log: list[str] = []
+        self.begun: list[str] = []
         self._learned_after, self._skip = learned_after, skip
+
+    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
+        self.begun.append(site.records[number].key)
+        return ()
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         self.log.append(f"visit {site.records[visit.number].key} for {visit.key}")
@@ -146,3 +151,54 @@ def test_the_same_seed_gives_the_same_crawl_to_the_last_fetch(site: StoredSite) 
 
     assert all(order(seed) == order(seed) for seed in range(4))
     assert len({tuple(order(seed)) for seed in range(8)}) > 1
+
+
+@pytest.fixture
+def star(tmp_path: Path) -> Iterator[StoredSite]:
+    """A front page that links to nine others."""
+    pages = {"/": page([f"/{n}" for n in range(1, 10)]), **{f"/{n}": page() for n in range(1, 10)}}
+    with prepare_site([SiteSource([write_site(tmp_path / "o.warc.gz", "s.test", pages)])], workers=1) as site:
+        yield site
+
+
+class Watcher(Scribe):
+    """Writes down how many fetches had begun when each answer came."""
+
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        self.log.append(str(len(self.begun)))
+        return super().visit(site, visit)
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "begun"),
+    [(1, "1 2 3 4 5 6 7 8"), (3, "1 4 5 6 7 8 8 8"), (64, "1 8 8 8 8 8 8 8")],
+)
+def test_answers_come_as_many_fetches_late_as_are_under_way(
+    star: StoredSite, in_flight: int, begun: str
+) -> None:
+    """Nothing but the front page is known at first; at the end nothing more begins, and all are answered."""
+    watcher = Watcher()
+    trace = crawl(star, CrawlPlan([HOME], 8, in_flight=in_flight), watcher)
+    assert " ".join(line for line in watcher.log if line.isdigit()) == begun
+    assert trace.order == [HOME, *(f"{HOME}{n}" for n in range(1, 8))]
+
+
+def test_the_clock_of_a_replay_counts_latencies(star: StoredSite) -> None:
+    """One at a time: ten. Three: the front page, then nine pages in three rounds."""
+    assert crawl(star, CrawlPlan([HOME], 10), Scribe()).took == 10.0
+    assert crawl(star, CrawlPlan([HOME], 10, in_flight=3), Scribe()).took == 4.0
+
+
+def test_latencies_that_differ_let_answers_overtake_each_other_the_same_way_each_time(
+    star: StoredSite,
+) -> None:
+    def order(seed: int) -> list[str]:
+        return crawl(star, CrawlPlan([HOME], 10, in_flight=5, latency_spread=1.0, seed=seed), Scribe()).order
+
+    assert order(1) == order(1) != order(2)
+    assert sorted(order(1)) == sorted(order(2))
+
+
+def test_free_pages_on_their_way_do_not_shorten_the_crawl(site: StoredSite) -> None:
+    plan = CrawlPlan([HOME], 3, free=frozenset([A]), in_flight=16)
+    assert crawl(site, plan, Scribe()).order == [HOME, B, C]

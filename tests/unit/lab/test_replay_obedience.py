@@ -33,6 +33,9 @@ class Moody:
     def __init__(self, skip: Sequence[str] = (), *, until: int = 100, wanted: Sequence[str] = ()) -> None:
         self.skip, self.until, self.wanted, self.visits = skip, until, wanted, 0
 
+    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
+        return ()
+
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         self.visits += 1
         event = site.event(visit.number)
