@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import ssl
-import subprocess
 from pathlib import Path
 
 import grpc
@@ -13,28 +12,17 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from life_crawl import CRAWL, SERVING
 from linkscore import Client, errors
+from linkscore_lab.conformance.certificates import make_certificates
 from linkscore_server.app import unprotected
 from linkscore_server.settings import Settings
 from server_process import serving, stubs
 from small_site import page
 
 
-def openssl(folder: Path, *arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
-
-
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an authority, and keys of a server and a client signed by it."""
-    folder = tmp_path_factory.mktemp("certificates")
-    new = ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-    openssl(folder, *new, "-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
-    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-    for name in ("server", "client"):
-        openssl(folder, *new[:-2], "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr")
-        sign = ("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial")
-        openssl(folder, *sign, "-days", "2", "-extfile", "names", "-out", f"{name}.pem")
-    return folder
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 def tls_flags(folder: Path) -> list[str]:

@@ -44,7 +44,7 @@ export interface Link {
   score: number;
   /** Name of the group whose value moves together. */
   bucket: string;
-  /** What `rankBuckets` would answer for `bucket` now; the score if the server is older than that. */
+  /** What `rankBuckets` would answer for `bucket` now; of a server that does not say, its best score here. */
   bucketValue: number;
   /** At most 64 opaque bytes: keep them with the URL and send them back. */
   ticket: Uint8Array;
@@ -63,13 +63,14 @@ export type Policy = string | { name: string; params?: Record<string, JsonValue>
 export function rows(links: LinkScores | undefined): Link[] {
   if (!links) return [];
   const none = new Uint8Array();
+  const values = bucketValues(links);
   return links.scores.map((score, i) => {
     const status = links.statuses[i];
     return {
       url: links.urls[i] ?? "",
       score,
       bucket: links.bucketNames[links.buckets[i] ?? -1] ?? "",
-      bucketValue: links.bucketValues[links.buckets[i] ?? -1] ?? score,
+      bucketValue: values[links.buckets[i] ?? -1] ?? score,
       ticket: links.ticketValues[links.tickets[i] ?? -1] ?? none,
       verdict: links.verdicts[i] ?? 0,
       urlType: links.urlTypes[i] ?? 0,
@@ -78,6 +79,14 @@ export function rows(links: LinkScores | undefined): Link[] {
       ...(status ? { status } : {}),
     };
   });
+}
+
+/** The value of each of `bucketNames`; of a server that sends none, the score of its best link here. */
+function bucketValues({ bucketValues: said, bucketNames, buckets, scores }: LinkScores): number[] {
+  if (said.length === bucketNames.length) return said;
+  const best = bucketNames.map(() => 0);
+  buckets.forEach((at, i) => (best[at] = Math.max(best[at] ?? 0, scores[i] ?? 0)));
+  return best;
 }
 
 /** Writes a ticket as text, for queues that keep strings: base64url without padding. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,8 @@ def options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
         "grpc.enable_retries": 1,
         "grpc.keepalive_time_ms": 10_000,
         "grpc.keepalive_timeout_ms": 5_000,
+        # gRPC else gives a ping 60 s, however short the timeout of the keepalive.
+        "grpc.http2.ping_timeout_ms": 5_000,
         "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
         "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
         "grpc.primary_user_agent": USER_AGENT,
@@ -68,9 +70,16 @@ def credentials(tls: Tls) -> grpc.ChannelCredentials | None:
     return grpc.ssl_channel_credentials(Path(tls).read_bytes())
 
 
-def metadata(token: str | None) -> tuple[tuple[str, str], ...]:
-    """Give what is sent with every call."""
-    return (("authorization", f"Bearer {token}"),) if token else ()
+def metadata(
+    token: str | None, token_file: str | os.PathLike[str] | None = None
+) -> Callable[[], tuple[tuple[str, str], ...]]:
+    """Give what says the metadata of a call; a token in a file is read each time, as it may be rotated."""
+
+    def current() -> tuple[tuple[str, str], ...]:
+        secret = Path(token_file).read_text(encoding="utf-8").strip() if token_file else token
+        return (("authorization", f"Bearer {secret}"),) if secret else ()
+
+    return current
 
 
 class Stubs:

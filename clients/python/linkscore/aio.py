@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -46,6 +47,8 @@ class AsyncClient:
         credentials (a client certificate, say); False for plain text.
     token
         Bearer token sent with every call.
+    token_file
+        File that holds the token instead; read at every call, so that it may be rotated.
     timeout_s
         Deadline of a call in seconds, > 0; every method takes its own. Streams have none unless given.
     channel_options
@@ -81,6 +84,7 @@ class AsyncClient:
         *,
         tls: _channel.Tls = False,
         token: str | None = None,
+        token_file: str | os.PathLike[str] | None = None,
         timeout_s: float = _channel.DEFAULT_TIMEOUT_S,
         channel_options: Sequence[tuple[str, Any]] = (),
     ) -> None:
@@ -92,7 +96,7 @@ class AsyncClient:
             else grpc.aio.insecure_channel(target, options)
         )
         self._stubs = _channel.Stubs(self._channel)
-        self._metadata = _channel.metadata(token)
+        self._metadata = _channel.metadata(token, token_file)
         self._timeout_s = timeout_s
 
     async def __aenter__(self) -> Self:
@@ -109,7 +113,7 @@ class AsyncClient:
 
     async def _call(self, method: Callable[..., Any], request: Any, timeout_s: float | None) -> Any:
         try:
-            return await method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata)
+            return await method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e
 
@@ -225,7 +229,7 @@ class AsyncClient:
             )
             async for page in pages
         )
-        call = self._stubs.links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata)
+        call = self._stubs.links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata())
         try:
             async for answer in call:
                 yield answer
@@ -572,7 +576,7 @@ class AsyncClient:
         messages = _requests.async_browse_batches(crawl, batches)
         try:
             got: browse_pb2.ImportBrowseRecordsResponse = await self._stubs.browse.ImportBrowseRecords(
-                messages, timeout=timeout_s, metadata=self._metadata
+                messages, timeout=timeout_s, metadata=self._metadata()
             )
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -43,6 +44,8 @@ class Client:
         credentials (a client certificate, say); False for plain text.
     token
         Bearer token sent with every call.
+    token_file
+        File that holds the token instead; read at every call, so that it may be rotated.
     timeout_s
         Deadline of a call in seconds, > 0; every method takes its own. Streams have none unless given.
     channel_options
@@ -88,6 +91,7 @@ class Client:
         *,
         tls: _channel.Tls = False,
         token: str | None = None,
+        token_file: str | os.PathLike[str] | None = None,
         timeout_s: float = _channel.DEFAULT_TIMEOUT_S,
         channel_options: Sequence[tuple[str, Any]] = (),
     ) -> None:
@@ -99,7 +103,7 @@ class Client:
             else grpc.insecure_channel(target, options)
         )
         self._stubs = _channel.Stubs(self._channel)
-        self._metadata = _channel.metadata(token)
+        self._metadata = _channel.metadata(token, token_file)
         self._timeout_s = timeout_s
 
     def __enter__(self) -> Self:
@@ -116,7 +120,7 @@ class Client:
 
     def _call(self, method: Callable[..., Any], request: Any, timeout_s: float | None) -> Any:
         try:
-            return method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata)
+            return method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e
 
@@ -292,7 +296,7 @@ class Client:
             )
             for page in pages
         )
-        call = self._stubs.links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata)
+        call = self._stubs.links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata())
         try:
             yield from call
         except grpc.RpcError as e:
@@ -673,7 +677,7 @@ class Client:
         messages = _requests.browse_batches(crawl, batches)
         try:
             got: browse_pb2.ImportBrowseRecordsResponse = self._stubs.browse.ImportBrowseRecords(
-                messages, timeout=timeout_s, metadata=self._metadata
+                messages, timeout=timeout_s, metadata=self._metadata()
             )
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e

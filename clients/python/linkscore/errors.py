@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import grpc
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
@@ -154,7 +155,7 @@ def raise_if_invalid(status: common_pb2.ItemStatus) -> None:
 def _status_of(error: grpc.RpcError) -> status_pb2.Status | None:
     try:
         return rpc_status.from_call(error)
-    except ValueError:  # details that contradict the status line: trust the line
+    except (ValueError, DecodeError):  # details that contradict the status line, or a proxy's: trust the line
         return None
 
 

@@ -81,6 +81,8 @@ class Row:
         The number in the encoding asked for; None if none was asked for.
     bucket
         Name of the group whose value moves together.
+    bucket_value
+        What `rank_buckets` would answer for `bucket` now; of a server that does not say, its best score here.
     ticket
         Opaque bytes to keep with the URL and send back.
     verdict
@@ -98,6 +100,7 @@ class Row:
     score: float
     encoded_priority: float | None
     bucket: str
+    bucket_value: float
     ticket: bytes
     verdict: int
     url_type: int
@@ -123,6 +126,7 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
     """
     urls, priorities, verdicts, scope = links.urls, links.encoded_priorities, links.verdicts, links.in_scope
     names, values, types = links.bucket_names, links.ticket_values, links.url_types
+    worth = bucket_values(links)
     for i, score in enumerate(links.scores):
         yield Row(
             index=i,
@@ -130,12 +134,23 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
             score=score,
             encoded_priority=priorities[i] if priorities else None,
             bucket=names[links.buckets[i]] if links.buckets else "",
+            bucket_value=worth[links.buckets[i]] if links.buckets else score,
             ticket=values[links.tickets[i]] if links.tickets else b"",
             verdict=verdicts[i] if verdicts else common_pb2.VERDICT_UNSPECIFIED,
             url_type=types[i] if types else common_pb2.URL_TYPE_UNSPECIFIED,
             in_scope=scope[i] if scope else True,
             status=links.statuses.get(i),
         )
+
+
+def bucket_values(links: common_pb2.LinkScores) -> list[float]:
+    """Give the value of each of `bucket_names`; of a server that sends none, its best score here."""
+    if len(links.bucket_values) == len(links.bucket_names):
+        return list(links.bucket_values)
+    best = [0.0] * len(links.bucket_names)
+    for at, score in zip(links.buckets, links.scores, strict=False):
+        best[at] = max(best[at], score)
+    return best
 
 
 def page(

@@ -1,0 +1,251 @@
+// Command conformance drives the Go client through the scenarios every client passes:
+//
+//	linkscore conformance -- go run ./conformance
+//
+// It reads one JSON command a line and answers with one; the lab's package conformance says which there are.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	linkscore "linkscore.example/go"
+)
+
+// maxLine bounds a command; bodies that are large are told by their size.
+const maxLine = 1 << 20
+
+type command struct {
+	Call   string `json:"call"`
+	Target string `json:"target"`
+	Token  string `json:"token"`
+	File   string `json:"token_file"`
+	CA     string `json:"ca"`
+	Cert   string `json:"cert"`
+	Key    string `json:"key"`
+
+	TimeoutMs     int `json:"timeout_ms"`
+	CancelAfterMs int `json:"cancel_after_ms"`
+
+	Crawl   string   `json:"crawl"`
+	Policy  string   `json:"policy"`
+	Pages   []page   `json:"pages"`
+	Links   []page   `json:"links"`
+	Buckets []string `json:"buckets"`
+	Worth   float64  `json:"worth"`
+	Error   string   `json:"error"`
+	page
+}
+
+type page struct {
+	URL       string  `json:"url"`
+	FinalURL  string  `json:"final_url"`
+	Status    int     `json:"status"`
+	Body      *string `json:"body"`
+	BodyBytes int     `json:"body_bytes"`
+	Ticket    string  `json:"ticket"`
+}
+
+func main() {
+	lines, out := bufio.NewScanner(os.Stdin), json.NewEncoder(os.Stdout)
+	lines.Buffer(nil, maxLine)
+	d := &driver{}
+	for lines.Scan() {
+		var c command
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		answer, err := d.carryOut(c)
+		if err == nil {
+			err = out.Encode(map[string]any{"ok": answer})
+		} else {
+			err = out.Encode(map[string]any{"error": told(err)})
+		}
+		if err != nil {
+			os.Exit(1)
+		}
+	}
+}
+
+type driver struct{ client *linkscore.Client }
+
+// carryOut makes the call that a command names and returns what is to be told of the answer.
+func (d *driver) carryOut(c command) (any, error) {
+	if c.Call == "connect" || c.Call == "close" {
+		if d.client != nil {
+			_ = d.client.Close()
+		}
+		if c.Call == "close" {
+			d.client = nil
+			return struct{}{}, nil
+		}
+		var err error
+		d.client, err = connected(c)
+		return struct{}{}, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if c.TimeoutMs > 0 {
+		ctx, cancel = context.WithTimeout(ctx, ms(c.TimeoutMs))
+		defer cancel()
+	}
+	if c.CancelAfterMs > 0 {
+		time.AfterFunc(ms(c.CancelAfterMs), cancel)
+	}
+	return d.call(ctx, c, d.client.Crawl(c.Crawl))
+}
+
+func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (any, error) {
+	ticket := linkscore.DecodeTicket(c.Ticket)
+	none := struct{}{}
+	switch c.Call {
+	case "ensure":
+		var policy *linkscore.PolicySpec
+		if c.Policy != "" {
+			policy = linkscore.Policy(c.Policy)
+		}
+		_, err := d.client.EnsureCrawl(ctx, c.Crawl, policy)
+		return none, err
+	case "ingest":
+		results, err := crawl.Ingest(ctx, pages(c.Pages)...)
+		return map[string]any{"links": linksOf(results)}, err
+	case "stream":
+		results, err := streamed(ctx, crawl, pages(c.Pages))
+		return map[string]any{"links": linksOf(results)}, err
+	case "failed":
+		return none, crawl.Failed(ctx, c.URL, c.Status, c.Error, ticket)
+	case "rank":
+		values, err := crawl.RankBuckets(ctx, c.Buckets)
+		return map[string]any{"values": values}, err
+	case "score":
+		var asked []linkscore.Candidate
+		for _, link := range c.Links {
+			asked = append(asked, linkscore.Candidate{URL: link.URL, Ticket: linkscore.DecodeTicket(link.Ticket)})
+		}
+		links, err := crawl.Score(ctx, asked...)
+		return map[string]any{"links": rows(links)}, err
+	case "reward":
+		return none, crawl.Reward(ctx, c.URL, ticket, c.Worth)
+	case "explain":
+		told, err := crawl.Explain(ctx, c.URL, ticket)
+		return map[string]any{"score": told.GetScore()}, err
+	}
+	return nil, fmt.Errorf("no call %q", c.Call)
+}
+
+func connected(c command) (*linkscore.Client, error) {
+	var options []linkscore.Option
+	if c.TimeoutMs > 0 {
+		options = append(options, linkscore.WithTimeout(ms(c.TimeoutMs)))
+	}
+	if c.Token != "" {
+		options = append(options, linkscore.WithToken(c.Token))
+	}
+	if c.File != "" {
+		options = append(options, linkscore.WithTokenFile(c.File))
+	}
+	if c.CA != "" {
+		config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+		pem, err := os.ReadFile(c.CA)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs.AppendCertsFromPEM(pem)
+		if c.Cert != "" {
+			pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+			if err != nil {
+				return nil, err
+			}
+			config.Certificates = []tls.Certificate{pair}
+		}
+		options = append(options, linkscore.WithTLS(config))
+	}
+	return linkscore.New(c.Target, options...)
+}
+
+// streamed sends pages as a stream, all of them before the last answer is read.
+func streamed(ctx context.Context, crawl *linkscore.Crawl, pages []linkscore.Page) ([]linkscore.Result, error) {
+	coming := make(chan linkscore.Page)
+	go func() {
+		defer close(coming)
+		for _, page := range pages {
+			select {
+			case coming <- page:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var results []linkscore.Result
+	for result, err := range crawl.Stream(ctx, coming) {
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+func pages(said []page) []linkscore.Page {
+	made := make([]linkscore.Page, len(said))
+	for i, p := range said {
+		made[i] = linkscore.Page{
+			URL: p.URL, FinalURL: p.FinalURL, StatusCode: p.Status, Ticket: linkscore.DecodeTicket(p.Ticket),
+		}
+		if p.BodyBytes > 0 {
+			made[i].Body = bytes.Repeat([]byte("x"), p.BodyBytes)
+		} else if p.Body != nil {
+			made[i].Body = []byte(*p.Body)
+		}
+	}
+	return made
+}
+
+func linksOf(results []linkscore.Result) [][]map[string]any {
+	told := make([][]map[string]any, len(results))
+	for i, result := range results {
+		told[i] = rows(result.Links)
+	}
+	return told
+}
+
+func rows(links []linkscore.Link) []map[string]any {
+	told := make([]map[string]any, len(links))
+	for i, link := range links {
+		told[i] = map[string]any{
+			"url": link.URL, "score": link.Score, "bucket": link.Bucket, "value": link.BucketValue,
+			"ticket": linkscore.EncodeTicket(link.Ticket), "usable": link.Usable(), "in_scope": link.InScope,
+		}
+	}
+	return told
+}
+
+func told(err error) map[string]any {
+	said := &linkscore.Error{Code: codes.Unknown, Message: err.Error()}
+	errors.As(err, &said)
+	violations := []map[string]string{}
+	for _, v := range said.Violations {
+		violations = append(violations, map[string]string{"field": v.Field, "description": v.Description})
+	}
+	facts := said.Metadata
+	if facts == nil {
+		facts = map[string]string{}
+	}
+	return map[string]any{
+		"code": said.Code, "reason": said.Reason, "retry_after_ms": said.RetryAfter.Milliseconds(),
+		"violations": violations, "metadata": facts,
+	}
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -1,0 +1,293 @@
+"""A linkscore server that answers as it is told and remembers what it was asked: real gRPC on loopback."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import grpc
+from google.protobuf import any_pb2, message_factory
+from google.protobuf.message import Message
+from google.rpc import status_pb2
+from grpc_status import rpc_status
+
+from linkscore.v1 import common_pb2, crawl_service_pb2
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+
+# As the server's default (setting `max_message_bytes`).
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+# As the server's default (setting `min_ping_interval_ms`): a client that pings more often is sent away.
+MIN_PING_INTERVAL_MS = 5_000
+# More than any scenario keeps waiting at once.
+_WORKERS = 8
+_HREF = re.compile(rb'href="([^"]+)"')
+_SERVICES = (scoring_pb2.DESCRIPTOR, crawl_service_pb2.DESCRIPTOR)
+
+
+@dataclass(frozen=True)
+class Fail:
+    """Ends a call with a status, and details as Google's error model has them."""
+
+    code: grpc.StatusCode
+    message: str = "told to fail"
+    details: Sequence[Message] = ()
+    # Sent as they are, in place of `details`.
+    raw_details: bytes = b""
+
+
+class Hang:
+    """Keeps a call waiting until the client gives it up."""
+
+
+Step = Fail | Hang | Message
+"""What the server does with one call: fail it, never answer, or answer with this message."""
+
+
+@dataclass
+class Seen:
+    """One call as it arrived.
+
+    Attributes
+    ----------
+    request
+        The message; of a stream, the first one.
+    messages
+        All messages of a stream, as they come.
+    metadata
+        Of the call, by lower-case key.
+    deadline_s
+        Seconds left when it arrived; None without a deadline.
+    ended
+        Set when the call is over, given up by the client or answered.
+    """
+
+    method: str
+    request: Any
+    metadata: dict[str, str]
+    deadline_s: float | None
+    messages: list[Any] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True)
+class Tls:
+    """PEM files of the server; with `client_ca` it wants a certificate of that authority from clients."""
+
+    key: Path
+    cert: Path
+    client_ca: Path | None = None
+
+    def credentials(self) -> grpc.ServerCredentials:
+        """Return what a gRPC server listens with."""
+        ca = self.client_ca.read_bytes() if self.client_ca else None
+        pair = (self.key.read_bytes(), self.cert.read_bytes())
+        return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)
+
+
+class FakeServer:
+    """Answers each call with the next step scripted for its method, else by `default_answer`.
+
+    Parameters
+    ----------
+    tls
+        Files to listen with; plain text if None.
+    port
+        0 lets the system choose, and `port` says which it was.
+
+    Examples
+    --------
+    >>> from linkscore import Client
+    >>> with FakeServer() as server, Client(server.target) as client:
+    ...     server.script("RankBuckets", Fail(grpc.StatusCode.UNAVAILABLE))
+    ...     values = client.rank_buckets(crawl="x", buckets=["good", "bad"]).values
+    >>> list(values), len(server.seen("RankBuckets"))
+    ([0.9, 0.1], 2)
+    """
+
+    def __init__(self, *, tls: Tls | None = None, port: int = 0) -> None:
+        self.calls: list[Seen] = []
+        self._steps: defaultdict[str, deque[Step]] = defaultdict(deque)
+        self._closing = threading.Event()
+        options = [
+            ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+            ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+            ("grpc.http2.min_ping_interval_without_data_ms", MIN_PING_INTERVAL_MS),
+            ("grpc.keepalive_permit_without_calls", 1),
+            ("grpc.so_reuseport", 0),
+        ]
+        self._server = grpc.server(ThreadPoolExecutor(_WORKERS), options=options)
+        for service in (s for file in _SERVICES for s in file.services_by_name.values()):
+            handlers = {method.name: self._handler(method) for method in service.methods}
+            self._server.add_generic_rpc_handlers(
+                (grpc.method_handlers_generic_handler(service.full_name, handlers),)
+            )
+        address = f"127.0.0.1:{port}"
+        self.port: int = (
+            self._server.add_secure_port(address, tls.credentials())
+            if tls
+            else self._server.add_insecure_port(address)
+        )
+        self._server.start()
+
+    def __enter__(self) -> FakeServer:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    @property
+    def target(self) -> str:
+        """`host:port` to connect to."""
+        return f"localhost:{self.port}"
+
+    def stop(self) -> None:
+        """End at once, calls under way included; returns when the port is free."""
+        self._closing.set()
+        self._server.stop(0).wait()
+
+    def script(self, method: str, *steps: Step) -> None:
+        """Say what the next calls of a method meet, in turn."""
+        self._steps[method] += steps
+
+    def seen(self, method: str) -> list[Seen]:
+        """Return the calls of a method that arrived so far."""
+        return [call for call in self.calls if call.method == method]
+
+    def _handler(self, method: Any) -> Any:
+        kinds = {
+            (False, False): (grpc.unary_unary_rpc_method_handler, self._unary),
+            (True, True): (grpc.stream_stream_rpc_method_handler, self._stream),
+        }
+        make, answer = kinds.get((method.client_streaming, method.server_streaming), (None, None))
+        if make is None or answer is None:
+            return grpc.stream_unary_rpc_method_handler(_refuse)
+        return make(
+            lambda request, context: answer(method.name, request, context),
+            request_deserializer=message_factory.GetMessageClass(method.input_type).FromString,
+            response_serializer=lambda message: message.SerializeToString(),
+        )
+
+    def _unary(self, method: str, request: Any, context: grpc.ServicerContext) -> Message:
+        self._note(method, request, context)
+        step = self._next(method, context)
+        return step if isinstance(step, Message) else default_answer(method, request, context)
+
+    def _stream(self, method: str, requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+        call: Seen | None = None
+        for request in requests:
+            call = call or self._note(method, request, context)
+            call.messages.append(request)
+            self._next(method, context)
+            yield scoring_pb2.StreamPagesResponse(request_id=request.request_id, result=_result(request.page))
+
+    def _note(self, method: str, request: Any, context: grpc.ServicerContext) -> Seen:
+        metadata = {key: str(value) for key, value in context.invocation_metadata()}
+        call = Seen(method, request, metadata, context.time_remaining())
+        if not context.add_callback(call.ended.set):
+            call.ended.set()
+        self.calls.append(call)
+        return call
+
+    def _next(self, method: str, context: grpc.ServicerContext) -> Step | None:
+        """Take the step of a call, and carry it out unless it is an answer."""
+        steps = self._steps[method]
+        step = steps.popleft() if steps else None
+        if isinstance(step, Hang):
+            over = threading.Event()
+            context.add_callback(over.set)
+            while not (over.wait(0.05) or self._closing.is_set()):
+                pass
+            context.abort(grpc.StatusCode.CANCELLED, "given up")
+        if isinstance(step, Fail):
+            _fail(step, context)
+        return step
+
+
+def default_answer(method: str, request: Any, context: grpc.ServicerContext) -> Message:
+    """Answer as a server would that knows two buckets: ``good`` is worth .9, any other .1."""
+    make = _ANSWERS.get(method)
+    if make is None:
+        context.abort(grpc.StatusCode.UNIMPLEMENTED, f"no answer to {method}")
+    return make(request)
+
+
+def _fail(step: Fail, context: grpc.ServicerContext) -> None:
+    if step.raw_details:
+        context.set_trailing_metadata((("grpc-status-details-bin", step.raw_details),))
+    if step.raw_details or not step.details:
+        context.abort(step.code, step.message)
+    packed = [any_pb2.Any() for _ in step.details]
+    for holder, detail in zip(packed, step.details, strict=True):
+        holder.Pack(detail)
+    said = status_pb2.Status(code=step.code.value[0], message=step.message, details=packed)
+    context.abort_with_status(rpc_status.to_status(said))
+
+
+def _refuse(requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+    context.abort(grpc.StatusCode.UNIMPLEMENTED, "not played here")
+
+
+def _result(page: common_pb2.Page) -> scoring_pb2.PageResult:
+    urls = [urljoin(page.final_url or page.url, href.decode()) for href in _HREF.findall(page.body)]
+    ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
+    return scoring_pb2.PageResult(status=ok, links=_links(urls))
+
+
+def _links(urls: Sequence[str]) -> common_pb2.LinkScores:
+    kinds = [int("/good" in url) for url in urls]
+    return common_pb2.LinkScores(
+        urls=urls,
+        scores=[_value(("bad", "good")[kind]) for kind in kinds],
+        buckets=kinds,
+        bucket_names=["bad", "good"],
+        bucket_values=[_value("bad"), _value("good")],
+        tickets=kinds,
+        ticket_values=[b"tb", b"tg"],
+    )
+
+
+def _value(bucket: str) -> float:
+    return 0.9 if bucket == "good" else 0.1
+
+
+def _ranked(request: scoring_pb2.RankBucketsRequest) -> scoring_pb2.RankBucketsResponse:
+    order = sorted(range(len(request.buckets)), key=lambda i: -_value(request.buckets[i]))
+    values = [_value(request.buckets[i]) for i in order]
+    return scoring_pb2.RankBucketsResponse(order=order, values=values)
+
+
+def _scored(request: scoring_pb2.ScoreLinksRequest) -> scoring_pb2.ScoreLinksResponse:
+    links = _links([link.url for link in request.links])
+    del links.urls[:]
+    return scoring_pb2.ScoreLinksResponse(links=links)
+
+
+def _noted(request: scoring_pb2.ReportFeedbackRequest) -> scoring_pb2.ReportFeedbackResponse:
+    ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
+    return scoring_pb2.ReportFeedbackResponse(statuses=[ok] * len(request.feedback))
+
+
+def _explained(request: scoring_pb2.ExplainLinksRequest) -> scoring_pb2.ExplainLinksResponse:
+    ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
+    told = [scoring_pb2.LinkExplanation(status=ok, url=link.url, score=0.5) for link in request.links]
+    return scoring_pb2.ExplainLinksResponse(explanations=told)
+
+
+_ANSWERS: dict[str, Callable[[Any], Message]] = {
+    "CreateCrawl": lambda request: crawl_service_pb2.CreateCrawlResponse(crawl=request.crawl),
+    "UpdateCrawl": lambda request: crawl_service_pb2.UpdateCrawlResponse(crawl=request.crawl),
+    "IngestPages": lambda request: scoring_pb2.IngestPagesResponse(
+        results=[_result(page) for page in request.pages]
+    ),
+    "RankBuckets": _ranked,
+    "ScoreLinks": _scored,
+    "ReportFeedback": _noted,
+    "ExplainLinks": _explained,
+}
