@@ -11,7 +11,7 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 CORES ?= 2
 SOURCES := clients/python scoring server cli lab
 
-.PHONY: test-clients gen-go gen-node run test slow quality check gen docs bench image lock baseline release clean
+.PHONY: test-clients gen-go gen-node run test slow fuzz soak kills quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -37,6 +37,16 @@ gen-node: $(STAMP)
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow
+
+# Long runs that try to break a server; small ones are among the tests. `make fuzz SEED=17` shows a finding again.
+fuzz: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m campaigns.fuzz $(if $(SEED),--seed $(SEED),--inputs $(or $(N),100000))
+
+soak: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m campaigns.soak --minutes $(or $(MINUTES),60)
+
+kills: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m campaigns.kills --kills $(or $(N),1000)
 
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_lab.quality $(if $(CORPORA),--corpora $(CORPORA))

@@ -62,7 +62,7 @@ class PolicyValidation(Stateful):
             answered = zip(self._judged, scores, strict=True)
             self._judged = [count + (score != NO_ANSWER) for count, score in answered]
         self.links.update(page)
-        if scores is not None and self.links.recorded % _REFRESH == 0:
+        if self.links.recorded and scores is not None and self.links.recorded % _REFRESH == 0:
             self._refresh()
 
     def label(self, event: FeedbackObservation) -> None:

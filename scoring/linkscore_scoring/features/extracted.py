@@ -22,7 +22,8 @@ MAX_TAG_PATHS_CHARS = 2_000_000
 # Characters of an anchor text that are looked at, over those that are kept: white space may stand between.
 _ANCHOR_SLACK = 20
 
-_ELEMENT = re.compile(r"([^/\[\]]+)(?:\[([^\]]*)\])?")
+# A name without blanks: what learns from paths separates tokens by them.
+_ELEMENT = re.compile(r"([^\s/\[\]]+)(?:\[([^\]]*)\])?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,8 +159,9 @@ class BrowseLogManager:
         before_s = self._clock() - self._settings.browse_retention_days * 86_400.0
         for name in self._registry.names():
             async with self._import_locks[name]:
-                store: VisitStore = self._registry.visits(name)
-                expired = await self._in_thread(store.expire, before_s)
+                # Opening a crawl moves what a crash left into its days: none of them may go meanwhile.
+                async with self._registry.visits_at_rest(name) as store:
+                    expired = await self._in_thread(store.expire, before_s)
                 await self._verify(name, store)
             if expired:
                 self._metrics.browse_days_deleted.inc(len(expired))

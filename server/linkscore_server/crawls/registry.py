@@ -10,8 +10,9 @@ import re
 import resource
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -160,6 +161,12 @@ class CrawlRegistry:
     def visits(self, name: str) -> VisitStore:
         """Return what keeps the browse logs of a crawl that exists."""
         return self._store.visits(name)
+
+    @asynccontextmanager
+    async def visits_at_rest(self, name: str) -> AsyncIterator[VisitStore]:
+        """Give what keeps the browse logs of a crawl, which nobody opens, puts away or deletes meanwhile."""
+        async with self._locks[name]:
+            yield self._store.visits(name)
 
     async def create(self, config: CrawlConfig) -> CrawlActor:
         """Create a crawl, or return it if it exists with the same configuration.

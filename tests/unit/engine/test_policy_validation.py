@@ -75,6 +75,16 @@ def test_figures_are_made_every_16_links() -> None:
     assert breadth.reward == depth.reward > 0.0
 
 
+def test_a_first_link_that_leads_to_a_page_seen_before_leaves_a_state_that_can_be_read() -> None:
+    """It was asked for its score and is not judged: figures of no link would be none at all."""
+    crawl = model(policy=PolicyChoice("breadth_first"), extra_policies=())
+    crawl.apply(1, page(HOME, HOME + "a"))
+    crawl.apply(2, page(HOME, requested=HOME + "a"))
+    again = model(policy=PolicyChoice("breadth_first"), extra_policies=())
+    again.load_state(unpacked(packed(crawl.to_state())))
+    assert site(again).policy_trust() == site(crawl).policy_trust()
+
+
 def test_a_policy_that_stays_keeps_its_record() -> None:
     crawl = crawled()
     before = {row.policy: row for row in site(crawl).policy_trust()}

@@ -6,8 +6,8 @@ from contextlib import suppress
 from time import process_time
 
 import pytest
-from hostile import PAGES, Family
 
+from hostile import PAGES, Family
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import MAX_MEMBERS, decompress, detect_charset
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
@@ -118,6 +118,13 @@ def test_tag_paths_given_by_a_crawler_are_cut() -> None:
 def test_classes_given_by_a_crawler_are_cut_as_those_of_a_page() -> None:
     page = page_from_extracted(URL, [f"html/p[{'c ' * 3_000}{'d' * 900_000}]"], [1], [], "", limits=Limits())
     assert page.paths.classes == ["", "c"]
+
+
+@pytest.mark.parametrize("path", [" ", "html/a b/p", "html/\n[c]", "html//p", "", "html/\u2003"])
+def test_a_tag_path_whose_elements_have_no_name_or_blanks_in_it_is_refused(path: str) -> None:
+    with pytest.raises(InvalidPage, match="must be elements like") as caught:
+        page_from_extracted(URL, ["html/p", path], [1, 1], [], "", limits=Limits())
+    assert caught.value.problems[0].field == "extracted.tag_paths[1]"
 
 
 def test_a_page_of_too_many_tag_path_characters_is_refused() -> None:

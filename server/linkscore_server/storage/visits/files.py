@@ -196,10 +196,9 @@ class FileVisits(VisitStore):
         """See `VisitStore.expire`."""
         expired = []
         for folder in sorted(self._days.iterdir()) if self._days.exists() else []:
-            if (
-                max((part.stat().st_mtime for part in folder.glob("*.parquet")), default=0.0)
-                < arrived_before_s
-            ):
+            # A day without files was just made for some, or a crash left it.
+            arrived = [part.stat().st_mtime for part in folder.glob("*.parquet")] or [folder.stat().st_mtime]
+            if max(arrived) < arrived_before_s:
                 shutil.rmtree(folder)
                 expired.append(number_of(folder.name))
         if expired:

@@ -221,3 +221,11 @@ def test_files_are_named_by_a_hash_whatever_the_batch_id(files: FileVisits, tmp_
     (part,) = (tmp_path / "browse" / "days" / name_of(DAY)).iterdir()
     assert part.name.partition(".")[0] == token_of("../../etc/passwd")
     assert part.stat().st_mode & 0o077 == 0
+
+
+def test_a_day_that_was_just_made_for_its_files_does_not_expire(tmp_path: Path) -> None:
+    """A batch that is published makes the folder first, and the retention may be looked at then."""
+    day = tmp_path / "days" / name_of(DAY)
+    day.mkdir(parents=True)
+    assert FileVisits(tmp_path).expire(day.stat().st_mtime - 1) == []
+    assert day.exists()

@@ -133,3 +133,16 @@ async def test_a_folder_copied_under_another_name_is_refused(store: Stored, tmp_
 def test_pieces_of_a_state_are_the_state() -> None:
     state = {"a": [1, [2, {"b": (3, b"x")}], []], "c": {}, "d": [[n, {n: None}] for n in range(20)], "e": 1.5}
     assert b"".join(packed(state)) == msgpack.packb(state)
+
+
+async def test_a_crawl_is_not_opened_while_its_visits_are_looked_at(store: Stored) -> None:
+    """Opening moves visits into days and drops drafts; deleting old days meanwhile lost both."""
+    registry = registry_of(store, most_open=2)
+    registry._names = {"a"}
+    async with registry.visits_at_rest("a"):
+        opening = asyncio.create_task(in_a_call(registry, "a"))
+        await asyncio.sleep(0.05)
+        assert not opening.done()
+        assert registry.actors() == []
+    assert await opening == 1
+    await registry.close()

@@ -1,0 +1,125 @@
+"""Servers that start in a tenth of a second: one process imports everything, and each server is a fork of it.
+
+They are as real as others: processes of their own, on folders of their own, that a signal ends. Run as a
+module this is the process that forks; it reads a line of settings as JSON for each server and writes its
+process id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PATIENCE_S = 120.0  # longest start, on a machine that is busy
+_LINE = "linkscore serving on "
+
+
+class FastServer:
+    """One server. `target` is where it listens once `wait` returned."""
+
+    def __init__(self, pid: int, out: Path) -> None:
+        self.pid = pid
+        self.target = ""
+        self._out = out
+
+    def wait(self) -> None:
+        """Wait until it serves.
+
+        Raises
+        ------
+        AssertionError
+            If it ends before, with what it said.
+        """
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            said = self._out.read_text()
+            if _LINE in said and said.endswith("\n"):
+                self.target = said.partition(_LINE)[2].split()[0]
+                return
+            if not self.is_alive():
+                break
+            time.sleep(0.005)
+        raise AssertionError(f"the server did not start: {self._out.read_text()[-2000:]}")
+
+    def is_alive(self) -> bool:
+        """Say whether the process runs."""
+        try:
+            return "\nState:\tZ" not in Path(f"/proc/{self.pid}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def kill(self) -> None:
+        """Send SIGKILL and wait until the process is gone."""
+        os.kill(self.pid, signal.SIGKILL)
+        while self.is_alive():
+            time.sleep(0.001)
+
+
+class FastServers:
+    """Starts servers; a context, at whose end the forking process is gone."""
+
+    def __enter__(self) -> FastServers:
+        environment = os.environ | {"GRPC_ENABLE_FORK_SUPPORT": "0"}
+        command = [sys.executable, "-m", "campaigns.fast_servers"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(PATIENCE_S)
+        assert self._process.stdout
+        self._process.stdout.close()
+
+    def start(self, folder: Path, **settings: object) -> FastServer:
+        """Begin to start a server on the folder `data` in `folder`, where its output goes too."""
+        folder.mkdir(parents=True, exist_ok=True)
+        out = folder / "out.txt"
+        out.write_text("")
+        wanted = {"data_dir": str(folder / "data"), "listen": "127.0.0.1:0", "metrics_listen": ""}
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps([str(out), wanted | settings]) + "\n")
+        self._process.stdin.flush()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            assert selector.select(PATIENCE_S), "the forking process does not answer"
+        return FastServer(int(self._process.stdout.readline()), out)
+
+
+def _fork_for_ever() -> None:
+    import river.linear_model  # noqa: F401  what crawls would import one by one
+    import sklearn.cluster  # noqa: F401
+
+    from linkscore_server.app import run
+    from linkscore_server.observability.logs import set_up
+    from linkscore_server.settings import Settings
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended servers leave nothing to wait for
+    for line in sys.stdin:
+        out, settings = json.loads(line)
+        pid = os.fork()
+        if pid:
+            print(pid, flush=True)
+            continue
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        fd = os.open(out, os.O_WRONLY | os.O_APPEND)
+        os.dup2(fd, 1)
+        os.dup2(fd, 2)
+        os.close(0)
+        set_up("error")
+        asyncio.run(run(Settings(**settings)))
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    _fork_for_ever()

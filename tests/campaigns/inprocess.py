@@ -1,0 +1,191 @@
+"""A whole server without sockets: raw requests in, raw answers and statuses out, as fast as it can."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+
+from linkscore.v1 import (
+    browse_log_service_pb2,
+    browse_log_service_pb2_grpc,
+    crawl_service_pb2,
+    crawl_service_pb2_grpc,
+    link_scoring_service_pb2,
+    link_scoring_service_pb2_grpc,
+    site_model_service_pb2,
+    site_model_service_pb2_grpc,
+)
+from linkscore_scoring.features.types import Limits
+from linkscore_server.browse_logs.manager import BrowseLogManager
+from linkscore_server.crawls.registry import CrawlRegistry, registrable_domain
+from linkscore_server.grpc.admission import InflightBytes, WorkAhead
+from linkscore_server.grpc.browse_logs import BrowseLogService
+from linkscore_server.grpc.convert.pages import PageParser
+from linkscore_server.grpc.crawls import CrawlService
+from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore_server.grpc.scoring import LinkScoringService
+from linkscore_server.grpc.sites import SiteModelService
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+from linkscore_server.storage.base import Store
+
+_POLL_S = 0.0005
+"""Between looks whether learnings have ended."""
+
+SERVICES: tuple[ServiceDescriptor, ...] = (
+    link_scoring_service_pb2.DESCRIPTOR.services_by_name["LinkScoringService"],
+    crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"],
+    site_model_service_pb2.DESCRIPTOR.services_by_name["SiteModelService"],
+    browse_log_service_pb2.DESCRIPTOR.services_by_name["BrowseLogService"],
+)
+
+
+@dataclass(slots=True)
+class Answer:
+    """How a call ended: its status, with the reason's text, and the bytes of its responses."""
+
+    code: grpc.StatusCode = grpc.StatusCode.OK
+    details: str = ""
+    responses: list[bytes] = field(default_factory=list)
+
+
+class _Context:
+    """What a handler sees of a call."""
+
+    def __init__(self, requests: Sequence[bytes], answer: Answer) -> None:
+        self._requests = deque(requests)
+        self._answer = answer
+
+    async def read(self) -> Any:
+        return self._requests.popleft() if self._requests else grpc.aio.EOF
+
+    def set_code(self, code: Any) -> None:
+        self._answer.code = next(
+            known for known in grpc.StatusCode if known == code or known.value[0] == code
+        )
+
+    def set_details(self, details: str) -> None:
+        self._answer.details = details
+
+    def set_trailing_metadata(self, metadata: Any) -> None:
+        pass
+
+    def time_remaining(self) -> None:
+        return None
+
+    def cancelled(self) -> bool:
+        return False
+
+    def peer(self) -> str:
+        return "in-process"
+
+
+class _Details:
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.invocation_metadata = ()
+
+
+class _Noted(logging.Handler):
+    """Keeps what is logged as an error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        where = record.exc_info[1] if record.exc_info else None
+        self.lines.append(f"{record.getMessage()}{f': {where!r}' if where else ''}")
+
+
+class InProcess:
+    """The services of a server behind its interceptor.
+
+    Parameters
+    ----------
+    store
+        Where events go.
+    settings
+        As of a server.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.metrics = Metrics()
+        self.registry = CrawlRegistry(store, settings, self.metrics, domain_of=registrable_domain)
+        self.parser = PageParser(Limits(), self._clock)
+        self._now_s = 1_760_000_000.0
+        self._browse_logs = BrowseLogManager(self.registry, settings, self.metrics, self._clock)
+        self._handlers: dict[str, Any] = {}
+        self._calls = CallInterceptor(
+            self.metrics,
+            inflight=InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes, lambda _: None),
+            work=WorkAhead(settings.target_delay_s),
+        )
+        scoring = LinkScoringService(self.registry, self.parser, settings, self.metrics, self._clock)
+        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(scoring, self)
+        crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(
+            CrawlService(self.registry, self._clock), self
+        )
+        site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
+            SiteModelService(self.registry), self
+        )
+        browse = BrowseLogService(self.registry, self._browse_logs)
+        browse_log_service_pb2_grpc.add_BrowseLogServiceServicer_to_server(browse, self)
+        self._noted = _Noted()
+        logging.getLogger("linkscore_server").addHandler(self._noted)
+
+    def _clock(self) -> float:
+        self._now_s += 0.001
+        return self._now_s
+
+    def add_generic_rpc_handlers(self, handlers: Any) -> None:
+        """See `grpc.aio.Server`; the handlers come by name too."""
+
+    def add_registered_method_handlers(self, service: str, handlers: dict[str, Any]) -> None:
+        """See `grpc.aio.Server`."""
+        self._handlers |= {f"/{service}/{name}": handler for name, handler in handlers.items()}
+
+    async def call(self, method: MethodDescriptor, requests: Sequence[bytes]) -> Answer:
+        """Make a call, as a task of its own."""
+        return await asyncio.create_task(self._call(method, requests))
+
+    async def _call(self, method: MethodDescriptor, requests: Sequence[bytes]) -> Answer:
+        path, answer = f"/{method.containing_service.full_name}/{method.name}", Answer()
+
+        async def found(_: Any) -> Any:
+            return self._handlers[path]
+
+        handler = await self._calls.intercept_service(found, _Details(path))
+        context = _Context(requests, answer)
+        if handler.response_streaming:
+            async for response in handler.stream_stream(None, context):
+                answer.responses.append(handler.response_serializer(response))
+        elif (response := await handler.stream_unary(None, context)) is not None:
+            answer.responses.append(handler.response_serializer(response))
+        return answer
+
+    async def idle(self) -> None:
+        """Wait for learnings and minings that calls began."""
+        await self._browse_logs.idle()
+        while any(actor.is_in_use for actor in self.registry.actors()):
+            await asyncio.sleep(_POLL_S)
+
+    def errors(self) -> list[str]:
+        """Return what was logged as an error since the last time."""
+        lines, self._noted.lines = self._noted.lines, []
+        return lines
+
+    async def close(self) -> None:
+        """Stop, with a snapshot of every crawl."""
+        await self.idle()
+        self.parser.close()
+        await self._browse_logs.close()
+        await self.registry.close()
+        logging.getLogger("linkscore_server").removeHandler(self._noted)

@@ -1,0 +1,284 @@
+"""``make kills N=1000``: kill -9 at random moments of everything that writes; nothing is lost or doubled.
+
+A run sends the same calls in the same order: pages, feedback on them, batches of a browse log; sites are
+learned and snapshots made on the way. It is killed again and again: while a call is in work, while a site is
+learned, while a snapshot is written, while the server starts. After each start the crawl must have what was
+acknowledged, and of the call in work all or nothing; what was not answered is sent again. At the end of a
+run all scores equal those of a run that nobody killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from campaigns.fast_servers import FastServer, FastServers
+from linkscore.v1 import browse_log_service_pb2 as browse_pb
+from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import policy_pb2
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from server_process import Stubs, stubs
+from small_site import page, url_of
+
+CRAWL = "crawls/kills"
+KINDS = ("ingestion", "feedback", "import", "learning", "snapshot", "start")
+N_PAGES = 48
+"""Pages of a run: sites are learned after 16 and 32, and once in between by schedule if that is due."""
+
+SNAPSHOT_EVENTS = 10
+DAYS = 2  # that a batch has a visit of
+_MOST_CALLS = 12  # before a kill of the kind that was drawn
+_TIMEOUT_S = 120.0
+_DAY_MS, _START_MS = 86_400_000, 20_000 * 86_400_000
+_LATEST_S = {
+    "ingestion": 0.03,
+    "feedback": 0.02,
+    "import": 0.2,
+    "learning": 0.4,
+    "snapshot": 0.05,
+    "start": 0.5,
+}
+"""Latest moment of a kill after the call was sent, it was answered, or the process began; chosen so that some
+kills come after all is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a run."""
+
+    kind: str
+    number: int
+
+    def send(self, server: Stubs) -> Any:
+        """Send it; returns what to wait for."""
+        if self.kind == "ingestion":
+            pages = pb.IngestPagesRequest(crawl=CRAWL, pages=[page(self.number)])
+            return server.links.IngestPages.future(pages, timeout=_TIMEOUT_S)
+        if self.kind == "feedback":
+            reward = float(self.number % 3 == 0)
+            given = pb.Feedback(event_id=f"worth-{self.number}", url=url_of(self.number), reward=reward)
+            request = pb.ReportFeedbackRequest(crawl=CRAWL, feedback=[given])
+            return server.links.ReportFeedback.future(request, timeout=_TIMEOUT_S)
+        return server.browse.ImportBrowseRecords.future(iter([_batch(self.number)]), timeout=_TIMEOUT_S)
+
+
+STEPS = [
+    Step(kind, n)
+    for n in range(N_PAGES)
+    for kind in ("ingestion", "feedback", "import")
+    if kind != "import" or n % 6 == 0
+]
+
+
+def _batch(number: int) -> browse_pb.ImportBrowseRecordsRequest:
+    columns = browse_pb.BrowseColumns(
+        texts=[f"visitor-{number}", url_of(number)],
+        epoch_ms=[_START_MS + day * _DAY_MS for day in range(DAYS)],
+        clients=[0] * DAYS,
+        urls=[1] * DAYS,
+        referrers=[1] * DAYS,
+    )
+    return browse_pb.ImportBrowseRecordsRequest(crawl=CRAWL, batch_id=f"batch-{number}", columns=columns)
+
+
+class Run:
+    """One run over `STEPS`, killed as often as it takes.
+
+    Parameters
+    ----------
+    servers
+        Starts servers.
+    folder
+        Of this run.
+    rng
+        Decides when it is killed.
+    kills
+        Most kills; 0 for a run that nobody kills.
+    """
+
+    def __init__(self, servers: FastServers, folder: Path, rng: random.Random, kills: int) -> None:
+        self._servers = servers
+        self._folder = folder
+        self._rng = rng
+        self._left = kills
+        self._done = 0
+        self.killed: Counter[str] = Counter()
+        self.problems: list[str] = []
+
+    def run(self) -> list[list[float]]:
+        """Go through all steps; returns the scores at the end."""
+        while True:
+            server = self._started()
+            if server is None:
+                continue
+            with stubs(server.target) as connected:
+                self._check(connected)
+                if self._until_killed(server, connected):
+                    continue
+                found = _scores(connected)
+                self._check(connected)
+            server.kill()
+            return found
+
+    def _started(self) -> FastServer | None:
+        """Start a server; None if it was killed on the way."""
+        server = self._servers.start(self._folder, snapshot_events=SNAPSHOT_EVENTS)
+        if self._left and self._rng.random() < 1 / len(KINDS):
+            self._kill(server, "start")
+            return None
+        server.wait()
+        return server
+
+    def _until_killed(self, server: FastServer, connected: Stubs) -> bool:
+        """Go on with the steps; returns whether it was killed before the last."""
+        _wait_for_learning(connected)  # as in the run nobody kills, where learnings are waited for
+        kind = self._rng.choice(KINDS[:-1]) if self._left else ""
+        calls_left = self._rng.randrange(_MOST_CALLS)
+        while self._done < len(STEPS):
+            step = STEPS[self._done]
+            calls_left -= 1
+            answer = step.send(connected)
+            # What was waited for may not come any more: then any call will do.
+            if (kind == step.kind and calls_left < 0) or (kind and calls_left < -_MOST_CALLS):
+                self._kill(server, step.kind)
+                self._done += _is_answered(answer)
+                return True
+            self._note(step, answer.result())
+            self._done += 1
+            if kind == "learning" and step.kind == "ingestion" and _is_learning(connected):
+                self._kill(server, kind)
+                return True
+            if kind == "snapshot" and self._done % SNAPSHOT_EVENTS == 0 and calls_left < 0:
+                self._kill(server, kind)
+                return True
+            if step.kind == "ingestion":
+                _wait_for_learning(connected)
+        return False
+
+    def _kill(self, server: FastServer, kind: str) -> None:
+        time.sleep(self._rng.uniform(0.0, _LATEST_S[kind]))
+        server.kill()
+        self._left -= 1
+        self.killed[kind] += 1
+
+    def _note(self, step: Step, answer: Any) -> None:
+        """Check the answer of a call: only the first after a kill may say that all is there already."""
+        statuses = {
+            "ingestion": lambda: [result.status for result in answer.results],
+            "feedback": lambda: list(answer.statuses),
+            "import": lambda: [batch.status for batch in answer.batches],
+        }[step.kind]()
+        codes = [status.code for status in statuses]
+        again = [common.ITEM_CODE_DUPLICATE] if self._resent == self._done else []
+        if len(codes) != 1 or codes[0] not in [common.ITEM_CODE_OK, *again]:
+            self.problems.append(f"{step}: {statuses}")
+
+    def _check(self, connected: Stubs) -> None:
+        """Compare what the crawl has with what was acknowledged, and perhaps the call after it."""
+        self._resent = self._done
+        if not self._done:
+            _create(connected)
+        crawl = connected.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL), timeout=_TIMEOUT_S).crawl
+        stats = connected.browse.GetBrowseStats(
+            browse_pb.GetBrowseStatsRequest(crawl=CRAWL), timeout=_TIMEOUT_S
+        )
+        got = (crawl.page_count, crawl.feedback_count, stats.batch_count)
+        certain, perhaps = _counts(STEPS[: self._done]), _counts(STEPS[: self._done + 1])
+        if got not in (certain, perhaps) or stats.visit_count != DAYS * stats.batch_count:
+            self.problems.append(
+                f"{self._folder.name}, after {dict(self.killed)}: pages, feedback, batches are {got} "
+                f"with {stats.visit_count} visits; {certain} were acknowledged"
+            )
+
+
+def _counts(steps: list[Step]) -> tuple[int, int, int]:
+    kinds = Counter(step.kind for step in steps)
+    return kinds["ingestion"], kinds["feedback"], kinds["import"]
+
+
+def _create(server: Stubs) -> None:
+    ucc = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams())
+    learning = crawl_pb.LearningConfig(sample_pages=16, max_sample_pages=2_000)
+    config = crawl_pb.Crawl(name=CRAWL, extra_policies=[ucc], learning=learning)
+    server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=config), timeout=_TIMEOUT_S)
+
+
+def _is_learning(server: Stubs) -> bool:
+    request = site_pb.ListSitesRequest(crawl=CRAWL)
+    return any(site.learning for site in server.sites.ListSites(request, timeout=_TIMEOUT_S).sites)
+
+
+def _wait_for_learning(server: Stubs) -> None:
+    while _is_learning(server):
+        time.sleep(0.005)
+
+
+def _is_answered(answer: Any) -> bool:
+    try:
+        answer.result()
+    except grpc.RpcError:
+        return False
+    return True
+
+
+def _scores(server: Stubs) -> list[list[float]]:
+    links = [pb.CandidateLink(url=url_of(n)) for n in range(200)]
+    found = []
+    for name in ("harvest", "source_ucc", "breadth_first"):
+        policy = policy_pb2.PolicySpec()
+        getattr(policy, name).SetInParent()
+        request = pb.ScoreLinksRequest(crawl=CRAWL, links=links, policy=policy)
+        found.append(list(server.links.ScoreLinks(request, timeout=_TIMEOUT_S).links.scores))
+    return found
+
+
+def campaign(kills: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """Kill as often; returns the kills by kind, and what was found."""
+    rng, killed, problems, started = random.Random(seed), Counter[str](), list[str](), time.monotonic()
+    with FastServers() as servers, tempfile.TemporaryDirectory(prefix="linkscore-kills-") as folder:
+        expected = Run(servers, Path(folder) / "uninterrupted", rng, 0).run()
+        while killed.total() < kills:
+            run = Run(servers, Path(folder) / f"run-{killed.total()}", rng, min(50, kills - killed.total()))
+            scores = run.run()
+            killed += run.killed
+            problems += run.problems
+            if scores != expected:
+                problems.append(f"seed {seed}, after {killed.total()} kills: the scores are others")
+            print(
+                f"{killed.total()} kills, {len(problems)} problems, {time.monotonic() - started:.0f} s",
+                flush=True,
+            )
+            print(*run.problems, sep="\n", end="", flush=True)
+    return killed, problems
+
+
+def main() -> int:
+    """Kill, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    killed, problems = campaign(given.kills, given.seed)
+    print(
+        "| killed during | times |",
+        "|---|---|",
+        *(f"| {kind} | {killed[kind]} |" for kind in KINDS),
+        sep="\n",
+    )
+    print(*problems, f"{killed.total()} kills, {len(problems)} problems", sep="\n")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Small ones of the long runs: what `make fuzz`, `make soak` and `make kills` do at length."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from campaigns import fuzz, kills
+from campaigns.soak import Soak
+
+
+@pytest.mark.parametrize("seed", [*fuzz.kept_seeds(), 0])
+def test_a_session_of_inputs_finds_nothing(seed: int) -> None:
+    assert asyncio.run(fuzz.Session(seed).run(fuzz.SESSION)) == []
+
+
+def test_a_session_has_calls_of_every_kind_that_are_answered() -> None:
+    session = fuzz.Session(1)
+    asyncio.run(session.run(1_000))
+    assert {method.name for method in fuzz.METHODS} == session.answered
+
+
+@pytest.mark.slow
+def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
+    soak = Soak(tmp_path, minutes=1.0, seed=2)
+    soak.run()
+    assert [problem for problem in soak.problems if " grew from " not in problem] == []  # it ends too soon
+    assert sum(soak.acked.values()) > 100
+    assert soak.kills > 1
+
+
+@pytest.mark.slow
+def test_ten_kills_lose_nothing() -> None:
+    killed, problems = kills.campaign(10, seed=2)
+    assert problems == []
+    assert killed.total() == 10
