@@ -9,7 +9,7 @@ RELEASE_VENV := .venv-release
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 # Processes that tests are spread over, a file of tests to one.
 CORES ?= 2
-SOURCES := clients/python scoring server cli lab
+SOURCES := clients/python scoring server frontier cli lab
 
 .PHONY: test-clients gen-go gen-node run test slow fuzz soak kills quality check gen docs bench image lock baseline release clean
 

@@ -8,9 +8,21 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
-_TARGET = Path("clients/python")
-_PACKAGE = Path("linkscore/v1")
+
+class Contract(NamedTuple):
+    """Where a contract lies, its package, and where its stubs go."""
+
+    protos: Path
+    package: Path
+    target: Path
+
+
+_CONTRACTS = (
+    Contract(Path("proto"), Path("linkscore/v1"), Path("clients/python")),
+    Contract(Path("frontier/proto"), Path("linkscore_frontier"), Path("frontier")),
+)
 
 
 def main() -> int:
@@ -19,19 +31,26 @@ def main() -> int:
     parser.add_argument("python", help="interpreter of the environment that holds grpcio-tools")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
-    if not given.check:
-        return generate(given.python, _TARGET)
+    return max(
+        (check(given.python, contract) if given.check else generate(given.python, contract, contract.target))
+        for contract in _CONTRACTS
+    )
+
+
+def check(python: str, contract: Contract) -> int:
+    """Generate somewhere else and compare; return the exit code."""
     with tempfile.TemporaryDirectory() as folder:
-        code = generate(given.python, Path(folder))
-        return code or report(differing(Path(folder) / _PACKAGE, _TARGET / _PACKAGE))
+        code = generate(python, contract, Path(folder))
+        differ = differing(Path(folder) / contract.package, contract.target / contract.package)
+        return code or report(contract, differ)
 
 
-def generate(python: str, target: Path) -> int:
-    """Write stubs, type stubs and service stubs below `target`."""
+def generate(python: str, contract: Contract, target: Path) -> int:
+    """Write stubs, type stubs and service stubs below `target`; return the exit code."""
     outputs = [f"--{kind}_out={target}" for kind in ("python", "pyi", "grpc_python")]
-    protos = sorted(map(str, Path("proto", _PACKAGE).glob("*.proto")))
+    protos = sorted(map(str, (contract.protos / contract.package).glob("*.proto")))
     return subprocess.run(
-        [python, "-m", "grpc_tools.protoc", "-Iproto", *outputs, *protos], check=False
+        [python, "-m", "grpc_tools.protoc", f"-I{contract.protos}", *outputs, *protos], check=False
     ).returncode
 
 
@@ -42,10 +61,11 @@ def differing(fresh: Path, committed: Path) -> list[str]:
     return [*changed, *lone]
 
 
-def report(names: list[str]) -> int:
+def report(contract: Contract, names: list[str]) -> int:
     """Print what differs; return the exit code."""
     for name in names:
-        print(f"{_TARGET / _PACKAGE / name}: not what the contract generates, run make gen", file=sys.stderr)
+        path = contract.target / contract.package / name
+        print(f"{path}: not what the contract generates, run make gen", file=sys.stderr)
     return 1 if names else 0
 
 

@@ -19,9 +19,17 @@ PARTS = {
     "scrapy": list((CLIENT / "scrapy").rglob("*.py")),
     "cli": list((ROOT / "cli").rglob("*.py")),
     "server": [path for part in ("scoring", "server") for path in (ROOT / part).rglob("*.py")],
+    "frontier": list((ROOT / "frontier").rglob("*.py")),
     "lab": list((ROOT / "lab").rglob("*.py")),
 }
-OWN = {"linkscore", "linkscore_cli", "linkscore_lab", "linkscore_scoring", "linkscore_server"}
+OWN = {
+    "linkscore",
+    "linkscore_cli",
+    "linkscore_frontier",
+    "linkscore_lab",
+    "linkscore_scoring",
+    "linkscore_server",
+}
 # Two distributions share the package `google`.
 GOOGLE = {"protobuf": "protobuf", "rpc": "googleapis-common-protos"}
 
@@ -68,6 +76,7 @@ def declared() -> dict[str, set[str]]:
         ("scrapy", ["base", "scrapy"]),
         ("cli", ["base", "cli"]),
         ("server", ["base", "cli", "server"]),
+        ("frontier", ["base", "cli", "frontier"]),
         ("lab", ["base", "cli", "scrapy", "server", "lab"]),
     ],
 )

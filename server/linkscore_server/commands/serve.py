@@ -20,6 +20,8 @@ _Command = Callable[..., None]
 # Variables of commands that call a server: whoever exports them in a shell may still serve from it. Those
 # that could be taken for protection of a server (LINKSCORE_TOKEN, LINKSCORE_TLS_CA) stay errors.
 _OF_CALLERS = {f"{ENVIRONMENT_PREFIX}{name}" for name in ("CONFIG", "TARGET", "CRAWL")}
+# Those of `linkscore frontier` are of another process.
+_OF_FRONTIERS = f"{ENVIRONMENT_PREFIX}FRONTIER_"
 _HINTS = {
     "token": "is for commands that call a server; a server reads its token from token_file",
     "tls_ca": "is for commands that call a server; a server takes tls_cert, tls_key and tls_client_ca",
@@ -41,7 +43,11 @@ def settings_options(command: _Command) -> _Command:
 
 def settings_of(config: Path | None, flags: dict[str, Any]) -> Settings:
     """Return the settings of a command line; if they cannot work, name all problems and exit with 1."""
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_CALLERS}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _OF_CALLERS and not name.startswith(_OF_FRONTIERS)
+    }
     try:
         return load(flags, environment, config)
     except InvalidInput as exc:

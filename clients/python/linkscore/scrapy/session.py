@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
-import grpc
-
 from linkscore.aio import AsyncClient
+from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
 from linkscore.scrapy.config import Config
 
@@ -22,73 +21,12 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_OUTAGES = {
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.DEADLINE_EXCEEDED,
-    grpc.StatusCode.RESOURCE_EXHAUSTED,
-}
 # What one call may carry (the server's default of `max_buckets_per_call`).
 _MAX_RANKED = 100_000
 # A bound, chosen: distinct messages of refused calls that are logged; the stats count them all.
 _MAX_LOGGED = 20
 # Chosen, not measured: names a fetch may cost. With more buckets the order is refreshed more seldom.
 _NAMES_PER_FETCH = 500
-
-
-class CircuitBreaker:
-    """Lets no call through for a while after an outage, then one, and all again once that one is answered.
-
-    Parameters
-    ----------
-    clock
-        Monotonic time in seconds.
-    first_s, longest_s
-        Wait after the first failure, and its bound, both chosen; it doubles with every failure in a row.
-    """
-
-    def __init__(self, *, clock: Callable[[], float], first_s: float = 1.0, longest_s: float = 60.0) -> None:
-        self._clock = clock
-        self._first_s = first_s
-        self._longest_s = longest_s
-        self._wait_s = 0.0
-        self._open_until = 0.0
-        self._probing = False
-
-    @property
-    def broken(self) -> bool:
-        """Whether the last answer was an outage."""
-        return self._wait_s > 0
-
-    @property
-    def wait_s(self) -> float:
-        """Seconds between the last failure and the next call let through."""
-        return self._wait_s
-
-    def allows(self) -> bool:
-        """Say whether a call may be made now; if the server was out, only one at a time may."""
-        if not self.broken:
-            return True
-        if self._probing or self._clock() < self._open_until:
-            return False
-        self._probing = True
-        return True
-
-    def succeeded(self) -> None:
-        """Note an answer."""
-        self._wait_s = 0.0
-        self._probing = False
-
-    def failed(self, retry_after_s: float | None = None) -> None:
-        """Note an outage; the server may say itself when to come back."""
-        if self._probing or not self.broken:
-            doubled = min(self._longest_s, max(self._first_s, 2 * self._wait_s))
-            self._wait_s = max(doubled, retry_after_s or 0.0)
-            self._open_until = self._clock() + self._wait_s
-        self._probing = False
-
-    def gave_up(self) -> None:
-        """Note a call that ended without saying anything about the server."""
-        self._probing = False
 
 
 class Session:
@@ -181,7 +119,7 @@ class Session:
 
     def _failed(self, error: LinkscoreError) -> None:
         self.count(f"errors/{error.code.name}")
-        if error.code not in _OUTAGES:
+        if error.code not in OUTAGES:
             self.breaker.succeeded()
             if str(error) not in self._logged and len(self._logged) < _MAX_LOGGED:
                 logger.error("linkscore refused a call: %s: %s", error.code.name, error)

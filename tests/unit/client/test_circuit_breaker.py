@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore.scrapy.session import CircuitBreaker
+from linkscore.breaker import CircuitBreaker
 
 
 class Clock:

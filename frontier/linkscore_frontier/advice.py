@@ -1,0 +1,254 @@
+"""Asks linkscore: what buckets are worth, where new URLs belong; and tells it which fetches failed.
+
+Nothing waits for it for long. While linkscore is away buckets keep their last values, and what is new waits
+in the order it came, behind them; what was missed is made up for when linkscore answers again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+
+from linkscore import AsyncClient, failed_page, rows, ticket_bytes
+from linkscore.breaker import OUTAGES, CircuitBreaker
+from linkscore.errors import LinkscoreError, NotFound
+from linkscore.v1 import common_pb2
+from linkscore_frontier import urlfrontier_pb2 as pb
+from linkscore_frontier.crawls import Crawls
+from linkscore_frontier.metrics import FrontierMetrics
+from linkscore_frontier.store import Failure, Place
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+BUCKET, SCORE, VALUE, TICKET = "linkscore.bucket", "linkscore.score", "linkscore.value", "linkscore.ticket"
+"""Metadata of a link that linkscore scored; docs/clients.md says what they are."""
+
+STATUS = "fetch.statusCode"
+"""Metadata in which StormCrawler keeps the HTTP status of a fetch."""
+
+# URLs of one ScoreLinks call: a tenth of what the server takes (setting `max_links_per_call`).
+_BATCH = 2_000
+# Pages of one IngestPages call that reports failures: below the server's `max_pages_per_call` of 500.
+_FAILURES = 200
+# What one RankBuckets call may carry (the server's default of `max_buckets_per_call`).
+_MAX_RANKED = 100_000
+# Seconds between two looks for work: new URLs wait that long, at most, in the order they came. Chosen.
+_PAUSE_S = 0.1
+
+
+class Advisor:
+    """One connection to linkscore for all crawls of a frontier.
+
+    Parameters
+    ----------
+    client
+        The connection.
+    crawls
+        The frontier.
+    metrics
+        Counters.
+    crawl
+        Crawl of linkscore that all crawls of the frontier belong to; empty: each has one of its own name.
+    timeout_s
+        Longest wait of GetURLs for the order of buckets.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        crawls: Crawls,
+        metrics: FrontierMetrics,
+        *,
+        crawl: str = "",
+        timeout_s: float = 1.0,
+    ) -> None:
+        self._client = client
+        self._crawls = crawls
+        self._metrics = metrics
+        self._crawl = crawl
+        self._timeout_s = timeout_s
+        self._breaker = CircuitBreaker(clock=time.monotonic)
+        self._ranking: dict[str, asyncio.Task[None]] = {}
+        self._work: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to score and report beside the calls."""
+        self._work = asyncio.create_task(self._keep_working())
+
+    async def close(self) -> None:
+        """End all that runs beside the calls."""
+        for task in (self._work, *self._ranking.values()):
+            if task is not None:
+                task.cancel()
+        await self._client.close()
+
+    def name_of(self, crawl: str) -> str:
+        """Return the crawl of linkscore that a crawl of the frontier belongs to."""
+        return self._crawl or linkscore_name(crawl)
+
+    async def rank(self, crawl: str) -> None:
+        """Bring the order of a crawl's buckets up to date, unless linkscore is away or takes too long."""
+        running = self._ranking.get(crawl)
+        if running is None:
+            running = self._ranking[crawl] = asyncio.create_task(self._rank(crawl))
+            running.add_done_callback(lambda _: self._ranking.pop(crawl, None))
+        await asyncio.wait([running], timeout=self._timeout_s)
+
+    async def _rank(self, crawl: str) -> None:
+        store = self._crawls.find(crawl)
+        if store is None:
+            return
+        names = (await self._crawls.run(lambda: store.waiting_buckets))[:_MAX_RANKED]
+        if len(names) < 2:  # nothing to order
+            return
+        answer = await self._call(
+            crawl,
+            lambda client, name: client.rank_buckets(crawl=name, buckets=names, timeout_s=self._timeout_s),
+        )
+        if answer is not None:
+            self._metrics.ranked.inc()
+            values = dict(zip((names[i] for i in answer.order), answer.values, strict=True))
+            await self._crawls.run(lambda: store.revalue(values))
+
+    async def _keep_working(self) -> None:
+        while True:
+            try:
+                worked = [await self._work_on(crawl) for crawl, _ in self._crawls.stores()]
+            except Exception:
+                _log.exception("scoring of new URLs failed, trying again")
+                worked = []
+            if not any(worked):
+                await asyncio.sleep(_PAUSE_S)
+
+    async def _work_on(self, crawl: str) -> bool:
+        """Score some new URLs of a crawl and report some failures; say whether there were any."""
+        return await self._score(crawl) | await self._report(crawl)
+
+    async def _score(self, crawl: str) -> bool:
+        store = self._crawls.find(crawl)
+        if store is None or not self._breaker.ready:
+            return False
+        found = await self._crawls.run(lambda: store.unscored(_BATCH))
+        if not found:
+            return False
+        links = [(url, _ticket(info)) for _, url, info in found]
+        answer = await self._call(crawl, lambda client, name: client.score_links(crawl=name, links=links))
+        if answer is None:
+            return False
+        placed = [
+            (number, place) for (number, _, _), place in zip(found, places_of(answer.links), strict=True)
+        ]
+        self._metrics.scored.inc(sum(bool(places) for _, places in placed))
+        await self._crawls.run(lambda: store.place(placed))
+        return True
+
+    async def _report(self, crawl: str) -> bool:
+        store = self._crawls.find(crawl)
+        if store is None or not store.failures or not self._breaker.ready:
+            return False
+        failures = await self._crawls.run(lambda: store.unreported(_FAILURES))
+        pages = [_page(failure) for failure in failures]
+        if await self._call(crawl, lambda client, name: client.ingest_pages(crawl=name, pages=pages)) is None:
+            return False
+        self._metrics.failures.inc(len(failures))
+        await self._crawls.run(lambda: store.reported(failures))
+        return True
+
+    async def _call(self, crawl: str, make: Callable[[AsyncClient, str], Awaitable[T]]) -> T | None:
+        """Make a call; None if linkscore is away or refuses it."""
+        if not self._breaker.allows():
+            return None
+        name = self.name_of(crawl)
+        try:
+            try:
+                answer = await make(self._client, name)
+            except NotFound:
+                await self._client.ensure_crawl(crawl=name)
+                answer = await make(self._client, name)
+        except LinkscoreError as exc:
+            self._note(exc)
+            return None
+        except BaseException:
+            self._breaker.gave_up()
+            raise
+        self._breaker.succeeded()
+        self._metrics.away.set(0)
+        return answer
+
+    def _note(self, error: LinkscoreError) -> None:
+        self._metrics.errors.labels(error.code.name).inc()
+        if not self._breaker.broken:
+            _log.warning("linkscore does not help (%s): URLs go out in the order known so far", error)
+        # What it refuses would be refused again at once: that waits as an outage does.
+        self._breaker.failed(error.retry_after_s if error.code in OUTAGES else None)
+        self._metrics.away.set(1)
+
+
+def linkscore_name(crawl: str) -> str:
+    """Return the id of linkscore's crawl for one of the frontier.
+
+    >>> linkscore_name("DEFAULT"), linkscore_name("News 2026")
+    ('default', 'news-2026')
+    """
+    return re.sub(r"[^a-z0-9_-]", "-", crawl.lower())[:64]
+
+
+def places_of(links: common_pb2.LinkScores) -> Iterable[list[Place]]:
+    """Give the places of each link of an answer; none of one that could not be scored."""
+    values = dict(zip(links.bucket_names, links.bucket_values, strict=False))
+    for row in rows(links):
+        usable = row.usable and row.bucket
+        yield [Place(row.bucket, row.score, values.get(row.bucket, row.score))] if usable else []
+
+
+def places_in(metadata: dict[str, list[str]]) -> list[Place] | None:
+    """Return the places that metadata name: None without a bucket, none if linkscore knew nothing of it.
+
+    Numbers that cannot be read count as the worst.
+
+    >>> places_in({"linkscore.bucket": ["a/h1.x"], "linkscore.score": ["0.7"], "linkscore.value": ["0.5"]})
+    [Place(bucket='a/h1.x', score=0.7, value=0.5)]
+    """
+    names = metadata.get(BUCKET)
+    if names is None:
+        return None
+    scores, values = metadata.get(SCORE, []), metadata.get(VALUE, [])
+    found = []
+    for i, name in enumerate(names):
+        score = _number(scores[i]) if i < len(scores) else 0.0
+        found.append(Place(name, score, _number(values[i]) if i < len(values) else score))
+    return [place for place in found if place.bucket]
+
+
+def ticket_in(metadata: dict[str, list[str]]) -> bytes:
+    """Return the ticket that metadata hold; empty if there is none that can be read."""
+    try:
+        return ticket_bytes(next(iter(metadata.get(TICKET, ())), ""))
+    except ValueError:
+        return b""
+
+
+def _ticket(info: bytes) -> bytes:
+    metadata = pb.URLInfo.FromString(info).metadata
+    return ticket_in({TICKET: list(metadata[TICKET].values)} if TICKET in metadata else {})
+
+
+def _page(failure: Failure) -> common_pb2.Page:
+    return failed_page(
+        url=failure.url,
+        status_code=failure.status,
+        ticket=failure.ticket,
+        event_id=failure.event,
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        return min(1.0, max(0.0, float(text)))
+    except ValueError:
+        return 0.0

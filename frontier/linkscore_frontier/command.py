@@ -1,0 +1,82 @@
+"""`linkscore frontier`: the frontier with the settings of a command line."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_ADDRESS = re.compile(r".+:\d{1,5}|unix:.+")
+
+
+def _address(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value and not _ADDRESS.fullmatch(value):
+        raise click.BadParameter(f"must be host:port, got {value!r}")
+    return value
+
+
+@click.command(context_settings={"auto_envvar_prefix": "LINKSCORE_FRONTIER"})
+@click.option(
+    "--listen", default="127.0.0.1:7071", show_default=True, callback=_address, help="gRPC address."
+)
+@click.option(
+    "--metrics-listen",
+    default="127.0.0.1:9412",
+    show_default=True,
+    callback=_address,
+    help="Prometheus address; empty: none.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="linkscore-frontier",
+    show_default=True,
+    help="Folder of the URLs, a file a crawl.",
+)
+@click.option("--target", default="localhost:7411", show_default=True, help="linkscore server to ask.")
+@click.option("--target-token-file", type=_FILE, help="File with the token for that server.")
+@click.option(
+    "--target-tls-ca", type=_FILE, help="PEM file of the authority of its certificate: asks by TLS."
+)
+@click.option(
+    "--crawl", default="", help="Crawl of linkscore to ask.  [default: the crawl id, in lower case]"
+)
+@click.option("--tls-cert", type=_FILE, help="PEM certificate chain; with --tls-key switches TLS on.")
+@click.option("--tls-key", type=_FILE, help="PEM private key.")
+@click.option("--tls-client-ca", type=_FILE, help="PEM authorities that clients must have a certificate of.")
+@click.option(
+    "--token-file", type=_FILE, help="Tokens that calls must carry, as `linkscore token new` prints them."
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="What is logged, as JSON lines on standard error.",
+)
+def frontier(log_level: str, target_token_file: Path | None, **given: Any) -> None:
+    """Run a frontier that speaks URLFrontier's contract and orders URLs by linkscore.
+
+    Every option is also an environment variable, LINKSCORE_FRONTIER_LISTEN for example.
+    """
+    if bool(given["tls_cert"]) != bool(given["tls_key"]):
+        raise click.UsageError("--tls-cert and --tls-key must be set together")
+    if given["tls_client_ca"] and not given["tls_cert"]:
+        raise click.UsageError("--tls-client-ca needs --tls-cert and --tls-key")
+    from linkscore_frontier import app
+    from linkscore_server.observability import logs
+
+    logs.set_up(log_level)
+    for name in ("tls_cert", "tls_key", "tls_client_ca"):
+        given[name] = str(given[name] or "")
+    token = target_token_file.read_text().strip() if target_token_file else ""
+    try:
+        asyncio.run(app.run(app.FrontierSettings(**given, target_token=token)))
+    except (OSError, ValueError) as exc:
+        logs.log_failed_start(exc)
+        sys.exit(1)

@@ -1,0 +1,395 @@
+"""The calls of URLFrontier's contract."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
+
+import grpc
+
+from linkscore_frontier import urlfrontier_pb2 as pb
+from linkscore_frontier import urlfrontier_pb2_grpc
+from linkscore_frontier.access import may_touch
+from linkscore_frontier.advice import STATUS, Advisor, places_in, ticket_in
+from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls
+from linkscore_frontier.metrics import FrontierMetrics
+from linkscore_frontier.store import Arrival, CrawlStore, Listed, State, Status
+
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+# Items of one stream in work at a time; more stay with the client. One write to the disk takes up to so many.
+_WINDOW = 1_024
+# URLs of one read of a list.
+_PAGE = 1_000
+# Entries of a list that does not say how many it wants, as in URLFrontier.
+_LIST = 100
+# Seconds of a lease that the crawler does not choose, as in URLFrontier.
+_LEASE_S = 30
+# Longest URL taken: what linkscore takes.
+_MAX_URL_CHARS = 2_083
+# The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
+_FIRST_FAILURE = 400
+_DAY_S = 86_400
+_LEVELS = {0: logging.DEBUG, 1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
+
+
+class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
+    """Answers the calls; the stores decide.
+
+    Parameters
+    ----------
+    crawls
+        What is kept.
+    advisor
+        What linkscore says.
+    metrics
+        Counters.
+    address
+        What ListNodes names.
+    clock
+        Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        crawls: Crawls,
+        advisor: Advisor,
+        metrics: FrontierMetrics,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.address = ""
+        self._crawls = crawls
+        self._advisor = advisor
+        self._metrics = metrics
+        self._clock = clock
+
+    # URLs
+
+    async def PutURLs(
+        self, request_iterator: AsyncIterator[pb.URLItem], context: Any
+    ) -> AsyncIterator[pb.AckMessage]:
+        """Take in URLs; what is acknowledged is on the disk."""
+        async for items in _batches(request_iterator, _WINDOW):
+            statuses = await self._put([_arrival(item) for item in items])
+            for item, status in zip(items, statuses, strict=True):
+                yield pb.AckMessage(ID=item.ID or _info(item).url, status=int(status))  # type: ignore[arg-type]
+
+    async def PutDiscovered(
+        self, request_iterator: AsyncIterator[pb.DiscoveredBatch], context: Any
+    ) -> AsyncIterator[pb.BatchAck]:
+        """Take in batches of discovered URLs."""
+        async for batch in request_iterator:
+            statuses = await self._put([_discovered(info) for info in batch.items])
+            yield pb.BatchAck(ID=batch.ID, statuses=[int(status) for status in statuses])  # type: ignore[misc]
+
+    async def _put(self, arrivals: Sequence[tuple[str, Arrival | None]]) -> list[Status]:
+        """Write URLs of one or several crawls; those that are none are skipped."""
+        statuses = [Status.SKIPPED] * len(arrivals)
+        by_crawl: dict[str, list[int]] = {}
+        for i, (crawl, arrival) in enumerate(arrivals):
+            if arrival is not None:
+                by_crawl.setdefault(crawl, []).append(i)
+        now = self._clock()
+        for crawl, rows in by_crawl.items():
+            if not may_touch(crawl):
+                written = [Status.FAIL] * len(rows)
+            else:
+                new = [arrival for i in rows if (arrival := arrivals[i][1]) is not None]
+                written = await self._write(crawl, new, now)
+            for i, status in zip(rows, written, strict=True):
+                statuses[i] = status
+        for status in statuses:
+            self._metrics.put.labels(status.name).inc()
+        return statuses
+
+    async def _write(self, crawl: str, arrivals: list[Arrival], now: float) -> list[Status]:
+        try:
+            return await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
+        except Exception:  # a full disk, say: the crawler sends them again
+            _log.exception("%d URLs of crawl %s could not be written", len(arrivals), crawl)
+            return [Status.FAIL] * len(arrivals)
+
+    async def GetURLs(self, request: pb.GetParams, context: Any) -> AsyncIterator[pb.URLInfo]:
+        """Give the best URLs of the best queues, and lease them."""
+        if not self._crawls.is_active:
+            return
+        with self._metrics.get_s.time():
+            if request.HasField("crawlID"):
+                crawls = [_crawl(request.crawlID)]
+            else:
+                crawls = [crawl for crawl, _ in self._crawls.stores()]
+            crawls = [crawl for crawl in crawls if may_touch(crawl)]
+            await asyncio.gather(*(self._advisor.rank(crawl) for crawl in crawls))
+            given = await self._crawls.run(
+                lambda: self._crawls.take(
+                    crawls,
+                    queues=request.max_queues,
+                    each=request.max_urls_per_queue,
+                    lease_s=request.delay_requestable or _LEASE_S,
+                    now=self._clock(),
+                    key=request.key,
+                )
+            )
+        self._metrics.given.inc(len(given))
+        for crawl, one in given:
+            info = pb.URLInfo.FromString(one.info)
+            info.url, info.key, info.crawlID = one.url, one.key, crawl
+            yield info
+
+    async def GetURLStatus(self, request: pb.URLStatusRequest, context: Any) -> pb.URLItem:
+        """Say where a URL stands."""
+        key = request.key or _host(request.url)
+        if not key:
+            await context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT, f"url: has no host, got {request.url[:200]!r}"
+            )
+        crawl = _crawl(request.crawlID)
+        found = await self._read(crawl, lambda store: store.find(key, request.url))
+        if found is None:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")
+        return _item(crawl, cast(Listed, found))  # abort raises
+
+    async def ListURLs(self, request: pb.ListUrlParams, context: Any) -> AsyncIterator[pb.URLItem]:
+        """Give URLs in the order they came."""
+        crawl, left, after, skip = _crawl(request.crawlID), request.size or _LIST, 0, request.start
+        while left:
+            found = await self._read(crawl, _portion(request, after, min(left, _PAGE), skip)) or []
+            for one in found:
+                yield _item(crawl, one)
+            if len(found) < min(left, _PAGE):
+                return
+            left, after, skip = left - len(found), found[-1].id, 0
+
+    async def CountURLs(self, request: pb.CountUrlParams, context: Any) -> pb.Long:
+        """Count URLs, done ones too."""
+        count = await self._read(
+            _crawl(request.crawlID),
+            lambda store: store.count(key=request.key, text=request.filter, fold=request.ignoreCase),
+        )
+        return pb.Long(value=count or 0)
+
+    async def PurgeURLs(self, request: pb.PurgeUrlParams, context: Any) -> pb.Long:
+        """Delete URLs that came more than so many days ago."""
+        before = int(self._clock()) - request.days * _DAY_S
+        gone = await self._read(_crawl(request.crawlID), lambda store: store.purge(before, request.key))
+        return pb.Long(value=gone or 0)
+
+    # Queues and crawls
+
+    async def ListNodes(self, request: pb.Empty, context: Any) -> pb.StringList:
+        """Name this process, the only node."""
+        return pb.StringList(values=[self.address])
+
+    async def ListCrawls(self, request: pb.Local, context: Any) -> pb.StringList:
+        """Name the crawls that have queues."""
+        names = await self._crawls.run(self._crawls.names)
+        return pb.StringList(values=[name for name in names if may_touch(name)])
+
+    async def DeleteCrawl(self, request: pb.DeleteCrawlMessage, context: Any) -> pb.Long:
+        """Delete a crawl; how many URLs were not done."""
+        crawl = _crawl(request.value)
+        await _check(crawl, context)
+        return pb.Long(value=await self._crawls.run(lambda: self._crawls.delete(crawl)))
+
+    async def ListQueues(self, request: pb.Pagination, context: Any) -> pb.QueueList:
+        """Name queues by key: those with URLs that are not done and that are not blocked, or all."""
+        crawl, now = _crawl(request.crawlID), self._clock()
+        size = request.size or _LIST
+        found = await self._read(
+            crawl,
+            lambda store: sorted(
+                key
+                for key, queue in store.queues.items()
+                if request.include_inactive or (queue.active and queue.blocked < now)
+            ),
+        )
+        found = found or []
+        names = found[request.start : request.start + size]
+        return pb.QueueList(
+            values=names, total=len(found), start=request.start, size=len(names), crawlID=crawl
+        )
+
+    async def GetStats(self, request: pb.QueueWithinCrawlParams, context: Any) -> pb.Stats:
+        """Count what a queue or a crawl holds."""
+        crawl, now = _crawl(request.crawlID), self._clock()
+        stats = await self._read(crawl, lambda store: _stats(store, request.key, crawl, now))
+        return stats or pb.Stats(crawlID=crawl)
+
+    async def DeleteQueue(self, request: pb.QueueWithinCrawlParams, context: Any) -> pb.Long:
+        """Delete a queue; how many URLs were not done."""
+        await _check(_crawl(request.crawlID), context)
+        gone = await self._read(_crawl(request.crawlID), lambda store: store.delete_queue(request.key))
+        return pb.Long(value=gone or 0)
+
+    # Control
+
+    async def SetActive(self, request: pb.Active, context: Any) -> pb.Empty:
+        """Let GetURLs give URLs, or none; it stays so over restarts."""
+        await self._crawls.run(lambda: self._crawls.set_node(is_active=request.state))
+        return pb.Empty()
+
+    async def GetActive(self, request: pb.Local, context: Any) -> pb.Boolean:
+        """Say whether GetURLs gives URLs."""
+        return pb.Boolean(state=self._crawls.is_active)
+
+    async def SetDelay(self, request: pb.QueueDelayParams, context: Any) -> pb.Empty:
+        """Set how long a queue rests between two gifts, or all queues that have no delay of their own."""
+        if request.key:
+            await self._set(request, "delay", request.delay_requestable)
+        else:
+            await self._crawls.run(lambda: self._crawls.set_node(delay_s=request.delay_requestable))
+        return pb.Empty()
+
+    async def BlockQueueUntil(self, request: pb.BlockQueueParams, context: Any) -> pb.Empty:
+        """Let a queue give nothing until a time; 0 ends that."""
+        await self._set(request, "blocked", min(request.time, 2**62))  # SQLite's integers are signed
+        return pb.Empty()
+
+    async def SetCrawlLimit(self, request: pb.CrawlLimitParams, context: Any) -> pb.Empty:
+        """Bound how many URLs of a queue are fetched at all."""
+        if not await self._set(request, "most", request.limit):
+            crawl = _crawl(request.crawlID)
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"key: no queue {request.key} in crawl {crawl}")
+        return pb.Empty()
+
+    async def SetLogLevel(self, request: pb.LogLevelParams, context: Any) -> pb.Empty:
+        """Set how much a package of this process writes, `linkscore_frontier` for example; empty: all."""
+        logging.getLogger(request.package or None).setLevel(_LEVELS.get(request.level, logging.INFO))
+        return pb.Empty()
+
+    async def _set(self, request: Any, name: str, value: int) -> bool:
+        crawl = _crawl(request.crawlID)
+        return bool(await self._read(crawl, lambda store: store.set_queue(request.key, name, value)))
+
+    async def _read(self, crawl: str, ask: Callable[[CrawlStore], T]) -> T | None:
+        """Ask the store of a crawl; None if there is none that the caller may touch."""
+
+        def work() -> T | None:
+            store = self._crawls.find(crawl)
+            return None if store is None else ask(store)
+
+        return await self._crawls.run(work) if may_touch(crawl) else None
+
+
+async def _check(crawl: str, context: Any) -> None:
+    if not may_touch(crawl):
+        await context.abort(
+            grpc.StatusCode.PERMISSION_DENIED, f"crawl {crawl} is not among those of the caller"
+        )
+
+
+async def _batches(items: AsyncIterator[T], most: int) -> AsyncIterator[list[T]]:
+    """Give what has come since the last batch: a write takes all that came during the one before."""
+    coming: asyncio.Queue[T | _End] = asyncio.Queue(most)
+
+    async def read() -> None:
+        error: Exception | None = None
+        try:
+            async for item in items:
+                await coming.put(item)
+        except Exception as exc:
+            error = exc
+        await coming.put(_End())
+        if error is not None:
+            raise error
+
+    reader, ended = asyncio.create_task(read()), False
+    try:
+        while not ended:
+            found = [await coming.get()]
+            while not coming.empty():
+                found.append(coming.get_nowait())
+            ended = isinstance(found[-1], _End)
+            if batch := [item for item in found if not isinstance(item, _End)]:
+                yield batch
+        await reader
+    finally:
+        reader.cancel()
+
+
+class _End:
+    """The end of a stream."""
+
+
+def _portion(
+    request: pb.ListUrlParams, after: int, most: int, skip: int
+) -> Callable[[CrawlStore], list[Listed]]:
+    return lambda store: store.list_urls(
+        after=after, most=most, key=request.key, text=request.filter, fold=request.ignoreCase, skip=skip
+    )
+
+
+def _stats(store: CrawlStore, key: str, crawl: str, now: float) -> pb.Stats:
+    store.sweep(now)
+    queues = [store.queues[key]] if key in store.queues else [] if key else list(store.queues.values())
+    return pb.Stats(
+        size=sum(queue.active for queue in queues),
+        inProcess=sum(queue.states[State.LEASED] for queue in queues),
+        counts={
+            "completed": sum(queue.states[State.DONE] for queue in queues),
+            "active_queues": sum(queue.active > 0 for queue in queues),
+        },
+        numberOfQueues=len(queues),
+        crawlID=crawl,
+    )
+
+
+def _item(crawl: str, one: Listed) -> pb.URLItem:
+    """Return a URL as lists show it: with the date from which it may be fetched, 0 if never again."""
+    info = pb.URLInfo.FromString(one.info)
+    info.url, info.key, info.crawlID = one.url, one.key, crawl
+    due = 0 if one.state is State.DONE else one.due
+    return pb.URLItem(
+        known=pb.KnownURLItem(info=info, refetchable_from_date=due), ID=one.url, creation_date=one.created
+    )
+
+
+def _crawl(name: str) -> str:
+    return name or DEFAULT_CRAWL
+
+
+def _info(item: pb.URLItem) -> pb.URLInfo:
+    return item.known.info if item.HasField("known") else item.discovered.info
+
+
+def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
+    """Read an item: its crawl, and what arrives; None if it is no URL of a queue."""
+    crawl, arrival = _discovered(_info(item))
+    if arrival is not None and item.HasField("known"):
+        metadata = _metadata(_info(item))
+        status = _status(metadata)
+        arrival.is_known, arrival.due = True, min(item.known.refetchable_from_date, 2**62)
+        arrival.failed_status = status if status >= _FIRST_FAILURE else 0
+        arrival.ticket = ticket_in(metadata)
+    return crawl, arrival
+
+
+def _discovered(info: pb.URLInfo) -> tuple[str, Arrival | None]:
+    crawl = _crawl(info.crawlID)
+    key = info.key or _host(info.url)
+    if not info.url or not key or len(info.url) > _MAX_URL_CHARS or len(crawl) > MAX_CRAWL_CHARS:
+        return crawl, None
+    kept = pb.URLInfo(metadata=info.metadata).SerializeToString() if info.metadata else b""
+    return crawl, Arrival(info.url, key, kept, places_in(_metadata(info)) if info.metadata else None)
+
+
+def _metadata(info: pb.URLInfo) -> dict[str, list[str]]:
+    return {name: list(texts.values) for name, texts in info.metadata.items()}
+
+
+def _status(metadata: dict[str, list[str]]) -> int:
+    text = next(iter(metadata.get(STATUS, ())), "")
+    return int(text) if text.isdecimal() and len(text) == 3 else 0
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
