@@ -877,24 +877,91 @@ func (x *ScoreLinksResponse) GetEventSeq() uint64 {
 	return 0
 }
 
+// Fetches under way of links of one bucket.
+type BucketInFlight struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the bucket the links were taken from. Required. It may be empty by now, and need not be asked about.
+	Bucket string `protobuf:"bytes,1,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	// How many of its links were taken and have no answer yet: neither IngestPages nor StreamPages answered a page, or a
+	// failed fetch, for them. At most 1,000,000; absent means 1.
+	Count         *uint32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BucketInFlight) Reset() {
+	*x = BucketInFlight{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BucketInFlight) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BucketInFlight) ProtoMessage() {}
+
+func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BucketInFlight.ProtoReflect.Descriptor instead.
+func (*BucketInFlight) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *BucketInFlight) GetBucket() string {
+	if x != nil {
+		return x.Bucket
+	}
+	return ""
+}
+
+func (x *BucketInFlight) GetCount() uint32 {
+	if x != nil && x.Count != nil {
+		return *x.Count
+	}
+	return 0
+}
+
 // Request of RankBuckets.
 type RankBucketsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name `crawls/{crawl}`. Required.
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// Names of the buckets that are not empty; at most 100,000. Others sleep.
+	// Names of the buckets that are not empty; at most 100,000. Others sleep. Name first what has the link that waits
+	// longest: among equal buckets the one named first comes first.
 	Buckets []string `protobuf:"bytes,2,rep,name=buckets,proto3" json:"buckets,omitempty"`
 	// Policy; absent means the crawl's.
 	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
-	// How many to return, best first; 0 means all.
-	MaxResults    uint32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
+	// How many to return, best first; 0 means all. Those that are given links are returned in any case.
+	MaxResults uint32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
+	// Places to fill: how many links to hand out, at most 10,000. 0 means none: only order and values are wanted.
+	N uint32 `protobuf:"varint,5,opt,name=n,proto3" json:"n,omitempty"`
+	// How many links of each entry of `buckets` wait; empty means enough of each.
+	Waiting []uint32 `protobuf:"varint,6,rep,packed,name=waiting,proto3" json:"waiting,omitempty"`
+	// What is under way while this is asked, each bucket once; at most 10,000 entries. What a policy that learns expects of
+	// a bucket falls while many answers about it are out and little is known of it.
+	InFlight []*BucketInFlight `protobuf:"bytes,7,rep,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	// Hand out `n` links even where too little is known to choose so many well: for crawlers that cannot leave a place empty
+	// until the next answer, as those that fetch in batches. False: fewer, see `urls` of the response.
+	Fill          bool `protobuf:"varint,8,opt,name=fill,proto3" json:"fill,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankBucketsRequest) Reset() {
 	*x = RankBucketsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +973,7 @@ func (x *RankBucketsRequest) String() string {
 func (*RankBucketsRequest) ProtoMessage() {}
 
 func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +986,7 @@ func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsRequest.ProtoReflect.Descriptor instead.
 func (*RankBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RankBucketsRequest) GetCrawl() string {
@@ -950,6 +1017,34 @@ func (x *RankBucketsRequest) GetMaxResults() uint32 {
 	return 0
 }
 
+func (x *RankBucketsRequest) GetN() uint32 {
+	if x != nil {
+		return x.N
+	}
+	return 0
+}
+
+func (x *RankBucketsRequest) GetWaiting() []uint32 {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *RankBucketsRequest) GetInFlight() []*BucketInFlight {
+	if x != nil {
+		return x.InFlight
+	}
+	return nil
+}
+
+func (x *RankBucketsRequest) GetFill() bool {
+	if x != nil {
+		return x.Fill
+	}
+	return false
+}
+
 // Response of RankBuckets.
 type RankBucketsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -960,14 +1055,19 @@ type RankBucketsResponse struct {
 	// Name of the policy that ranked.
 	Policy string `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Sequence number of the last event the order reflects.
-	EventSeq      uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	EventSeq uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	// How many links of each entry of `order` to fetch before asking again; empty if `n` was 0. Their sum is `n`, or less:
+	// if fewer wait, or if a site has as many fetches under way as can be chosen well by now. Of a site nobody fetched from
+	// that is one, and more with every answer. If it is 0 for all, wait for the next answer; it never is while nothing is
+	// under way.
+	Urls          []uint32 `protobuf:"varint,5,rep,packed,name=urls,proto3" json:"urls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankBucketsResponse) Reset() {
 	*x = RankBucketsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1079,7 @@ func (x *RankBucketsResponse) String() string {
 func (*RankBucketsResponse) ProtoMessage() {}
 
 func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1092,7 @@ func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsResponse.ProtoReflect.Descriptor instead.
 func (*RankBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RankBucketsResponse) GetOrder() []uint32 {
@@ -1023,6 +1123,13 @@ func (x *RankBucketsResponse) GetEventSeq() uint64 {
 	return 0
 }
 
+func (x *RankBucketsResponse) GetUrls() []uint32 {
+	if x != nil {
+		return x.Urls
+	}
+	return nil
+}
+
 // A site that has URLs waiting.
 type WaitingSite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1038,7 +1145,7 @@ type WaitingSite struct {
 
 func (x *WaitingSite) Reset() {
 	*x = WaitingSite{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1157,7 @@ func (x *WaitingSite) String() string {
 func (*WaitingSite) ProtoMessage() {}
 
 func (x *WaitingSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1170,7 @@ func (x *WaitingSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingSite.ProtoReflect.Descriptor instead.
 func (*WaitingSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WaitingSite) GetSite() string {
@@ -1099,7 +1206,7 @@ type RankSitesRequest struct {
 
 func (x *RankSitesRequest) Reset() {
 	*x = RankSitesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1111,7 +1218,7 @@ func (x *RankSitesRequest) String() string {
 func (*RankSitesRequest) ProtoMessage() {}
 
 func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1124,7 +1231,7 @@ func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesRequest.ProtoReflect.Descriptor instead.
 func (*RankSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RankSitesRequest) GetCrawl() string {
@@ -1186,7 +1293,7 @@ type RankSitesResponse struct {
 
 func (x *RankSitesResponse) Reset() {
 	*x = RankSitesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1305,7 @@ func (x *RankSitesResponse) String() string {
 func (*RankSitesResponse) ProtoMessage() {}
 
 func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1318,7 @@ func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesResponse.ProtoReflect.Descriptor instead.
 func (*RankSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RankSitesResponse) GetOrder() []uint32 {
@@ -1282,7 +1389,7 @@ type Feedback struct {
 
 func (x *Feedback) Reset() {
 	*x = Feedback{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1401,7 @@ func (x *Feedback) String() string {
 func (*Feedback) ProtoMessage() {}
 
 func (x *Feedback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1414,7 @@ func (x *Feedback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Feedback.ProtoReflect.Descriptor instead.
 func (*Feedback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Feedback) GetEventId() string {
@@ -1410,7 +1517,7 @@ type ReportFeedbackRequest struct {
 
 func (x *ReportFeedbackRequest) Reset() {
 	*x = ReportFeedbackRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +1529,7 @@ func (x *ReportFeedbackRequest) String() string {
 func (*ReportFeedbackRequest) ProtoMessage() {}
 
 func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +1542,7 @@ func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackRequest.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReportFeedbackRequest) GetCrawl() string {
@@ -1463,7 +1570,7 @@ type ReportFeedbackResponse struct {
 
 func (x *ReportFeedbackResponse) Reset() {
 	*x = ReportFeedbackResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1475,7 +1582,7 @@ func (x *ReportFeedbackResponse) String() string {
 func (*ReportFeedbackResponse) ProtoMessage() {}
 
 func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1488,7 +1595,7 @@ func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackResponse.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReportFeedbackResponse) GetStatuses() []*ItemStatus {
@@ -1513,7 +1620,7 @@ type ExplainLinksRequest struct {
 
 func (x *ExplainLinksRequest) Reset() {
 	*x = ExplainLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1632,7 @@ func (x *ExplainLinksRequest) String() string {
 func (*ExplainLinksRequest) ProtoMessage() {}
 
 func (x *ExplainLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1645,7 @@ func (x *ExplainLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainLinksRequest.ProtoReflect.Descriptor instead.
 func (*ExplainLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ExplainLinksRequest) GetCrawl() string {
@@ -1577,7 +1684,7 @@ type ScoreTerm struct {
 
 func (x *ScoreTerm) Reset() {
 	*x = ScoreTerm{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1696,7 @@ func (x *ScoreTerm) String() string {
 func (*ScoreTerm) ProtoMessage() {}
 
 func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1709,7 @@ func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTerm.ProtoReflect.Descriptor instead.
 func (*ScoreTerm) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ScoreTerm) GetName() string {
@@ -1653,7 +1760,7 @@ type LinkExplanation struct {
 
 func (x *LinkExplanation) Reset() {
 	*x = LinkExplanation{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +1772,7 @@ func (x *LinkExplanation) String() string {
 func (*LinkExplanation) ProtoMessage() {}
 
 func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +1785,7 @@ func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkExplanation.ProtoReflect.Descriptor instead.
 func (*LinkExplanation) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LinkExplanation) GetStatus() *ItemStatus {
@@ -1757,7 +1864,7 @@ type ExplainLinksResponse struct {
 
 func (x *ExplainLinksResponse) Reset() {
 	*x = ExplainLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1876,7 @@ func (x *ExplainLinksResponse) String() string {
 func (*ExplainLinksResponse) ProtoMessage() {}
 
 func (x *ExplainLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1889,7 @@ func (x *ExplainLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainLinksResponse.ProtoReflect.Descriptor instead.
 func (*ExplainLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExplainLinksResponse) GetExplanations() []*LinkExplanation {
@@ -1817,7 +1924,7 @@ type SuggestExamplesRequest struct {
 
 func (x *SuggestExamplesRequest) Reset() {
 	*x = SuggestExamplesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1829,7 +1936,7 @@ func (x *SuggestExamplesRequest) String() string {
 func (*SuggestExamplesRequest) ProtoMessage() {}
 
 func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1842,7 +1949,7 @@ func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesRequest.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SuggestExamplesRequest) GetCrawl() string {
@@ -1893,7 +2000,7 @@ type SuggestedExample struct {
 
 func (x *SuggestedExample) Reset() {
 	*x = SuggestedExample{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1905,7 +2012,7 @@ func (x *SuggestedExample) String() string {
 func (*SuggestedExample) ProtoMessage() {}
 
 func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1918,7 +2025,7 @@ func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestedExample.ProtoReflect.Descriptor instead.
 func (*SuggestedExample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SuggestedExample) GetUrl() string {
@@ -1971,7 +2078,7 @@ type SuggestExamplesResponse struct {
 
 func (x *SuggestExamplesResponse) Reset() {
 	*x = SuggestExamplesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2090,7 @@ func (x *SuggestExamplesResponse) String() string {
 func (*SuggestExamplesResponse) ProtoMessage() {}
 
 func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2103,7 @@ func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesResponse.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SuggestExamplesResponse) GetExamples() []*SuggestedExample {
@@ -2090,18 +2197,27 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05links\x18\x01 \x01(\v2\x18.linkscore.v1.LinkScoresR\x05links\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\x12-\n" +
 	"\x05stage\x18\x03 \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\x12\x1b\n" +
-	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\"\x97\x01\n" +
+	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\"M\n" +
+	"\x0eBucketInFlight\x12\x16\n" +
+	"\x06bucket\x18\x01 \x01(\tR\x06bucket\x12\x19\n" +
+	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01B\b\n" +
+	"\x06_count\"\x8e\x02\n" +
 	"\x12RankBucketsRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x18\n" +
 	"\abuckets\x18\x02 \x03(\tR\abuckets\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12\x1f\n" +
 	"\vmax_results\x18\x04 \x01(\rR\n" +
-	"maxResults\"x\n" +
+	"maxResults\x12\f\n" +
+	"\x01n\x18\x05 \x01(\rR\x01n\x12\x18\n" +
+	"\awaiting\x18\x06 \x03(\rR\awaiting\x129\n" +
+	"\tin_flight\x18\a \x03(\v2\x1c.linkscore.v1.BucketInFlightR\binFlight\x12\x12\n" +
+	"\x04fill\x18\b \x01(\bR\x04fill\"\x8c\x01\n" +
 	"\x13RankBucketsResponse\x12\x14\n" +
 	"\x05order\x18\x01 \x03(\rR\x05order\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x01R\x06values\x12\x16\n" +
 	"\x06policy\x18\x03 \x01(\tR\x06policy\x12\x1b\n" +
-	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\"L\n" +
+	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\x12\x12\n" +
+	"\x04urls\x18\x05 \x03(\rR\x04urls\"L\n" +
 	"\vWaitingSite\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x1d\n" +
 	"\awaiting\x18\x02 \x01(\rH\x00R\awaiting\x88\x01\x01B\n" +
@@ -2202,7 +2318,7 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_link_scoring_service_proto_rawDescData
 }
 
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*IngestPagesRequest)(nil),      // 0: linkscore.v1.IngestPagesRequest
 	(*PageResult)(nil),              // 1: linkscore.v1.PageResult
@@ -2215,93 +2331,95 @@ var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*CandidateLink)(nil),           // 8: linkscore.v1.CandidateLink
 	(*ScoreLinksRequest)(nil),       // 9: linkscore.v1.ScoreLinksRequest
 	(*ScoreLinksResponse)(nil),      // 10: linkscore.v1.ScoreLinksResponse
-	(*RankBucketsRequest)(nil),      // 11: linkscore.v1.RankBucketsRequest
-	(*RankBucketsResponse)(nil),     // 12: linkscore.v1.RankBucketsResponse
-	(*WaitingSite)(nil),             // 13: linkscore.v1.WaitingSite
-	(*RankSitesRequest)(nil),        // 14: linkscore.v1.RankSitesRequest
-	(*RankSitesResponse)(nil),       // 15: linkscore.v1.RankSitesResponse
-	(*Feedback)(nil),                // 16: linkscore.v1.Feedback
-	(*ReportFeedbackRequest)(nil),   // 17: linkscore.v1.ReportFeedbackRequest
-	(*ReportFeedbackResponse)(nil),  // 18: linkscore.v1.ReportFeedbackResponse
-	(*ExplainLinksRequest)(nil),     // 19: linkscore.v1.ExplainLinksRequest
-	(*ScoreTerm)(nil),               // 20: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 21: linkscore.v1.LinkExplanation
-	(*ExplainLinksResponse)(nil),    // 22: linkscore.v1.ExplainLinksResponse
-	(*SuggestExamplesRequest)(nil),  // 23: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 24: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 25: linkscore.v1.SuggestExamplesResponse
-	(*Page)(nil),                    // 26: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 27: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 28: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 29: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 30: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 31: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 32: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 33: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 34: google.protobuf.Timestamp
+	(*BucketInFlight)(nil),          // 11: linkscore.v1.BucketInFlight
+	(*RankBucketsRequest)(nil),      // 12: linkscore.v1.RankBucketsRequest
+	(*RankBucketsResponse)(nil),     // 13: linkscore.v1.RankBucketsResponse
+	(*WaitingSite)(nil),             // 14: linkscore.v1.WaitingSite
+	(*RankSitesRequest)(nil),        // 15: linkscore.v1.RankSitesRequest
+	(*RankSitesResponse)(nil),       // 16: linkscore.v1.RankSitesResponse
+	(*Feedback)(nil),                // 17: linkscore.v1.Feedback
+	(*ReportFeedbackRequest)(nil),   // 18: linkscore.v1.ReportFeedbackRequest
+	(*ReportFeedbackResponse)(nil),  // 19: linkscore.v1.ReportFeedbackResponse
+	(*ExplainLinksRequest)(nil),     // 20: linkscore.v1.ExplainLinksRequest
+	(*ScoreTerm)(nil),               // 21: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 22: linkscore.v1.LinkExplanation
+	(*ExplainLinksResponse)(nil),    // 23: linkscore.v1.ExplainLinksResponse
+	(*SuggestExamplesRequest)(nil),  // 24: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 25: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 26: linkscore.v1.SuggestExamplesResponse
+	(*Page)(nil),                    // 27: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 28: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 29: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 30: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 31: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 32: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 33: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 34: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 35: google.protobuf.Timestamp
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	26, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	27, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	28, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	29, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	30, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	31, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	32, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	31, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	33, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	27, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	28, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	29, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	30, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	31, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	32, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	33, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	32, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	34, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
 	1,  // 9: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	26, // 10: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
-	28, // 11: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	27, // 12: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	27, // 10: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
+	29, // 11: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	28, // 12: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
 	1,  // 13: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
-	26, // 14: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
-	29, // 15: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
-	30, // 16: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
-	33, // 17: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
+	27, // 14: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
+	30, // 15: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
+	31, // 16: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
+	34, // 17: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
 	6,  // 18: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
 	8,  // 19: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	27, // 20: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	28, // 21: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	31, // 22: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	30, // 23: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	27, // 24: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	13, // 25: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	27, // 26: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	34, // 27: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	16, // 28: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	29, // 29: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	8,  // 30: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	27, // 31: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	29, // 32: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	20, // 33: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	30, // 34: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	21, // 35: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	27, // 36: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	24, // 37: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	0,  // 38: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	3,  // 39: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	5,  // 40: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	9,  // 41: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	11, // 42: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	14, // 43: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	17, // 44: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	19, // 45: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
-	23, // 46: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	2,  // 47: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	4,  // 48: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	7,  // 49: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	10, // 50: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	12, // 51: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	15, // 52: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	18, // 53: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	22, // 54: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
-	25, // 55: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	47, // [47:56] is the sub-list for method output_type
-	38, // [38:47] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	28, // 20: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	29, // 21: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	32, // 22: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	31, // 23: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	28, // 24: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	11, // 25: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	14, // 26: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	28, // 27: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	35, // 28: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
+	17, // 29: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	30, // 30: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	8,  // 31: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	28, // 32: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	30, // 33: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	21, // 34: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	31, // 35: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	22, // 36: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	28, // 37: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	25, // 38: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	0,  // 39: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	3,  // 40: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
+	5,  // 41: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	9,  // 42: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	12, // 43: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	15, // 44: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	18, // 45: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	20, // 46: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
+	24, // 47: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	2,  // 48: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	4,  // 49: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
+	7,  // 50: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	10, // 51: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	13, // 52: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	16, // 53: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	19, // 54: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	23, // 55: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
+	26, // 56: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	48, // [48:57] is the sub-list for method output_type
+	39, // [39:48] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -2311,21 +2429,22 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 	}
 	file_linkscore_v1_common_proto_init()
 	file_linkscore_v1_policy_proto_init()
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[13].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[11].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[16].OneofWrappers = []any{
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[15].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[17].OneofWrappers = []any{
 		(*Feedback_Reward)(nil),
 		(*Feedback_ItemCount)(nil),
 		(*Feedback_Relevant)(nil),
 	}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[24].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

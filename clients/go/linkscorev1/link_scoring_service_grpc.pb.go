@@ -48,7 +48,8 @@ type LinkScoringServiceClient interface {
 	ClassifyPages(ctx context.Context, in *ClassifyPagesRequest, opts ...grpc.CallOption) (*ClassifyPagesResponse, error)
 	// Scores links again, from URL and ticket. Read-only. At most 20,000 links a call.
 	ScoreLinks(ctx context.Context, in *ScoreLinksRequest, opts ...grpc.CallOption) (*ScoreLinksResponse, error)
-	// Orders the buckets that are not empty: re-orders a whole frontier that keeps one queue per bucket. Read-only.
+	// Orders the buckets that are not empty, and says how many links of each to fetch next while other fetches are under
+	// way: re-orders a whole frontier that keeps one queue per bucket. Read-only.
 	RankBuckets(ctx context.Context, in *RankBucketsRequest, opts ...grpc.CallOption) (*RankBucketsResponse, error)
 	// Says which sites to fetch from next, and how many URLs of each: for crawls of many sites. Read-only.
 	RankSites(ctx context.Context, in *RankSitesRequest, opts ...grpc.CallOption) (*RankSitesResponse, error)
@@ -180,7 +181,8 @@ type LinkScoringServiceServer interface {
 	ClassifyPages(context.Context, *ClassifyPagesRequest) (*ClassifyPagesResponse, error)
 	// Scores links again, from URL and ticket. Read-only. At most 20,000 links a call.
 	ScoreLinks(context.Context, *ScoreLinksRequest) (*ScoreLinksResponse, error)
-	// Orders the buckets that are not empty: re-orders a whole frontier that keeps one queue per bucket. Read-only.
+	// Orders the buckets that are not empty, and says how many links of each to fetch next while other fetches are under
+	// way: re-orders a whole frontier that keeps one queue per bucket. Read-only.
 	RankBuckets(context.Context, *RankBucketsRequest) (*RankBucketsResponse, error)
 	// Says which sites to fetch from next, and how many URLs of each: for crawls of many sites. Read-only.
 	RankSites(context.Context, *RankSitesRequest) (*RankSitesResponse, error)

@@ -9,6 +9,7 @@ from google.protobuf import field_mask_pb2
 
 from linkscore.messages import (
     BrowseBatch,
+    Buckets,
     CrawlOptions,
     Link,
     Policy,
@@ -111,10 +112,25 @@ def score_links(
 
 
 def rank_buckets(
-    *, crawl: str, buckets: Iterable[str], policy: Policy | None, max_results: int
+    *,
+    crawl: str,
+    buckets: Buckets,
+    policy: Policy | None,
+    max_results: int,
+    n: int,
+    in_flight: Mapping[str, int] | None,
+    fill: bool,
 ) -> scoring_pb2.RankBucketsRequest:
+    under_way = (in_flight or {}).items()
     return scoring_pb2.RankBucketsRequest(
-        crawl=crawl_name(crawl), buckets=buckets, policy=policy_spec(policy), max_results=max_results
+        crawl=crawl_name(crawl),
+        buckets=buckets,
+        policy=policy_spec(policy),
+        max_results=max_results,
+        n=n,
+        waiting=buckets.values() if isinstance(buckets, Mapping) else (),
+        in_flight=[scoring_pb2.BucketInFlight(bucket=bucket, count=count) for bucket, count in under_way],
+        fill=fill,
     )
 
 

@@ -14,6 +14,7 @@ from linkscore import _channel, _requests
 from linkscore.errors import AlreadyExists, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     BrowseBatch,
+    Buckets,
     CrawlOptions,
     Link,
     Policy,
@@ -271,13 +272,24 @@ class AsyncClient:
         self,
         *,
         crawl: str,
-        buckets: Iterable[str],
+        buckets: Buckets,
         policy: Policy | None = None,
         max_results: int = 0,
+        n: int = 0,
+        in_flight: Mapping[str, int] | None = None,
+        fill: bool = False,
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankBucketsResponse:
-        """Order the buckets that are not empty, best first."""
-        request = _requests.rank_buckets(crawl=crawl, buckets=buckets, policy=policy, max_results=max_results)
+        """Order the buckets that are not empty, best first, and hand out `n` of their links."""
+        request = _requests.rank_buckets(
+            crawl=crawl,
+            buckets=buckets,
+            policy=policy,
+            max_results=max_results,
+            n=n,
+            in_flight=in_flight,
+            fill=fill,
+        )
         got: scoring_pb2.RankBucketsResponse = await self._call(
             self._stubs.links.RankBuckets, request, timeout_s
         )

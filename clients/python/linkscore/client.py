@@ -14,6 +14,7 @@ from linkscore import _channel, _requests
 from linkscore.errors import AlreadyExists, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     BrowseBatch,
+    Buckets,
     CrawlOptions,
     Link,
     Policy,
@@ -346,14 +347,21 @@ class Client:
         self,
         *,
         crawl: str,
-        buckets: Iterable[str],
+        buckets: Buckets,
         policy: Policy | None = None,
         max_results: int = 0,
+        n: int = 0,
+        in_flight: Mapping[str, int] | None = None,
+        fill: bool = False,
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankBucketsResponse:
-        """Order the buckets that are not empty, best first.
+        """Order the buckets that are not empty, best first, and hand out `n` of their links.
 
-        How a frontier of any size stays in order: one queue for each bucket, one call every few fetches.
+        How a frontier of any size stays in order: one queue for each bucket, one call whenever a place is
+        free. Say what is under way (`in_flight`, by the bucket its link was taken from, until the page was
+        ingested) and how many links of each bucket wait: what little is known of is spread, and `urls` of
+        the answer, parallel to `order`, says how many of each to take. They may be fewer than `n`, unless
+        you `fill`: then leave a place empty until the next page was ingested. See docs/clients.md.
 
         Examples
         --------
@@ -363,8 +371,23 @@ class Client:
         >>> ranked = client.rank_buckets(crawl="books", buckets=names)
         >>> queues[names[ranked.order[0]]]
         ['http://a.org/thread/1']
+
+        Two places are free, and four threads under way:
+
+        >>> waiting = {"tag": 3, "thread": 1}
+        >>> ranked = client.rank_buckets(crawl="books", buckets=waiting, n=2, in_flight={"thread": 4})
+        >>> {names[row]: n for row, n in zip(ranked.order, ranked.urls)}
+        {'thread': 1, 'tag': 1}
         """
-        request = _requests.rank_buckets(crawl=crawl, buckets=buckets, policy=policy, max_results=max_results)
+        request = _requests.rank_buckets(
+            crawl=crawl,
+            buckets=buckets,
+            policy=policy,
+            max_results=max_results,
+            n=n,
+            in_flight=in_flight,
+            fill=fill,
+        )
         got: scoring_pb2.RankBucketsResponse = self._call(self._stubs.links.RankBuckets, request, timeout_s)
         return got
 

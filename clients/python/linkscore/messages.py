@@ -23,6 +23,9 @@ Policy = str | tuple[str, Mapping[str, Any]] | policy_pb2.PolicySpec
 Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
 """A URL, a URL and the ticket it came with, or the message."""
 
+Buckets = Iterable[str] | Mapping[str, int]
+"""Names of buckets, or how many links of each wait."""
+
 Sites = Iterable[str] | Mapping[str, int | None]
 """Hosts, or how many URLs of each host wait (None: enough)."""
 

@@ -122,7 +122,7 @@ class _Crawl:
 
     def __init__(self, site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer) -> None:
         self.site, self.plan, self.scorer = site, plan, scorer
-        inner = ScoreFrontier() if scorer.per_url else BucketFrontier(scorer.values, every=plan.every)
+        inner = ScoreFrontier() if scorer.per_url else BucketFrontier(scorer.plan, every=plan.every)
         obeys = plan.obey_verdicts or plan.obey_requests
         self.frontier: Frontier = VerdictFrontier(inner, scorer, ask=plan.obey_verdicts) if obeys else inner
         self._requests: list[Waiting] = []
@@ -185,6 +185,7 @@ class _Crawl:
             self.frontier.rescore(number, score)
 
     def _end(self, link: Waiting) -> None:
+        self.frontier.ended(link.number)
         key = self.site.records[link.number].key
         if self._learned and key not in self.plan.free:
             self.trace.order.append(key)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Callable, Sequence
-from itertools import takewhile
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import NamedTuple, Protocol
 
 from linkscore_lab.replay.scorer import CrawlScorer
@@ -34,30 +34,40 @@ class Frontier(Protocol):
         """Note that a record was fetched and must not be handed out."""
         ...
 
+    def ended(self, number: int) -> None:
+        """Note that the fetch of a record that was handed out was answered."""
+        ...
+
     def pop(self) -> Waiting | None:
-        """Hand out the best link; None if nothing waits."""
+        """Hand out the best link; None if nothing waits, or nothing is to be fetched before an answer."""
         ...
 
 
+class PlanFetches(Protocol):
+    """Says how many links of each bucket to fetch next; see `CrawlScorer.plan`."""
+
+    def __call__(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]: ...
+
+
 class BucketFrontier:
-    """One FIFO queue a bucket, whose order is asked for every `every` fetches.
+    """One FIFO queue a bucket; which come next is asked for every `every` fetches.
 
     A link waits in every bucket it was given; buckets with nothing left sleep. Among equal buckets the link
-    that was found first comes first.
+    that was found first comes first: buckets are named in that order.
 
     Parameters
     ----------
-    values
-        Returns the value of each of some buckets.
+    plan
+        Returns the value of some buckets, and how many links of each to fetch before asking again.
     every
-        Fetches between two questions for the order, >= 1; in between the best bucket by the last answer is
-        used.
+        Fetches asked for in one question, >= 1.
     """
 
-    def __init__(self, values: Callable[[Sequence[str]], Sequence[float]], *, every: int = 1) -> None:
-        self._values = values
+    def __init__(self, plan: PlanFetches, *, every: int = 1) -> None:
+        self._plan = plan
         self._every = every
-        self._since = 0
         self._ids: dict[str, int] = {}
         self._names: list[str] = []
         self._queues: list[deque[tuple[int, Waiting]]] = []
@@ -65,7 +75,8 @@ class BucketFrontier:
         self._where: dict[int, set[int]] = {}
         self._found: dict[int, int] = {}
         self._taken: set[int] = set()
-        self._order: list[tuple[float, int]] = []
+        self._next: deque[int] = deque()
+        self._begun: dict[int, str] = {}
 
     def offer(self, link: Waiting, bucket: str, score: float) -> None:
         """See `Frontier.offer`."""
@@ -93,28 +104,38 @@ class BucketFrontier:
             if not self._live[id_]:
                 del self._live[id_]
 
+    def ended(self, number: int) -> None:
+        """See `Frontier.ended`."""
+        self._begun.pop(number, None)
+
     def pop(self) -> Waiting | None:
         """See `Frontier.pop`."""
-        if not self._live:
+        while self._next and self._next[0] not in self._live:
+            self._next.popleft()
+        if not self._next:
+            self._next.extend(self._ask())
+        if not self._next:
             return None
-        self._since += 1
-        if self._since >= self._every or not any(id_ in self._live for _, id_ in self._order):
-            self._rank()
-        _, link = self._queues[self._best()].popleft()
+        id_ = self._next.popleft()
+        self._first_found(id_)
+        _, link = self._queues[id_].popleft()
         self.taken(link.number)
+        self._begun[link.number] = self._names[id_]
         return link
 
-    def _rank(self) -> None:
-        ids = sorted(self._live)
-        values = self._values([self._names[id_] for id_ in ids])
-        self._order = sorted(((-value, id_) for value, id_ in zip(values, ids, strict=True)))
-        self._since = 0
-
-    def _best(self) -> int:
-        """Return the best bucket that is not empty; of equal ones that whose first link was found first."""
-        top = next(value for value, id_ in self._order if id_ in self._live)
-        equal = takewhile(lambda entry: entry[0] <= top, self._order)
-        return min((id_ for _, id_ in equal if id_ in self._live), key=self._first_found)
+    def _ask(self) -> Iterator[int]:
+        """Yield the bucket of each of the next fetches, best first; none if nothing should be fetched now."""
+        ids = sorted(self._live, key=self._first_found)
+        if not ids:
+            return
+        values, takes = self._plan(
+            [self._names[id_] for id_ in ids],
+            [self._live[id_] for id_ in ids],
+            Counter(self._begun.values()),
+            self._every,
+        )
+        for row in sorted(range(len(ids)), key=lambda row: -values[row]):
+            yield from repeat(ids[row], takes[row])
 
     def _first_found(self, id_: int) -> int:
         queue = self._queues[id_]
@@ -153,6 +174,9 @@ class ScoreFrontier:
         self._taken.add(number)
         self._links.pop(number, None)
         self._scores.pop(number, None)
+
+    def ended(self, number: int) -> None:
+        """See `Frontier.ended`: what is on its way changes no order here."""
 
     def pop(self) -> Waiting | None:
         """See `Frontier.pop`."""
@@ -207,6 +231,10 @@ class VerdictFrontier:
         self._aside.pop(number, None)
         self._ways.pop(number, None)
         self._inner.taken(number)
+
+    def ended(self, number: int) -> None:
+        """See `Frontier.ended`."""
+        self._inner.ended(number)
 
     def pop(self) -> Waiting | None:
         """See `Frontier.pop`; None when all that waits is to skip."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linkscore_lab.datasets.site import identity_or_none
@@ -100,10 +100,12 @@ class InProcessScorer:
         self._apply(FeedbackGiven("", self.model.site_of(url), key, b"", reward, 0.0))
         self._learn()
 
-    def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """See `CrawlScorer.values`."""
-        values: list[float] = self._queries.rank_buckets(buckets)[1].tolist()
-        return values
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        """See `CrawlScorer.plan`."""
+        found = self._queries.plan_fetches(buckets, n, waiting=waiting, in_flight=in_flight)
+        return found.values.tolist(), found.takes.tolist()
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         """See `CrawlScorer.skips`."""

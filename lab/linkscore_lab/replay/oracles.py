@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import PageScores, ReplayVisit
+from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 
 LABEL, GREEDY = "oracle_label", "oracle_greedy"
@@ -46,9 +46,11 @@ class LabelOracle:
     def feedback(self, key: str, url: str, reward: float) -> None:
         """See `CrawlScorer.feedback`: it knows already."""
 
-    def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """See `CrawlScorer.values`."""
-        return [float(bucket == "wanted") for bucket in buckets]
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        """See `CrawlScorer.plan`: all places are filled."""
+        return best_first([float(bucket == "wanted") for bucket in buckets], waiting, n)
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         """See `CrawlScorer.skips`: it never does."""
@@ -109,9 +111,11 @@ class GreedyOracle:
     def feedback(self, key: str, url: str, reward: float) -> None:
         """See `CrawlScorer.feedback`: it knows already."""
 
-    def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """See `CrawlScorer.values`: all its links are scored one by one."""
-        return [0.0] * len(buckets)
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        """See `CrawlScorer.plan`: all its links are scored one by one."""
+        return best_first([0.0] * len(buckets), waiting, n)
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         """See `CrawlScorer.skips`: it never does."""

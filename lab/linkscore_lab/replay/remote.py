@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import grpc
@@ -98,15 +98,23 @@ class RemoteScorer:
             link_scoring_service_pb2.ReportFeedbackRequest(crawl=self._name, feedback=[item])
         )
 
-    def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """See `CrawlScorer.values`."""
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        """See `CrawlScorer.plan`."""
+        under_way = [
+            link_scoring_service_pb2.BucketInFlight(bucket=bucket, count=count)
+            for bucket, count in in_flight.items()
+        ]
         answer = self._links.RankBuckets(
-            link_scoring_service_pb2.RankBucketsRequest(crawl=self._name, buckets=buckets)
+            link_scoring_service_pb2.RankBucketsRequest(
+                crawl=self._name, buckets=buckets, waiting=waiting, in_flight=under_way, n=n
+            )
         )
-        values = [0.0] * len(buckets)
-        for row, value in zip(answer.order, answer.values, strict=True):
-            values[row] = value
-        return values
+        values, takes = [0.0] * len(buckets), [0] * len(buckets)
+        for row, value, urls in zip(answer.order, answer.values, answer.urls, strict=True):
+            values[row], takes[row] = value, urls
+        return values, takes
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         """See `CrawlScorer.skips`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -92,8 +92,13 @@ class CrawlScorer(Protocol):
         """Take in what extraction found on a page."""
         ...
 
-    def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        """Return the value of each bucket."""
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        """Return the value of each bucket, and how many of its links to fetch next, at most n in all.
+
+        `waiting` links of each bucket wait; `in_flight` fetches are not answered yet, by bucket.
+        """
         ...
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
@@ -141,3 +146,14 @@ class CrawlSetup:
     clusterer: str = ""
     paper: bool = False
     examples: Sequence[GivenExample] = ()
+
+
+def best_first(
+    values: Sequence[float], waiting: Sequence[int], n: int
+) -> tuple[Sequence[float], Sequence[int]]:
+    """Return the plan that empties one bucket after the other, best first; see `CrawlScorer.plan`."""
+    takes = [0] * len(values)
+    for row in sorted(range(len(values)), key=lambda row: -values[row]):
+        takes[row] = min(n, waiting[row])
+        n -= takes[row]
+    return values, takes

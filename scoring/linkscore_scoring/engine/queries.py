@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.fetch_plan import BucketEntry, FetchPlan, SiteInFlight, allot, counts_by_site
 from linkscore_scoring.engine.fetches import preview, strip_session_ids
 from linkscore_scoring.engine.link_batches import batch_of, bucket_values, hash_of, score_page
 from linkscore_scoring.engine.results import (
@@ -150,19 +151,56 @@ class CrawlQueries:
         Buckets of sites that are not known are worth 0. Cost O(n log n) plus the policy's, which is asked
         once for each distinct bucket.
         """
-        numbers: dict[str, int] = {}
-        rows_given = [numbers.setdefault(name, len(numbers)) for name in buckets]
-        distinct = list(numbers)
-        values = np.zeros(len(distinct))
-        by_site: dict[str, list[int]] = {}
-        for row, name in enumerate(distinct):
-            by_site.setdefault(name.partition("/")[0], []).append(row)
-        for site, rows in by_site.items():
+        plan = self.plan_fetches(buckets, 0, choice=choice)
+        return plan.order(), plan.values
+
+    def plan_fetches(
+        self,
+        buckets: Sequence[str],
+        n: int,
+        *,
+        waiting: Sequence[int] = (),
+        in_flight: Mapping[str, int] | None = None,
+        fill: bool = False,
+        choice: PolicyChoice | None = None,
+    ) -> FetchPlan:
+        """Return what buckets are worth while fetches are under way, and how many links of each come next.
+
+        With nothing under way and n = 1 that is one link of the first bucket of `rank_buckets`. The same
+        question at the same event has the same answer. Cost: that of `rank_buckets` and of `allot`.
+
+        Parameters
+        ----------
+        buckets
+            Those of which links wait; one that is named again is valued, and gets nothing.
+        n
+            Places to fill.
+        waiting
+            Links of each that wait; empty: enough of all.
+        in_flight
+            Fetches begun and not answered, by the bucket their link was taken from.
+        fill
+            Fill all places. Else fewer are while too little is known of a site (`FetchesInFlight.places`).
+        """
+        under_way = counts_by_site(in_flight or {})
+        rows_of: dict[str, list[int]] = {}
+        for row, name in enumerate(buckets):
+            rows_of.setdefault(name, []).append(row)
+        by_site: dict[str, list[str]] = {}
+        for name in rows_of:
+            by_site.setdefault(name.partition("/")[0], []).append(name)
+        values, entries = np.zeros(len(buckets)), list[BucketEntry]()
+        for site, names in by_site.items():
+            known, local = None, [name.partition("/")[2] for name in names]
+            worth = [0.0] * len(names)
             if (shard := self.crawl.sites.get(site)) is not None:
-                local = [distinct[row].partition("/")[2] for row in rows]
-                values[rows] = shard.policy(choice).value(local, shard.model)
-        given = values[np.array(rows_given, dtype=np.int64)]
-        return np.argsort(-given, kind="stable"), given
+                known = SiteInFlight(shard.policy(choice), shard.model, under_way.get(site, {}), fill=fill)
+                worth = known.values(local).tolist()
+            for name, own, value in zip(names, local, worth, strict=True):
+                rows = rows_of[name]
+                values[rows] = value
+                entries.append(BucketEntry(rows[0], known, own, waiting[rows[0]] if waiting else n))
+        return FetchPlan(values, allot(entries, values, n) if n else np.zeros(len(buckets), dtype=np.int64))
 
     def rank_sites(
         self,

@@ -68,9 +68,14 @@ class SitesRanked:
 
     def order(self, at_most: int = 0) -> NDArray[np.int64]:
         """Return sites best first, ties as given; `at_most` (0: all) cuts sites without fetches only."""
-        order = np.argsort(-self.values, kind="stable")
-        if not at_most:
-            return order
-        given = self.urls[order] > 0
-        room = max(0, at_most - int(given.sum()))
-        return order[given | (np.cumsum(~given) <= room)]
+        return best_first(self.values, self.urls, at_most)
+
+
+def best_first(values: NDArray[np.float64], urls: NDArray[np.int64], at_most: int = 0) -> NDArray[np.int64]:
+    """Return rows best first, ties as given; `at_most` (0: all) cuts rows that were given no fetches only."""
+    order = np.argsort(-values, kind="stable")
+    if not at_most:
+        return order
+    given = urls[order] > 0
+    room = max(0, at_most - int(given.sum()))
+    return order[given | (np.cumsum(~given) <= room)]

@@ -103,6 +103,36 @@ class EstimatesRewards(Protocol):
         """
 
 
+class FetchesInFlight(Protocol):
+    """What a policy makes of fetches that were begun and not answered yet; made for one question.
+
+    Attributes
+    ----------
+    places
+        Fetches of the site that may be under way together, by how much is known of it: >= 1.
+    """
+
+    @property
+    def places(self) -> int: ...
+
+    def begin(self, bucket: str, n: int = 1) -> None:
+        """Count fetches of links of a bucket as begun."""
+
+    def value(self, bucket: str) -> float:
+        """Return the value of a bucket, in [0, 1], which falls or stays as fetches begin.
+
+        With nothing under way it is that of `Policy.value`, to the last bit.
+        """
+
+
+@runtime_checkable
+class CountsInFlight(Protocol):
+    """Chooses otherwise while the answers of other fetches are out."""
+
+    def in_flight(self, site: SiteModel) -> FetchesInFlight | None:
+        """Return what fetches under way will be counted in; None: they make no difference now."""
+
+
 @runtime_checkable
 class MovesUrls(Protocol):
     """Changes the scores of single URLs as links arrive; the class says so by `per_url`."""
@@ -298,6 +328,12 @@ def expected_rewards(policy: Policy, groups: Sequence[tuple[int, int]], site: Si
     """
     found = _find(policy, EstimatesRewards)
     return found.expected_rewards(groups, site) if found is not None else None
+
+
+def in_flight(policy: Policy, site: SiteModel) -> FetchesInFlight | None:
+    """Return what a policy counts fetches under way in; None if they make no difference to it."""
+    found = _find(policy, CountsInFlight)
+    return found.in_flight(site) if found is not None else None
 
 
 def rescored(policy: Policy, site: SiteModel) -> list[KnownUrl]:

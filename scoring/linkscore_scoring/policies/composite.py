@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, NotFound, reading_state
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, make_params
-from linkscore_scoring.policies.capabilities import CrawlKnowledge, Part
+from linkscore_scoring.policies.capabilities import CrawlKnowledge, FetchesInFlight, Part
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (
@@ -46,6 +46,41 @@ class PartsKnowledge:
         with reading_state("knowledge of the crawl"):
             for name, known in self.of_parts.items():
                 known.load_state(state["candidates"][name])
+
+
+class PartInFlight:
+    """What a part makes of fetches under way, by the names that a composite gives the part's buckets.
+
+    Parameters
+    ----------
+    counted
+        The part's own.
+    own_name
+        Gives the part's name of a bucket.
+    moved
+        Gives what the composite makes of a value of the part.
+    """
+
+    def __init__(
+        self,
+        counted: FetchesInFlight,
+        own_name: Callable[[str], str],
+        moved: Callable[[float], float] = float,
+    ) -> None:
+        self._counted, self._own_name, self._moved = counted, own_name, moved
+
+    @property
+    def places(self) -> int:
+        """See `FetchesInFlight.places`."""
+        return self._counted.places
+
+    def begin(self, bucket: str, n: int = 1) -> None:
+        """See `FetchesInFlight.begin`."""
+        self._counted.begin(self._own_name(bucket), n)
+
+    def value(self, bucket: str) -> float:
+        """See `FetchesInFlight.value`."""
+        return self._moved(self._counted.value(self._own_name(bucket)))
 
 
 class Composite(Policy):
@@ -271,6 +306,13 @@ class WithFallback(Composite):
         if self.is_ready(site):
             return self.value_own([own for own, _, _ in parts], site)
         return self.fallback.value([theirs for _, _, theirs in parts], site)
+
+    def in_flight(self, site: SiteModel) -> FetchesInFlight | None:
+        """Return what the fallback counts fetches under way in, while it scores."""
+        counted = None if self.is_ready(site) else capabilities.in_flight(self.fallback, site)
+        return (
+            PartInFlight(counted, lambda bucket: bucket.partition(_MARK)[2]) if counted is not None else None
+        )
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Say why, in the words of whoever scores."""

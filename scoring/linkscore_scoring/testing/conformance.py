@@ -240,6 +240,28 @@ def check_strange_buckets_have_a_value(subject: Subject) -> None:
         _check_range(subject.name, asked.policy.value(_STRANGE_BUCKETS, asked.site), len(_STRANGE_BUCKETS))
 
 
+def check_fetches_under_way_lower_values_only(subject: Subject) -> None:
+    """With nothing under way buckets have their value; with every fetch begun each stays or falls."""
+    for pages in (0, 5, 60):
+        asked = subject.after(pages)
+        buckets = list(dict.fromkeys(asked.policy.score(asked.links(500), asked.site).buckets))
+        counted = capabilities.in_flight(asked.policy, asked.site)
+        if counted is None or not buckets:
+            continue
+        assert counted.places >= 1, f"{subject.name}: {counted.places} places on {asked.site.name}"
+        before = [counted.value(bucket) for bucket in buckets]
+        plain = asked.policy.value(buckets, asked.site).tolist()
+        assert before == plain, f"{subject.name}: values differ from those of `value` with nothing under way"
+        for bucket in (*buckets[:3], buckets[0], *_STRANGE_BUCKETS):
+            counted.begin(bucket)
+            after = [counted.value(name) for name in buckets]
+            _check_range(subject.name, np.array(after), len(buckets))
+            assert all(b >= a for b, a in zip(before, after, strict=True)), (
+                f"{subject.name}: a fetch of {bucket!r:.40} that is under way makes a bucket worth more"
+            )
+            before = after
+
+
 def check_rescored_urls_are_few_and_unfetched(subject: Subject) -> None:
     """A policy names at most `MAX_RESCORED` URLs a page, each once, none fetched; none unless `per_url`."""
     asked = subject.new()
@@ -299,6 +321,7 @@ CHECKS: tuple[Check, ...] = (
     check_foreign_state_is_refused,
     check_buckets_have_the_value_of_their_links,
     check_strange_buckets_have_a_value,
+    check_fetches_under_way_lower_values_only,
     check_rescored_urls_are_few_and_unfetched,
     check_memory_is_bounded,
     check_it_beats_random_order,
@@ -312,6 +335,7 @@ VARIANT_CHECKS: tuple[Check, ...] = (
     check_state_round_trip_gives_the_same_future,
     check_buckets_have_the_value_of_their_links,
     check_strange_buckets_have_a_value,
+    check_fetches_under_way_lower_values_only,
 )
 """What other parameters and parts can break."""
 

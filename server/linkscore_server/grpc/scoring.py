@@ -160,18 +160,23 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         return await _answered(actor, answer, len(request.links) > _BIG_LINKS)
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
-        """Order buckets by value."""
+        """Order buckets by value, and hand out links among them."""
         actor, choice, _ = await self._resolve(request)
         _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
+        in_flight = results.fetches_in_flight(request)
 
         def answer() -> pb.RankBucketsResponse:
-            order, values = actor.queries.rank_buckets(request.buckets, choice)
-            order = order[: request.max_results] if request.max_results else order
-            policy = _policy_name(actor, choice)
-            self._metrics.buckets_ranked.labels(policy).inc(len(values))
-            return pb.RankBucketsResponse(
-                order=order.tolist(), values=values[order].tolist(), policy=policy, event_seq=actor.model.seq
+            plan = actor.queries.plan_fetches(
+                request.buckets,
+                request.n,
+                waiting=request.waiting,
+                in_flight=in_flight,
+                fill=request.fill,
+                choice=choice,
             )
+            policy = _policy_name(actor, choice)
+            self._metrics.buckets_ranked.labels(policy).inc(len(plan.values))
+            return results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
 
         return await _answered(actor, answer, len(request.buckets) > _BIG_BUCKETS)
 

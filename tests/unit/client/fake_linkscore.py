@@ -61,6 +61,8 @@ class FakeLinkscore(
         self.encodings: list[int] = []
         self.feedback: list[link_scoring_service_pb2.Feedback] = []
         self.ranked: list[list[str]] = []
+        self.in_flight: list[dict[str, int]] = []
+        self.hands_out: int | None = None
         self.scored: list[str] = []
         self.calls: Counter[str] = Counter()
         self.failures: dict[str, list[grpc.StatusCode]] = {}
@@ -144,9 +146,14 @@ class FakeLinkscore(
         self._enter("RankBuckets", context)
         names = list(request.buckets)
         self.ranked.append(names)
+        self.in_flight.append({entry.bucket: entry.count for entry in request.in_flight})
         order = sorted(range(len(names)), key=lambda i: -self.value(names[i]))
+        urls, left = [], request.n if self.hands_out is None else self.hands_out
+        for i in order if request.n else ():
+            urls.append(min(left, request.waiting[i]) if request.waiting else left)
+            left -= urls[-1]
         return link_scoring_service_pb2.RankBucketsResponse(
-            order=order, values=[self.value(names[i]) for i in order], policy="fake"
+            order=order, values=[self.value(names[i]) for i in order], policy="fake", urls=urls
         )
 
     def RankSites(self, request, context):

@@ -40,6 +40,9 @@ def test_every_unary_call_answers(client: Client, fake: FakeLinkscore) -> None:
         == 0.1
     )
     assert list(client.rank_buckets(crawl="news", buckets=["tag", "thread"]).order) == [1, 0]
+    waiting = {"tag": 9, "thread": 2}
+    ranked = client.rank_buckets(crawl="news", buckets=waiting, n=3, in_flight={"gone": 4}, fill=True)
+    assert (list(ranked.order), list(ranked.urls), fake.in_flight[-1]) == ([1, 0], [2, 1], {"gone": 4})
     assert list(client.rank_sites(crawl="news", sites={"a": 3, "b": 0}, n=2).urls) == [2, 0]
     assert list(client.rank_sites(crawl="news", sites=["a", "b"]).urls) == [0, 0]
     assert fake.ranked[-1] == ["a", "b"]

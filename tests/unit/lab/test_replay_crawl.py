@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit
+from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 
 HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
@@ -57,8 +57,10 @@ class Scribe:
     def feedback(self, key: str, url: str, reward: float) -> None:
         self.log.append(f"feedback {key} {reward:g}")
 
-    def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        return [0.5] * len(buckets)
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        return best_first([0.5] * len(buckets), waiting, n)
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         return [False] * len(links)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from linkscore_lab.replay.frontier import BucketFrontier, ScoreFrontier, Waiting
+from collections.abc import Callable, Mapping, Sequence
+
+from linkscore_lab.replay.frontier import BucketFrontier, PlanFetches, ScoreFrontier, Waiting
+from linkscore_lab.replay.scorer import best_first
 
 
 def link(number: int) -> Waiting:
     return Waiting(number, f"http://s.test/{number}", b"")
+
+
+def by_values(values: Callable[[Sequence[str]], Sequence[float]]) -> PlanFetches:
+    """Plan the best buckets first, whatever is under way."""
+    return lambda names, waiting, in_flight, n: best_first(values(names), waiting, n)
 
 
 def numbers(frontier: BucketFrontier | ScoreFrontier) -> list[int]:
@@ -17,14 +25,14 @@ def numbers(frontier: BucketFrontier | ScoreFrontier) -> list[int]:
 
 
 def test_buckets_are_emptied_best_first_and_first_in_first_out() -> None:
-    frontier = BucketFrontier(lambda names: [{"a": 0.1, "b": 0.9}[name] for name in names])
+    frontier = BucketFrontier(by_values(lambda names: [{"a": 0.1, "b": 0.9}[name] for name in names]))
     for number, bucket in ((1, "a"), (2, "b"), (3, "a"), (4, "b")):
         frontier.offer(link(number), bucket, 0.0)
     assert numbers(frontier) == [2, 4, 1, 3]
 
 
 def test_among_equal_buckets_the_link_found_first_comes_first() -> None:
-    frontier = BucketFrontier(lambda names: [0.5] * len(names))
+    frontier = BucketFrontier(by_values(lambda names: [0.5] * len(names)))
     for number, bucket in ((1, "b"), (2, "a"), (3, "b"), (4, "a"), (5, "c")):
         frontier.offer(link(number), bucket, 0.0)
     frontier.offer(link(3), "a", 0.0)
@@ -32,7 +40,7 @@ def test_among_equal_buckets_the_link_found_first_comes_first() -> None:
 
 
 def test_a_link_waits_in_every_bucket_it_was_given_and_comes_once() -> None:
-    frontier = BucketFrontier(lambda names: [{"a": 0.1, "b": 0.9}[name] for name in names])
+    frontier = BucketFrontier(by_values(lambda names: [{"a": 0.1, "b": 0.9}[name] for name in names]))
     frontier.offer(link(1), "a", 0.0)
     frontier.offer(link(2), "b", 0.0)
     frontier.offer(link(1), "b", 0.0)
@@ -46,7 +54,7 @@ def test_only_buckets_with_links_are_asked_for() -> None:
         asked.append(list(names))
         return [float(len(name)) for name in names]
 
-    frontier = BucketFrontier(values)
+    frontier = BucketFrontier(by_values(values))
     frontier.offer(link(1), "long", 0.0)
     frontier.offer(link(2), "s", 0.0)
     assert numbers(frontier) == [1, 2]
@@ -54,15 +62,43 @@ def test_only_buckets_with_links_are_asked_for() -> None:
 
 
 def test_a_fetched_record_is_not_taken_in_again() -> None:
-    frontier = BucketFrontier(lambda names: [0.0] * len(names))
+    frontier = BucketFrontier(by_values(lambda names: [0.0] * len(names)))
     frontier.taken(1)
     frontier.offer(link(1), "a", 0.0)
     assert frontier.pop() is None
 
 
+def test_what_is_under_way_is_told_until_it_ended() -> None:
+    told: list[tuple[list[int], dict[str, int]]] = []
+
+    def plan(
+        names: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        told.append((list(waiting), dict(in_flight)))
+        return best_first([0.5] * len(names), waiting, n)
+
+    frontier = BucketFrontier(plan)
+    for number in (1, 2, 3):
+        frontier.offer(link(number), "a", 0.0)
+    assert [frontier.pop(), frontier.pop()] == [link(1), link(2)]
+    frontier.ended(1)
+    assert frontier.pop() == link(3)
+    assert told == [([3], {}), ([2], {"a": 1}), ([1], {"a": 1})]
+
+
+def test_nothing_is_handed_out_before_an_answer_if_the_plan_says_so() -> None:
+    room = [1]
+    frontier = BucketFrontier(lambda names, waiting, in_flight, n: ([0.5], [room.pop() if room else 0]))
+    frontier.offer(link(1), "a", 0.0)
+    frontier.offer(link(2), "a", 0.0)
+    assert (frontier.pop(), frontier.pop()) == (link(1), None)
+    room.append(1)
+    assert frontier.pop() == link(2)
+
+
 def test_between_two_questions_the_last_order_is_used() -> None:
     worth = {"a": 0.9, "b": 0.1}
-    frontier = BucketFrontier(lambda names: [worth[name] for name in names], every=3)
+    frontier = BucketFrontier(by_values(lambda names: [worth[name] for name in names]), every=3)
     for number in range(4):
         frontier.offer(link(number), "a", 0.0)
         frontier.offer(link(number + 10), "b", 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from replay_sites import page, write_site
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import PageScores, ReplayVisit
+from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 
 HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
@@ -47,8 +47,10 @@ class Moody:
     def feedback(self, key: str, url: str, reward: float) -> None:
         raise AssertionError
 
-    def values(self, buckets: Sequence[str]) -> Sequence[float]:
-        return [0.5] * len(buckets)
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        return best_first([0.5] * len(buckets), waiting, n)
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         return [key in self.skip and self.visits < self.until for key, _ in links]

@@ -153,29 +153,47 @@ class ScoreLinksResponse(_message.Message):
     event_seq: int
     def __init__(self, links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., policy: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
+class BucketInFlight(_message.Message):
+    __slots__ = ("bucket", "count")
+    BUCKET_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    bucket: str
+    count: int
+    def __init__(self, bucket: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+
 class RankBucketsRequest(_message.Message):
-    __slots__ = ("crawl", "buckets", "policy", "max_results")
+    __slots__ = ("crawl", "buckets", "policy", "max_results", "n", "waiting", "in_flight", "fill")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     BUCKETS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    N_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    IN_FLIGHT_FIELD_NUMBER: _ClassVar[int]
+    FILL_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     buckets: _containers.RepeatedScalarFieldContainer[str]
     policy: _policy_pb2.PolicySpec
     max_results: int
-    def __init__(self, crawl: _Optional[str] = ..., buckets: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ...) -> None: ...
+    n: int
+    waiting: _containers.RepeatedScalarFieldContainer[int]
+    in_flight: _containers.RepeatedCompositeFieldContainer[BucketInFlight]
+    fill: bool
+    def __init__(self, crawl: _Optional[str] = ..., buckets: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ..., n: _Optional[int] = ..., waiting: _Optional[_Iterable[int]] = ..., in_flight: _Optional[_Iterable[_Union[BucketInFlight, _Mapping]]] = ..., fill: bool = ...) -> None: ...
 
 class RankBucketsResponse(_message.Message):
-    __slots__ = ("order", "values", "policy", "event_seq")
+    __slots__ = ("order", "values", "policy", "event_seq", "urls")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    URLS_FIELD_NUMBER: _ClassVar[int]
     order: _containers.RepeatedScalarFieldContainer[int]
     values: _containers.RepeatedScalarFieldContainer[float]
     policy: str
     event_seq: int
-    def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
+    urls: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ..., urls: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class WaitingSite(_message.Message):
     __slots__ = ("site", "waiting")

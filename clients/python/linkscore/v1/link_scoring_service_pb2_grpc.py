@@ -117,7 +117,8 @@ class LinkScoringServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RankBuckets(self, request, context):
-        """Orders the buckets that are not empty: re-orders a whole frontier that keeps one queue per bucket. Read-only.
+        """Orders the buckets that are not empty, and says how many links of each to fetch next while other fetches are under
+        way: re-orders a whole frontier that keeps one queue per bucket. Read-only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -24,8 +24,8 @@ from linkscore_scoring.policies.base import (
     make_params,
     outside,
 )
-from linkscore_scoring.policies.capabilities import Part
-from linkscore_scoring.policies.composite import Composite, PartsKnowledge, part_problems
+from linkscore_scoring.policies.capabilities import FetchesInFlight, Part
+from linkscore_scoring.policies.composite import Composite, PartInFlight, PartsKnowledge, part_problems
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
@@ -217,6 +217,17 @@ class Auto(Composite):
             values = shift_log_odds(values, self._offset)
         known = dict(zip(distinct, values.tolist(), strict=True))
         return np.array([known[name] for name in names], dtype=np.float64)
+
+    def in_flight(self, site: SiteModel) -> FetchesInFlight | None:
+        """Return what the active policy counts fetches under way in."""
+        at, counted = self.trust.active, capabilities.in_flight(self.active, site)
+        if counted is None:
+            return None
+
+        def moved(value: float) -> float:
+            return float(shift_log_odds(np.array([value]), self._offset)[0]) if at else value
+
+        return PartInFlight(counted, lambda bucket: part_of(bucket, at), moved)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the active policy, the trust in each, and the active one's own reason."""

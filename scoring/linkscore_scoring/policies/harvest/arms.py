@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import log, sqrt
 from typing import Annotated
 
@@ -15,6 +15,9 @@ ANY = -1
 """Stands for every URL pattern, or every Apath; real ids are never negative."""
 
 SITE: Node = (ANY, ANY)
+NOTHING: Mapping[Node, int] = {}
+"""No pulls under way."""
+
 _N, _REWARD, _HUB = range(3)  # columns of a node's counts
 
 # Tunables of the default policy. They were set while looking at four stored sites (docs/policies.md,
@@ -23,6 +26,7 @@ _N, _REWARD, _HUB = range(3)  # columns of a node's counts
 _PRIOR = 0.3  # reward, in [0, 1]; chosen, not measured alone
 _PARENT_PULLS = 2.0  # pulls, > 0; chosen, not measured alone
 _POOLED = 0.3  # share of pulls, in [0, 1]; chosen, not measured alone
+_DOUBT = 1.0  # standard errors, >= 0; measured with many in flight, docs/policies.md#in-flight
 _MAX_NODES = 60_000  # nodes; a bound: 3 a pattern or Apath at the default bound of 20,000 arms a site
 
 
@@ -124,16 +128,26 @@ class HierarchicalArms(Stateful):
         n = 1.0 + max(self.pulls((pattern, apath)), self.pooled * around)
         return sqrt(2.0 * log(self.pulls_total + 1.0) / n)
 
-    def means(self, pattern: int, apath: int) -> tuple[float, float]:
-        """Return the shrunk mean reward and the shrunk mean hub yield of an arm."""
+    def means(self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING) -> tuple[float, float]:
+        """Return the shrunk mean reward and the shrunk mean hub yield of an arm.
+
+        `begun` are pulls under way by node. Each counts as a pull whose reward is one standard error below
+        the mean: that takes away little where much is known (commit) and much where little is (spread). All
+        arms share the site's node, so what is under way there tells nothing between them.
+        """
         reward = hub = self.prior
         weight, nodes = self.weight, self._nodes
         for node in nodes_of(pattern, apath):
+            n = weight
             counts = nodes.get(node)
             if counts is not None:
-                n = counts[_N] + weight
+                n += counts[_N]
                 reward = (counts[_REWARD] + weight * reward) / n
                 hub = (counts[_HUB] + weight * hub) / n
+            if begun and node != SITE and (out := begun.get(node, 0)):
+                mean = min(max(reward, 0.0), 1.0)
+                expected = max(0.0, mean - _DOUBT * sqrt(mean * (1.0 - mean) / n))
+                reward = (n * mean + out * expected) / (n + out)
         return reward, hub
 
     def _evict(self) -> None:

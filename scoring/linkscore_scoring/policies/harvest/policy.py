@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -12,8 +12,9 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
-from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node, nodes_of
+from linkscore_scoring.policies.harvest.arms import NOTHING, SITE, HierarchicalArms, Node, nodes_of
 from linkscore_scoring.policies.harvest.hubs import HubLedger
+from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
 from linkscore_scoring.policies.harvest.rewards import PageRewards
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
@@ -31,6 +32,10 @@ _HUB_LINKS = 20.0  # expected reward of open links that makes a whole hub, > 0; 
 _TRIES = 3  # links of an Apath followed until curiosity ends, >= 1; chosen, not measured alone
 _CURIOUS_PAGES = 3.0  # pages showing an Apath between texts for full curiosity, > 0; as above
 _BETWEEN = 3  # links of an Apath, each after another new text, that stand between texts, >= 1; as above
+
+_PLACES_PER_PULL = (
+    0.5  # fetches more that may be under way for each answer, > 0; see docs/policies.md#in-flight
+)
 
 _NODES_PER_ARM = 3  # nodes kept for each arm a site may have: Apath, pattern and the arm itself
 _LEDGER_PAGES = 5_000  # pages whose rewards can be revised; a bound (ADR 6)
@@ -153,6 +158,14 @@ class Harvest(Stateful, Policy):
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
         return np.array([self._score(_arm(bucket), site) for bucket in buckets], dtype=np.float64)
 
+    def in_flight(self, site: SiteModel) -> PullsInFlight:
+        """Return what fetches under way are counted in."""
+        return PullsInFlight(
+            places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total),
+            arm_of=_arm,
+            score=lambda arm, begun: self._score(arm, site, begun),
+        )
+
     def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
         """Return the mean reward of each arm, shrunk, without hub credit and bonuses."""
         means = [self.arms.reward(pattern, apath) for pattern, apath in groups]
@@ -167,14 +180,16 @@ class Harvest(Stateful, Policy):
         self.rewards.ledger.max_apaths = site.bounds.apaths
         self.rewards.ledger.max_pages = min(_LEDGER_PAGES, site.bounds.links)
 
-    def _score(self, arm: Arm, site: SiteModel) -> float:
-        value = sum(self._parts(arm, site))
+    def _score(self, arm: Arm, site: SiteModel, begun: Mapping[Node, int] = NOTHING) -> float:
+        value = sum(self._parts(arm, site, begun))
         return value / (1.0 + value)
 
-    def _parts(self, arm: Arm, site: SiteModel) -> tuple[float, float, float, float]:
+    def _parts(
+        self, arm: Arm, site: SiteModel, begun: Mapping[Node, int] = NOTHING
+    ) -> tuple[float, float, float, float]:
         """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide."""
         p, share = self.params, self.rewards.labelled_share
-        reward, hub = self.arms.means(*arm)
+        reward, hub = self.arms.means(*arm, begun)
         reward = max(0.0, reward)
         beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
         return (

@@ -7,6 +7,7 @@ from typing import TypeVar, cast
 
 from linkscore.v1 import common_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.engine.fetch_plan import FetchPlan
 from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
@@ -17,7 +18,11 @@ from linkscore_server.grpc.convert.names import site_name, site_of
 _T = TypeVar("_T")
 
 MAX_URLS = 10_000
-"""URLs that one RankSites call hands out, as the contract says."""
+"""URLs that one RankSites or RankBuckets call hands out, as the contract says."""
+
+# Of one RankBuckets call, as the contract says.
+_MAX_IN_FLIGHT_BUCKETS = 10_000
+_MAX_IN_FLIGHT = 1_000_000
 
 # Pages of one SuggestExamples call, as the contract says.
 MAX_EXAMPLES = 100
@@ -192,6 +197,53 @@ def explanation(url: str, found: LinkExplained) -> pb.LinkExplanation:
         source_cluster=cluster_name(found.source),
         tag_path=found.tag_path,
         stage=wire_stage(found.stage),
+    )
+
+
+def fetches_in_flight(request: pb.RankBucketsRequest) -> dict[str, int]:
+    """Return the fetches under way by bucket, of a question whose counts are in range.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every count out of range, and every bucket that is missing or there twice.
+    """
+    problems = []
+    if request.n > MAX_URLS:
+        problems.append(FieldProblem("n", f"must be at most {MAX_URLS}, got {request.n}"))
+    if request.waiting and len(request.waiting) != len(request.buckets):
+        rule = f"must be empty or have one entry for each of {len(request.buckets)} buckets"
+        problems.append(FieldProblem("waiting", f"{rule}, got {len(request.waiting)}"))
+    if len(request.in_flight) > _MAX_IN_FLIGHT_BUCKETS:
+        rule = f"must have at most {_MAX_IN_FLIGHT_BUCKETS} entries, got {len(request.in_flight)}"
+        raise InvalidInput([*problems, FieldProblem("in_flight", rule)])
+    found: dict[str, int] = {}
+    for row, entry in enumerate(request.in_flight):
+        count = entry.count if entry.HasField("count") else 1
+        if not entry.bucket:
+            problems.append(FieldProblem(f"in_flight[{row}].bucket", "is required"))
+        elif entry.bucket in found:
+            problems.append(FieldProblem(f"in_flight[{row}].bucket", "must be there once"))
+        if count > _MAX_IN_FLIGHT:
+            rule = f"must be at most {_MAX_IN_FLIGHT}, got {count}"
+            problems.append(FieldProblem(f"in_flight[{row}].count", rule))
+        found[entry.bucket] = count
+    if problems:
+        raise InvalidInput(problems)
+    return found
+
+
+def planned_fetches(
+    plan: FetchPlan, request: pb.RankBucketsRequest, *, policy: str, event_seq: int
+) -> pb.RankBucketsResponse:
+    """Return what was asked for of a plan: buckets best first, and the links each is given."""
+    order = plan.order(request.max_results)
+    return pb.RankBucketsResponse(
+        order=order.tolist(),
+        values=plan.values[order].tolist(),
+        policy=policy,
+        event_seq=event_seq,
+        urls=plan.takes[order].tolist() if request.n else (),
     )
 
 

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/link_scoring_service.proto.
  */
 export const file_linkscore_v1_link_scoring_service: GenFile = /*@__PURE__*/
-  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyKWAwoKUGFnZVJlc3VsdBIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEicKBWxpbmtzGAUgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSEwoLbm92ZWxfY2hhcnMYBiABKA0SMgoLc3VnZ2VzdGlvbnMYByADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uEhEKCWV2ZW50X3NlcRgIIAEoBBIWCg5tb2RlbF9yZXZpc2lvbhgJIAEoBBIqCghyZXNjb3JlZBgKIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhAKCGxlYXJuaW5nGAsgASgIEhEKCXRocmVhZF9pZBgMIAEoCRIpCglwYWdlX3R5cGUYDSABKA4yFi5saW5rc2NvcmUudjEuUGFnZVR5cGUiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIrUBChJTdHJlYW1QYWdlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoBBIgCgRwYWdlGAMgASgLMhIubGlua3Njb3JlLnYxLlBhZ2USMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIoCgZwb2xpY3kYBSABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyJjChNTdHJlYW1QYWdlc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAQSKAoGcmVzdWx0GAIgASgLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAMgASgJIkgKFENsYXNzaWZ5UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2Ui2gEKElBhZ2VDbGFzc2lmaWNhdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhAKCGRpc3RhbmNlGAUgASgBEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEikKCXBhZ2VfdHlwZRgHIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlVHlwZSJSChVDbGFzc2lmeVBhZ2VzUmVzcG9uc2USOQoPY2xhc3NpZmljYXRpb25zGAEgAygLMiAubGlua3Njb3JlLnYxLlBhZ2VDbGFzc2lmaWNhdGlvbiJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAkiwwEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIXCg9yZXF1aXJlX2xlYXJuZWQYBSABKAgiiAEKElNjb3JlTGlua3NSZXNwb25zZRInCgVsaW5rcxgBIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEg4KBnBvbGljeRgCIAEoCRImCgVzdGFnZRgDIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USEQoJZXZlbnRfc2VxGAQgASgEInMKElJhbmtCdWNrZXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIPCgdidWNrZXRzGAIgAygJEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhMKC21heF9yZXN1bHRzGAQgASgNIlcKE1JhbmtCdWNrZXRzUmVzcG9uc2USDQoFb3JkZXIYASADKA0SDgoGdmFsdWVzGAIgAygBEg4KBnBvbGljeRgDIAEoCRIRCglldmVudF9zZXEYBCABKAQiPQoLV2FpdGluZ1NpdGUSDAoEc2l0ZRgBIAEoCRIUCgd3YWl0aW5nGAIgASgNSACIAQFCCgoIX3dhaXRpbmcioAEKEFJhbmtTaXRlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKAoFc2l0ZXMYAiADKAsyGS5saW5rc2NvcmUudjEuV2FpdGluZ1NpdGUSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSDgoBbhgEIAEoDUgAiAEBEhMKC21heF9yZXN1bHRzGAUgASgNQgQKAl9uIncKEVJhbmtTaXRlc1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIMCgR1cmxzGAMgAygNEhIKCmRyYXdfcHJvYnMYBCADKAESDgoGcG9saWN5GAUgASgJEhEKCWV2ZW50X3NlcRgGIAEoBCK1AQoIRmVlZGJhY2sSEAoIZXZlbnRfaWQYASABKAkSCwoDdXJsGAIgASgJEg4KBnRpY2tldBgDIAEoDBIQCgZyZXdhcmQYBCABKAFIABIUCgppdGVtX2NvdW50GAUgASgNSAASEgoIcmVsZXZhbnQYBiABKAhIABIzCg9leHRyYWN0aW9uX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB291dGNvbWUiUAoVUmVwb3J0RmVlZGJhY2tSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEigKCGZlZWRiYWNrGAIgAygLMhYubGlua3Njb3JlLnYxLkZlZWRiYWNrIkQKFlJlcG9ydEZlZWRiYWNrUmVzcG9uc2USKgoIc3RhdHVzZXMYASADKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cyJ6ChNFeHBsYWluTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMiPQoJU2NvcmVUZXJtEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLZGVzY3JpcHRpb24YAyABKAki8gEKD0xpbmtFeHBsYW5hdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxILCgN1cmwYAiABKAkSDQoFc2NvcmUYAyABKAESDgoGYnVja2V0GAQgASgJEg8KB3N1bW1hcnkYBSABKAkSJgoFdGVybXMYBiADKAsyFy5saW5rc2NvcmUudjEuU2NvcmVUZXJtEhYKDnNvdXJjZV9jbHVzdGVyGAcgASgJEhAKCHRhZ19wYXRoGAggASgJEiYKBXN0YWdlGAkgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZSJbChRFeHBsYWluTGlua3NSZXNwb25zZRIzCgxleHBsYW5hdGlvbnMYASADKAsyHS5saW5rc2NvcmUudjEuTGlua0V4cGxhbmF0aW9uEg4KBnBvbGljeRgCIAEoCSJ0ChZTdWdnZXN0RXhhbXBsZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0idgoQU3VnZ2VzdGVkRXhhbXBsZRILCgN1cmwYASABKAkSDAoEc2l0ZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSFQoIbGlrZW5lc3MYBCABKAFIAIgBARITCgtwYWdlc19hbGlrZRgFIAEoDUILCglfbGlrZW5lc3MibgoXU3VnZ2VzdEV4YW1wbGVzUmVzcG9uc2USMAoIZXhhbXBsZXMYASADKAsyHi5saW5rc2NvcmUudjEuU3VnZ2VzdGVkRXhhbXBsZRIOCgZwb2xpY3kYAiABKAkSEQoJZXZlbnRfc2VxGAMgASgEMqEGChJMaW5rU2NvcmluZ1NlcnZpY2USUgoLSW5nZXN0UGFnZXMSIC5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkluZ2VzdFBhZ2VzUmVzcG9uc2USVgoLU3RyZWFtUGFnZXMSIC5saW5rc2NvcmUudjEuU3RyZWFtUGFnZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlN0cmVhbVBhZ2VzUmVzcG9uc2UoATABElgKDUNsYXNzaWZ5UGFnZXMSIi5saW5rc2NvcmUudjEuQ2xhc3NpZnlQYWdlc1JlcXVlc3QaIy5saW5rc2NvcmUudjEuQ2xhc3NpZnlQYWdlc1Jlc3BvbnNlEk8KClNjb3JlTGlua3MSHy5saW5rc2NvcmUudjEuU2NvcmVMaW5rc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuU2NvcmVMaW5rc1Jlc3BvbnNlElIKC1JhbmtCdWNrZXRzEiAubGlua3Njb3JlLnYxLlJhbmtCdWNrZXRzUmVxdWVzdBohLmxpbmtzY29yZS52MS5SYW5rQnVja2V0c1Jlc3BvbnNlEkwKCVJhbmtTaXRlcxIeLmxpbmtzY29yZS52MS5SYW5rU2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLlJhbmtTaXRlc1Jlc3BvbnNlElsKDlJlcG9ydEZlZWRiYWNrEiMubGlua3Njb3JlLnYxLlJlcG9ydEZlZWRiYWNrUmVxdWVzdBokLmxpbmtzY29yZS52MS5SZXBvcnRGZWVkYmFja1Jlc3BvbnNlElUKDEV4cGxhaW5MaW5rcxIhLmxpbmtzY29yZS52MS5FeHBsYWluTGlua3NSZXF1ZXN0GiIubGlua3Njb3JlLnYxLkV4cGxhaW5MaW5rc1Jlc3BvbnNlEl4KD1N1Z2dlc3RFeGFtcGxlcxIkLmxpbmtzY29yZS52MS5TdWdnZXN0RXhhbXBsZXNSZXF1ZXN0GiUubGlua3Njb3JlLnYxLlN1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyKWAwoKUGFnZVJlc3VsdBIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEicKBWxpbmtzGAUgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSEwoLbm92ZWxfY2hhcnMYBiABKA0SMgoLc3VnZ2VzdGlvbnMYByADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uEhEKCWV2ZW50X3NlcRgIIAEoBBIWCg5tb2RlbF9yZXZpc2lvbhgJIAEoBBIqCghyZXNjb3JlZBgKIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhAKCGxlYXJuaW5nGAsgASgIEhEKCXRocmVhZF9pZBgMIAEoCRIpCglwYWdlX3R5cGUYDSABKA4yFi5saW5rc2NvcmUudjEuUGFnZVR5cGUiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIrUBChJTdHJlYW1QYWdlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoBBIgCgRwYWdlGAMgASgLMhIubGlua3Njb3JlLnYxLlBhZ2USMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIoCgZwb2xpY3kYBSABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyJjChNTdHJlYW1QYWdlc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAQSKAoGcmVzdWx0GAIgASgLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAMgASgJIkgKFENsYXNzaWZ5UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2Ui2gEKElBhZ2VDbGFzc2lmaWNhdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhAKCGRpc3RhbmNlGAUgASgBEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEikKCXBhZ2VfdHlwZRgHIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlVHlwZSJSChVDbGFzc2lmeVBhZ2VzUmVzcG9uc2USOQoPY2xhc3NpZmljYXRpb25zGAEgAygLMiAubGlua3Njb3JlLnYxLlBhZ2VDbGFzc2lmaWNhdGlvbiJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAkiwwEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIXCg9yZXF1aXJlX2xlYXJuZWQYBSABKAgiiAEKElNjb3JlTGlua3NSZXNwb25zZRInCgVsaW5rcxgBIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEg4KBnBvbGljeRgCIAEoCRImCgVzdGFnZRgDIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USEQoJZXZlbnRfc2VxGAQgASgEIj4KDkJ1Y2tldEluRmxpZ2h0Eg4KBmJ1Y2tldBgBIAEoCRISCgVjb3VudBgCIAEoDUgAiAEBQggKBl9jb3VudCLOAQoSUmFua0J1Y2tldHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEg8KB2J1Y2tldHMYAiADKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0SCQoBbhgFIAEoDRIPCgd3YWl0aW5nGAYgAygNEi8KCWluX2ZsaWdodBgHIAMoCzIcLmxpbmtzY29yZS52MS5CdWNrZXRJbkZsaWdodBIMCgRmaWxsGAggASgIImUKE1JhbmtCdWNrZXRzUmVzcG9uc2USDQoFb3JkZXIYASADKA0SDgoGdmFsdWVzGAIgAygBEg4KBnBvbGljeRgDIAEoCRIRCglldmVudF9zZXEYBCABKAQSDAoEdXJscxgFIAMoDSI9CgtXYWl0aW5nU2l0ZRIMCgRzaXRlGAEgASgJEhQKB3dhaXRpbmcYAiABKA1IAIgBAUIKCghfd2FpdGluZyKgAQoQUmFua1NpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCgVzaXRlcxgCIAMoCzIZLmxpbmtzY29yZS52MS5XYWl0aW5nU2l0ZRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIOCgFuGAQgASgNSACIAQESEwoLbWF4X3Jlc3VsdHMYBSABKA1CBAoCX24idwoRUmFua1NpdGVzUmVzcG9uc2USDQoFb3JkZXIYASADKA0SDgoGdmFsdWVzGAIgAygBEgwKBHVybHMYAyADKA0SEgoKZHJhd19wcm9icxgEIAMoARIOCgZwb2xpY3kYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEIrUBCghGZWVkYmFjaxIQCghldmVudF9pZBgBIAEoCRILCgN1cmwYAiABKAkSDgoGdGlja2V0GAMgASgMEhAKBnJld2FyZBgEIAEoAUgAEhQKCml0ZW1fY291bnQYBSABKA1IABISCghyZWxldmFudBgGIAEoCEgAEjMKD2V4dHJhY3Rpb25fdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHb3V0Y29tZSJQChVSZXBvcnRGZWVkYmFja1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKAoIZmVlZGJhY2sYAiADKAsyFi5saW5rc2NvcmUudjEuRmVlZGJhY2siRAoWUmVwb3J0RmVlZGJhY2tSZXNwb25zZRIqCghzdGF0dXNlcxgBIAMoCzIYLmxpbmtzY29yZS52MS5JdGVtU3RhdHVzInoKE0V4cGxhaW5MaW5rc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKgoFbGlua3MYAiADKAsyGy5saW5rc2NvcmUudjEuQ2FuZGlkYXRlTGluaxIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyI9CglTY29yZVRlcm0SDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoARITCgtkZXNjcmlwdGlvbhgDIAEoCSLyAQoPTGlua0V4cGxhbmF0aW9uEigKBnN0YXR1cxgBIAEoCzIYLmxpbmtzY29yZS52MS5JdGVtU3RhdHVzEgsKA3VybBgCIAEoCRINCgVzY29yZRgDIAEoARIOCgZidWNrZXQYBCABKAkSDwoHc3VtbWFyeRgFIAEoCRImCgV0ZXJtcxgGIAMoCzIXLmxpbmtzY29yZS52MS5TY29yZVRlcm0SFgoOc291cmNlX2NsdXN0ZXIYByABKAkSEAoIdGFnX3BhdGgYCCABKAkSJgoFc3RhZ2UYCSABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlIlsKFEV4cGxhaW5MaW5rc1Jlc3BvbnNlEjMKDGV4cGxhbmF0aW9ucxgBIAMoCzIdLmxpbmtzY29yZS52MS5MaW5rRXhwbGFuYXRpb24SDgoGcG9saWN5GAIgASgJInQKFlN1Z2dlc3RFeGFtcGxlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSJ2ChBTdWdnZXN0ZWRFeGFtcGxlEgsKA3VybBgBIAEoCRIMCgRzaXRlGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIVCghsaWtlbmVzcxgEIAEoAUgAiAEBEhMKC3BhZ2VzX2FsaWtlGAUgASgNQgsKCV9saWtlbmVzcyJuChdTdWdnZXN0RXhhbXBsZXNSZXNwb25zZRIwCghleGFtcGxlcxgBIAMoCzIeLmxpbmtzY29yZS52MS5TdWdnZXN0ZWRFeGFtcGxlEg4KBnBvbGljeRgCIAEoCRIRCglldmVudF9zZXEYAyABKAQyoQYKEkxpbmtTY29yaW5nU2VydmljZRJSCgtJbmdlc3RQYWdlcxIgLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXNwb25zZRJWCgtTdHJlYW1QYWdlcxIgLmxpbmtzY29yZS52MS5TdHJlYW1QYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuU3RyZWFtUGFnZXNSZXNwb25zZSgBMAESWAoNQ2xhc3NpZnlQYWdlcxIiLmxpbmtzY29yZS52MS5DbGFzc2lmeVBhZ2VzUmVxdWVzdBojLmxpbmtzY29yZS52MS5DbGFzc2lmeVBhZ2VzUmVzcG9uc2USTwoKU2NvcmVMaW5rcxIfLmxpbmtzY29yZS52MS5TY29yZUxpbmtzUmVxdWVzdBogLmxpbmtzY29yZS52MS5TY29yZUxpbmtzUmVzcG9uc2USUgoLUmFua0J1Y2tldHMSIC5saW5rc2NvcmUudjEuUmFua0J1Y2tldHNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlJhbmtCdWNrZXRzUmVzcG9uc2USTAoJUmFua1NpdGVzEh4ubGlua3Njb3JlLnYxLlJhbmtTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuUmFua1NpdGVzUmVzcG9uc2USWwoOUmVwb3J0RmVlZGJhY2sSIy5saW5rc2NvcmUudjEuUmVwb3J0RmVlZGJhY2tSZXF1ZXN0GiQubGlua3Njb3JlLnYxLlJlcG9ydEZlZWRiYWNrUmVzcG9uc2USVQoMRXhwbGFpbkxpbmtzEiEubGlua3Njb3JlLnYxLkV4cGxhaW5MaW5rc1JlcXVlc3QaIi5saW5rc2NvcmUudjEuRXhwbGFpbkxpbmtzUmVzcG9uc2USXgoPU3VnZ2VzdEV4YW1wbGVzEiQubGlua3Njb3JlLnYxLlN1Z2dlc3RFeGFtcGxlc1JlcXVlc3QaJS5saW5rc2NvcmUudjEuU3VnZ2VzdEV4YW1wbGVzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * Request of IngestPages.
@@ -523,6 +523,35 @@ export const ScoreLinksResponseSchema: GenMessage<ScoreLinksResponse> = /*@__PUR
   messageDesc(file_linkscore_v1_link_scoring_service, 10);
 
 /**
+ * Fetches under way of links of one bucket.
+ *
+ * @generated from message linkscore.v1.BucketInFlight
+ */
+export type BucketInFlight = Message<"linkscore.v1.BucketInFlight"> & {
+  /**
+   * Name of the bucket the links were taken from. Required. It may be empty by now, and need not be asked about.
+   *
+   * @generated from field: string bucket = 1;
+   */
+  bucket: string;
+
+  /**
+   * How many of its links were taken and have no answer yet: neither IngestPages nor StreamPages answered a page, or a
+   * failed fetch, for them. At most 1,000,000; absent means 1.
+   *
+   * @generated from field: optional uint32 count = 2;
+   */
+  count?: number | undefined;
+};
+
+/**
+ * Describes the message linkscore.v1.BucketInFlight.
+ * Use `create(BucketInFlightSchema)` to create a new message.
+ */
+export const BucketInFlightSchema: GenMessage<BucketInFlight> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_link_scoring_service, 11);
+
+/**
  * Request of RankBuckets.
  *
  * @generated from message linkscore.v1.RankBucketsRequest
@@ -536,7 +565,8 @@ export type RankBucketsRequest = Message<"linkscore.v1.RankBucketsRequest"> & {
   crawl: string;
 
   /**
-   * Names of the buckets that are not empty; at most 100,000. Others sleep.
+   * Names of the buckets that are not empty; at most 100,000. Others sleep. Name first what has the link that waits
+   * longest: among equal buckets the one named first comes first.
    *
    * @generated from field: repeated string buckets = 2;
    */
@@ -550,11 +580,41 @@ export type RankBucketsRequest = Message<"linkscore.v1.RankBucketsRequest"> & {
   policy?: PolicySpec | undefined;
 
   /**
-   * How many to return, best first; 0 means all.
+   * How many to return, best first; 0 means all. Those that are given links are returned in any case.
    *
    * @generated from field: uint32 max_results = 4;
    */
   maxResults: number;
+
+  /**
+   * Places to fill: how many links to hand out, at most 10,000. 0 means none: only order and values are wanted.
+   *
+   * @generated from field: uint32 n = 5;
+   */
+  n: number;
+
+  /**
+   * How many links of each entry of `buckets` wait; empty means enough of each.
+   *
+   * @generated from field: repeated uint32 waiting = 6;
+   */
+  waiting: number[];
+
+  /**
+   * What is under way while this is asked, each bucket once; at most 10,000 entries. What a policy that learns expects of
+   * a bucket falls while many answers about it are out and little is known of it.
+   *
+   * @generated from field: repeated linkscore.v1.BucketInFlight in_flight = 7;
+   */
+  inFlight: BucketInFlight[];
+
+  /**
+   * Hand out `n` links even where too little is known to choose so many well: for crawlers that cannot leave a place empty
+   * until the next answer, as those that fetch in batches. False: fewer, see `urls` of the response.
+   *
+   * @generated from field: bool fill = 8;
+   */
+  fill: boolean;
 };
 
 /**
@@ -562,7 +622,7 @@ export type RankBucketsRequest = Message<"linkscore.v1.RankBucketsRequest"> & {
  * Use `create(RankBucketsRequestSchema)` to create a new message.
  */
 export const RankBucketsRequestSchema: GenMessage<RankBucketsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 11);
+  messageDesc(file_linkscore_v1_link_scoring_service, 12);
 
 /**
  * Response of RankBuckets.
@@ -597,6 +657,16 @@ export type RankBucketsResponse = Message<"linkscore.v1.RankBucketsResponse"> & 
    * @generated from field: uint64 event_seq = 4;
    */
   eventSeq: bigint;
+
+  /**
+   * How many links of each entry of `order` to fetch before asking again; empty if `n` was 0. Their sum is `n`, or less:
+   * if fewer wait, or if a site has as many fetches under way as can be chosen well by now. Of a site nobody fetched from
+   * that is one, and more with every answer. If it is 0 for all, wait for the next answer; it never is while nothing is
+   * under way.
+   *
+   * @generated from field: repeated uint32 urls = 5;
+   */
+  urls: number[];
 };
 
 /**
@@ -604,7 +674,7 @@ export type RankBucketsResponse = Message<"linkscore.v1.RankBucketsResponse"> & 
  * Use `create(RankBucketsResponseSchema)` to create a new message.
  */
 export const RankBucketsResponseSchema: GenMessage<RankBucketsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 12);
+  messageDesc(file_linkscore_v1_link_scoring_service, 13);
 
 /**
  * A site that has URLs waiting.
@@ -634,7 +704,7 @@ export type WaitingSite = Message<"linkscore.v1.WaitingSite"> & {
  * Use `create(WaitingSiteSchema)` to create a new message.
  */
 export const WaitingSiteSchema: GenMessage<WaitingSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 13);
+  messageDesc(file_linkscore_v1_link_scoring_service, 14);
 
 /**
  * Request of RankSites.
@@ -683,7 +753,7 @@ export type RankSitesRequest = Message<"linkscore.v1.RankSitesRequest"> & {
  * Use `create(RankSitesRequestSchema)` to create a new message.
  */
 export const RankSitesRequestSchema: GenMessage<RankSitesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 14);
+  messageDesc(file_linkscore_v1_link_scoring_service, 15);
 
 /**
  * Response of RankSites. Policies with a host bandit, `anthelion`, make one decision for each URL; a site falls asleep
@@ -742,7 +812,7 @@ export type RankSitesResponse = Message<"linkscore.v1.RankSitesResponse"> & {
  * Use `create(RankSitesResponseSchema)` to create a new message.
  */
 export const RankSitesResponseSchema: GenMessage<RankSitesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 15);
+  messageDesc(file_linkscore_v1_link_scoring_service, 16);
 
 /**
  * What extraction found on one page.
@@ -816,7 +886,7 @@ export type Feedback = Message<"linkscore.v1.Feedback"> & {
  * Use `create(FeedbackSchema)` to create a new message.
  */
 export const FeedbackSchema: GenMessage<Feedback> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 16);
+  messageDesc(file_linkscore_v1_link_scoring_service, 17);
 
 /**
  * Request of ReportFeedback.
@@ -844,7 +914,7 @@ export type ReportFeedbackRequest = Message<"linkscore.v1.ReportFeedbackRequest"
  * Use `create(ReportFeedbackRequestSchema)` to create a new message.
  */
 export const ReportFeedbackRequestSchema: GenMessage<ReportFeedbackRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 17);
+  messageDesc(file_linkscore_v1_link_scoring_service, 18);
 
 /**
  * Response of ReportFeedback.
@@ -865,7 +935,7 @@ export type ReportFeedbackResponse = Message<"linkscore.v1.ReportFeedbackRespons
  * Use `create(ReportFeedbackResponseSchema)` to create a new message.
  */
 export const ReportFeedbackResponseSchema: GenMessage<ReportFeedbackResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 18);
+  messageDesc(file_linkscore_v1_link_scoring_service, 19);
 
 /**
  * Request of ExplainLinks.
@@ -900,7 +970,7 @@ export type ExplainLinksRequest = Message<"linkscore.v1.ExplainLinksRequest"> & 
  * Use `create(ExplainLinksRequestSchema)` to create a new message.
  */
 export const ExplainLinksRequestSchema: GenMessage<ExplainLinksRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 19);
+  messageDesc(file_linkscore_v1_link_scoring_service, 20);
 
 /**
  * One number behind a score.
@@ -935,7 +1005,7 @@ export type ScoreTerm = Message<"linkscore.v1.ScoreTerm"> & {
  * Use `create(ScoreTermSchema)` to create a new message.
  */
 export const ScoreTermSchema: GenMessage<ScoreTerm> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 20);
+  messageDesc(file_linkscore_v1_link_scoring_service, 21);
 
 /**
  * Why one link has its score.
@@ -1012,7 +1082,7 @@ export type LinkExplanation = Message<"linkscore.v1.LinkExplanation"> & {
  * Use `create(LinkExplanationSchema)` to create a new message.
  */
 export const LinkExplanationSchema: GenMessage<LinkExplanation> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 21);
+  messageDesc(file_linkscore_v1_link_scoring_service, 22);
 
 /**
  * Response of ExplainLinks.
@@ -1040,7 +1110,7 @@ export type ExplainLinksResponse = Message<"linkscore.v1.ExplainLinksResponse"> 
  * Use `create(ExplainLinksResponseSchema)` to create a new message.
  */
 export const ExplainLinksResponseSchema: GenMessage<ExplainLinksResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 22);
+  messageDesc(file_linkscore_v1_link_scoring_service, 23);
 
 /**
  * Request of SuggestExamples.
@@ -1083,7 +1153,7 @@ export type SuggestExamplesRequest = Message<"linkscore.v1.SuggestExamplesReques
  * Use `create(SuggestExamplesRequestSchema)` to create a new message.
  */
 export const SuggestExamplesRequestSchema: GenMessage<SuggestExamplesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 23);
+  messageDesc(file_linkscore_v1_link_scoring_service, 24);
 
 /**
  * A fetched page to ask a user about.
@@ -1133,7 +1203,7 @@ export type SuggestedExample = Message<"linkscore.v1.SuggestedExample"> & {
  * Use `create(SuggestedExampleSchema)` to create a new message.
  */
 export const SuggestedExampleSchema: GenMessage<SuggestedExample> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 24);
+  messageDesc(file_linkscore_v1_link_scoring_service, 25);
 
 /**
  * Response of SuggestExamples.
@@ -1168,7 +1238,7 @@ export type SuggestExamplesResponse = Message<"linkscore.v1.SuggestExamplesRespo
  * Use `create(SuggestExamplesResponseSchema)` to create a new message.
  */
 export const SuggestExamplesResponseSchema: GenMessage<SuggestExamplesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 25);
+  messageDesc(file_linkscore_v1_link_scoring_service, 26);
 
 /**
  * Scores links and learns from what was fetched and extracted.
@@ -1219,7 +1289,8 @@ export const LinkScoringService: GenService<{
     output: typeof ScoreLinksResponseSchema;
   },
   /**
-   * Orders the buckets that are not empty: re-orders a whole frontier that keeps one queue per bucket. Read-only.
+   * Orders the buckets that are not empty, and says how many links of each to fetch next while other fetches are under
+   * way: re-orders a whole frontier that keeps one queue per bucket. Read-only.
    *
    * @generated from rpc linkscore.v1.LinkScoringService.RankBuckets
    */

@@ -1,0 +1,145 @@
+"""Which buckets the next fetches should come from while the answers of others are out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.answers import best_first
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.capabilities import FetchesInFlight
+from linkscore_scoring.site.model import SiteModel
+
+# A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide.
+_MAX_VALUED = 50_000
+
+
+@dataclass(slots=True)
+class FetchPlan:
+    """What buckets are worth now, and how many links of each to fetch before asking again.
+
+    Attributes
+    ----------
+    values
+        (n_buckets,) float64 in [0, 1], what is in flight counted.
+    takes
+        (n_buckets,) int64.
+    """
+
+    values: NDArray[np.float64]
+    takes: NDArray[np.int64]
+
+    def order(self, at_most: int = 0) -> NDArray[np.int64]:
+        """Return buckets best first, ties as given; `at_most` (0: all) cuts only those given nothing."""
+        return best_first(self.values, self.takes, at_most)
+
+
+class SiteInFlight:
+    """The buckets of one site in a question, with what is under way there.
+
+    Parameters
+    ----------
+    policy, model
+        Of the site.
+    under_way
+        Fetches begun and not answered, by bucket.
+    fill
+        Whether all places are to be filled, however little is known.
+    """
+
+    def __init__(
+        self, policy: Policy, model: SiteModel, under_way: Mapping[str, int], *, fill: bool = False
+    ) -> None:
+        self._policy, self._model = policy, model
+        self._counted: FetchesInFlight | None = capabilities.in_flight(policy, model)
+        self.begun = sum(under_way.values())
+        self.places = self._counted.places if self._counted is not None and not fill else None
+        if self._counted is not None:
+            for bucket, n in under_way.items():
+                self._counted.begin(bucket, n)
+
+    def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
+        """Return the value of each bucket."""
+        if self._counted is None or not self.begun:
+            return self._policy.value(buckets, self._model)
+        return np.array([self._counted.value(bucket) for bucket in buckets], dtype=np.float64)
+
+    @property
+    def has_place(self) -> bool:
+        """Whether one more fetch may begin."""
+        return self.places is None or self.begun < self.places
+
+    def begin(self, bucket: str) -> None:
+        """Count a fetch as begun."""
+        self.begun += 1
+        if self._counted is not None:
+            self._counted.begin(bucket)
+
+    def value(self, bucket: str, last: float) -> float:
+        """Return the value of a bucket by now, that was worth `last` before."""
+        return self._counted.value(bucket) if self._counted is not None else last
+
+
+@dataclass(frozen=True, slots=True)
+class BucketEntry:
+    """A bucket in a question: its row, its site if that is known, its name there, and how many links wait."""
+
+    row: int
+    site: SiteInFlight | None
+    name: str
+    waiting: int
+
+
+def allot(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """Return how many of n fetches each row gets, (n_rows,) int64, as if they were chosen one by one.
+
+    Each goes to the bucket that is worth most once those before it count as begun; among equal ones to the
+    first row. Fewer than n are handed out if nothing more waits, or no site has a place left. Values only
+    fall while fetches are handed out, so a bucket is valued anew only when its turn comes. Cost: O(n_rows)
+    and O((n + valuations) log n_rows), of which there are 50,000 at most.
+
+    Parameters
+    ----------
+    entries
+        One for each bucket.
+    values
+        Value of each row at the beginning, (n_rows,).
+    """
+    takes = np.zeros(len(values), dtype=np.int64)
+    of_row = {entry.row: entry for entry in entries}
+    heap = [
+        (-float(values[entry.row]), entry.row, entry.site.begun if entry.site else 0)
+        for entry in entries
+        if entry.waiting
+    ]
+    heapify(heap)
+    left, valued = n, 0
+    while left and heap:
+        value, row, begun = heap[0]
+        entry = of_row[row]
+        site = entry.site
+        if takes[row] >= entry.waiting or (site is not None and not site.has_place):
+            heappop(heap)
+        elif site is not None and site.begun != begun and valued < _MAX_VALUED:
+            valued += 1
+            heapreplace(heap, (-site.value(entry.name, -value), row, site.begun))
+        else:
+            takes[row] += 1
+            left -= 1
+            if site is not None:
+                site.begin(entry.name)
+    return takes
+
+
+def counts_by_site(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Return the counts of each site's buckets, by their names within the site."""
+    found: dict[str, dict[str, int]] = {}
+    for name, n in counts.items():
+        site, _, local = name.partition("/")
+        found.setdefault(site, {})[local] = n
+    return found

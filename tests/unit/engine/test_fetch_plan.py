@@ -1,0 +1,107 @@
+"""Which buckets come next while fetches are under way, and how many links of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.fetch_plan import FetchPlan
+from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
+from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.site import GeneratedSite
+
+
+def crawled(pages: int, policy: str = "harvest") -> tuple[CrawlQueries, list[str]]:
+    """Return a crawl of some pages of a generated board, and its buckets that are not empty."""
+    crawl = SimulatedCrawl(crawl_model(PolicyChoice(policy)), GeneratedSite(seed=1)).fetch(pages)
+    urls, tickets = zip(*crawl.frontier(), strict=True)
+    queries = CrawlQueries(crawl.model)
+    found = queries.score_links(urls, urls, tickets, [""] * len(urls))
+    return queries, list(found.bucket_names)
+
+
+@pytest.mark.parametrize("policy", ["harvest", "auto", "focus", "breadth_first", "source_ucc"])
+@pytest.mark.parametrize("pages", [1, 40])
+def test_one_place_and_nothing_under_way_is_the_first_of_the_order(policy: str, pages: int) -> None:
+    queries, names = crawled(pages, policy)
+    order, values = queries.rank_buckets(names)
+    plan = queries.plan_fetches(names, 1)
+    assert plan.values.tolist() == values.tolist()
+    assert plan.order().tolist() == order.tolist()
+    assert plan.takes.tolist() == [int(row == order[0]) for row in range(len(names))]
+
+
+def test_many_places_at_once_are_filled_as_one_after_the_other() -> None:
+    queries, names = crawled(40)
+    at_once = queries.plan_fetches(names, 16).takes
+    begun: dict[str, int] = {}
+    for _ in range(16):
+        takes = queries.plan_fetches(names, 1, in_flight=begun).takes
+        name = names[int(takes.argmax())]
+        begun[name] = begun.get(name, 0) + 1
+    assert {names[row]: n for row, n in enumerate(at_once.tolist()) if n} == begun
+    assert sum(begun.values()) == 16
+
+
+@pytest.mark.parametrize("policy", ["harvest", "auto", "focus"])
+def test_what_is_under_way_makes_a_bucket_worth_less_and_no_other_more(policy: str) -> None:
+    queries, names = crawled(20, policy)
+    before = queries.plan_fetches(names, 0).values
+    after = queries.plan_fetches(names, 0, in_flight={names[0]: 3}).values
+    assert after[0] < before[0]
+    assert (after <= before).all()
+
+
+def lists_and_posts() -> tuple[CrawlModel, list[str]]:
+    """Return a crawl of a front page that shows many links at two tag paths, and their buckets."""
+    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
+    links = [(f"http://h/{kind}/{n}", f"html/{kind}/a") for kind in ("list", "post") for n in range(40)]
+    links = visit(crawl, "http://h/", page_of("http://h/", links=links)).links
+    return crawl, list(links.bucket_names)
+
+
+def test_what_nobody_knows_is_spread_over() -> None:
+    crawl, names = lists_and_posts()
+    assert CrawlQueries(crawl).plan_fetches(names, 8, fill=True).takes.tolist() == [4, 4]
+
+
+def test_what_is_known_to_be_good_is_committed_to() -> None:
+    crawl, names = lists_and_posts()
+    for n in range(20):
+        url = f"http://h/post/{n}"
+        visit(crawl, url, page_of(url, texts=[(url, 4_000)]))
+        url = f"http://h/list/{n}"
+        visit(crawl, url, page_of(url))
+    takes = CrawlQueries(crawl).plan_fetches(names, 8).takes
+    assert dict(zip(names, takes.tolist(), strict=True)) == {names[0]: 0, names[1]: 8}
+
+
+def test_a_new_site_gets_few_fetches_at_a_time_unless_all_places_are_to_be_filled() -> None:
+    crawl, names = lists_and_posts()
+    queries = CrawlQueries(crawl)
+    assert queries.plan_fetches(names, 16).takes.sum() == 1
+    assert queries.plan_fetches(names, 16, in_flight={names[0]: 1}).takes.sum() == 0
+    assert queries.plan_fetches(names, 16, in_flight={names[0]: 1}, fill=True).takes.sum() == 16
+
+
+def test_no_bucket_gets_more_than_waits_and_one_named_again_gets_nothing() -> None:
+    crawl, names = lists_and_posts()
+    plan = CrawlQueries(crawl).plan_fetches([*names, names[0]], 9, waiting=[3, 2, 5], fill=True)
+    assert plan.takes.tolist() == [3, 2, 0]
+    assert plan.values[2] == plan.values[0]
+
+
+def test_sites_nothing_is_known_of_are_worth_nothing_and_come_last() -> None:
+    crawl, names = lists_and_posts()
+    plan = CrawlQueries(crawl).plan_fetches(["gone/h1.1", names[0]], 3, waiting=[9, 1])
+    assert plan.values[0] == 0.0
+    assert plan.takes.tolist() == [2, 1]
+
+
+def test_a_cut_order_keeps_what_was_given_links() -> None:
+    plan = FetchPlan(np.array([0.1, 0.9, 0.5, 0.4]), np.array([2, 0, 0, 1]))
+    assert plan.order(3).tolist() == [1, 3, 0]
+    assert plan.order().tolist() == [1, 2, 3, 0]
