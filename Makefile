@@ -9,9 +9,9 @@ RELEASE_VENV := .venv-release
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 # Processes that tests are spread over, a file of tests to one.
 CORES ?= 2
-SOURCES := clients/python scoring server frontier cli lab
+SOURCES := clients/python scoring server frontier cli console lab
 
-.PHONY: test-clients gen-go gen-node run test slow fuzz soak kills quality check gen docs bench image lock baseline release clean
+.PHONY: console test-console test-clients gen-go gen-node run test slow fuzz soak kills quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -34,6 +34,17 @@ gen-node: $(STAMP)
 	cd clients/node && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml
 	cd clients/node && ../../$(BIN)/buf generate $(RPC) --path $(RPC)/google/rpc/status.proto \
 	    --path $(RPC)/google/rpc/error_details.proto --template buf.gen.yaml
+
+# The libraries of the console, bundled; what this writes is committed, so nothing else needs Node.
+console:
+	cd console/bundle && npm ci --silent && npm run --silent build
+
+# Every view in a real browser, over a server that real Scrapy crawls stored sites with.
+BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+test-console: $(STAMP)
+	@if [ -z "$(BROWSER)" ] || ! command -v npm >/dev/null; then echo "console: skipped, there is no chromium or no npm"; \
+	else (cd console/bundle && npm ci --silent) && \
+	    LINKSCORE_BROWSER=$(BROWSER) $(BIN)/python -m pytest -q -m slow tests/browser; fi
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow

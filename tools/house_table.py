@@ -22,6 +22,7 @@ SOURCES = (
     SCORING,
     "server/linkscore_server",
     "cli/linkscore_cli",
+    "console/linkscore_console",
     "clients/python/linkscore",
     "lab/linkscore_lab",
 )

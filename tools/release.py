@@ -122,7 +122,14 @@ def try_from_index(version: str) -> None:
             sys.executable, "-m", "pip", "install", *options, "--target", str(target), f"linkscore=={version}"
         )
         # The dependencies are those of the development environment; the packages must be the ones just built.
-        packages = ("linkscore", "linkscore_scoring", "linkscore_server", "linkscore_cli", "linkscore_lab")
+        packages = (
+            "linkscore",
+            "linkscore_scoring",
+            "linkscore_server",
+            "linkscore_cli",
+            "linkscore_console",
+            "linkscore_lab",
+        )
         code = "".join(
             f"import {p}; assert {p}.__file__.startswith({str(target)!r}), {p}\n" for p in packages
         )

@@ -11,9 +11,14 @@ COMMANDS = "linkscore.commands"
 LOGS_COMMANDS = "linkscore.commands.logs"
 """Group of those below `linkscore logs`."""
 
-_EXTRAS = {"linkscore_server": "server", "linkscore_frontier": "frontier", "linkscore_lab": "lab"}
+_EXTRAS = {
+    "linkscore_console": "console",
+    "linkscore_server": "server",
+    "linkscore_frontier": "frontier",
+    "linkscore_lab": "lab",
+}
 # A module that only this extra brings.
-_MARKS = {"server": "grpc_health", "frontier": "grpc_health", "lab": "warcio"}
+_MARKS = {"console": "starlette", "server": "grpc_health", "frontier": "grpc_health", "lab": "warcio"}
 
 
 def commands_of(group: str) -> dict[str, EntryPoint]:

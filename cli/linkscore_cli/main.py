@@ -14,7 +14,7 @@ from linkscore_cli.tokens import token
 from linkscore_cli.top import top
 
 SECTIONS = {
-    "Serve": ("serve", "check-config", "token", "health", "data", "top", "frontier"),
+    "Serve": ("serve", "check-config", "token", "health", "data", "top", "console", "frontier"),
     "Crawl": ("crawls", "explain", "advise", "seeds", "export-rules", "logs"),
     "Replay and measure": ("demo", "replay", "suite", "compare", "cluster", "flips", "regexes"),
     "Train": ("train",),

@@ -18,6 +18,7 @@ PARTS = {
     "base": [path for path in CLIENT.rglob("*.py") if "scrapy" not in path.relative_to(CLIENT).parts],
     "scrapy": list((CLIENT / "scrapy").rglob("*.py")),
     "cli": list((ROOT / "cli").rglob("*.py")),
+    "console": list((ROOT / "console").rglob("*.py")),
     "server": [path for part in ("scoring", "server") for path in (ROOT / part).rglob("*.py")],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
     "lab": list((ROOT / "lab").rglob("*.py")),
@@ -25,6 +26,7 @@ PARTS = {
 OWN = {
     "linkscore",
     "linkscore_cli",
+    "linkscore_console",
     "linkscore_frontier",
     "linkscore_lab",
     "linkscore_scoring",
@@ -75,6 +77,7 @@ def declared() -> dict[str, set[str]]:
         ("base", ["base"]),
         ("scrapy", ["base", "scrapy"]),
         ("cli", ["base", "cli"]),
+        ("console", ["base", "cli", "console"]),
         ("server", ["base", "cli", "server"]),
         ("frontier", ["base", "cli", "frontier"]),
         ("lab", ["base", "cli", "scrapy", "server", "lab"]),

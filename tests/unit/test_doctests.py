@@ -14,6 +14,7 @@ PACKAGES = (
     "scoring/linkscore_scoring",
     "server/linkscore_server",
     "cli/linkscore_cli",
+    "console/linkscore_console",
     "lab/linkscore_lab",
 )
 # Their examples call a server: tests/unit/client/test_client_twins.py runs them against a small one.

@@ -109,10 +109,16 @@ def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[Templ
             depths.get(stats.id, 0),
             len(rewards[stats.id]),
             float(np.mean(rewards[stats.id])) if rewards[stats.id] else 0.0,
-            [(row, site.apaths.get(row.apath).classless in flips) for row in exits.get(stats.id, [])],
+            [(row, _is_flip(site, row, flips)) for row in exits.get(stats.id, [])],
         )
         for stats in chosen
     ]
+
+
+def _is_flip(site: SiteModel, row: NavigationEntry, flips: set[int]) -> bool:
+    """Say whether links lead to further pages of the same list: confirmed, and to the same template."""
+    stays = row.destinations.get(row.source, 0.0) >= max(row.destinations.values(), default=1.0)
+    return stays and site.apaths.get(row.apath).classless in flips
 
 
 @dataclass(frozen=True, slots=True)

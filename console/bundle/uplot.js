@@ -1,0 +1,2 @@
+// Curves on a canvas.
+export { default as uPlot } from "uplot";

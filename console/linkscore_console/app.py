@@ -1,0 +1,123 @@
+"""The web application: addresses, errors in words, and the connection that lives as long as it does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from linkscore import AsyncClient
+from linkscore.errors import LinkscoreError, NotFound
+from linkscore_console.page import Console, console_of, environment
+from linkscore_console.security import FormToken, Guard
+from linkscore_console.source import AWAY, Source
+from linkscore_console.views import crawls, frontier, harvest, rules, sitemap, teach
+
+_STATIC = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSettings:
+    """How the console reaches its server, and who may reach the console.
+
+    Attributes
+    ----------
+    target
+        `host:port` of the server.
+    token
+        Bearer token of the server; None for none.
+    tls_ca
+        PEM file of the authority to trust; None for no TLS.
+    writable
+        Whether crawls may be created, configured and taught.
+    hosts
+        Host names the console answers to beside those of loopback.
+    timeout_s
+        Deadline of each call, seconds.
+    """
+
+    target: str
+    token: str | None = None
+    tls_ca: os.PathLike[str] | None = None
+    writable: bool = False
+    hosts: frozenset[str] = frozenset()
+    timeout_s: float = 10.0
+
+
+_SITE = "/crawls/{crawl}/sites/{site}"
+_ROUTES = [
+    Route("/", crawls.every, name="crawls"),
+    Route("/crawls", crawls.create, methods=["POST"]),
+    Route("/crawls/{crawl}", crawls.one),
+    Route("/crawls/{crawl}/config", crawls.configure, methods=["POST"]),
+    Route(f"{_SITE}/map", sitemap.site_map),
+    Route(f"{_SITE}/map/{{template}}", sitemap.template),
+    Route(f"{_SITE}/learn", sitemap.learn, methods=["POST"]),
+    Route(f"{_SITE}/frontier", frontier.frontier),
+    Route(f"{_SITE}/harvest", harvest.harvest),
+    Route(f"{_SITE}/teach", teach.teach),
+    Route(f"{_SITE}/teach/answer", teach.answer, methods=["POST"]),
+    Route(f"{_SITE}/teach/example", teach.example, methods=["POST"]),
+    Route(f"{_SITE}/rules", rules.rules),
+    Route(f"{_SITE}/rules/{{format}}", rules.download),
+    Route("/health", lambda request: PlainTextResponse("ok\n")),
+    Mount("/static", StaticFiles(directory=_STATIC), name="static"),
+]
+
+
+def console_app(settings: ConsoleSettings) -> ASGIApp:
+    """Return the console as an ASGI application; its connection opens and closes with it.
+
+    Examples
+    --------
+    >>> app = console_app(ConsoleSettings("127.0.0.1:7411"))  # uvicorn.run(app) serves it
+    """
+
+    @asynccontextmanager
+    async def connected(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncClient(
+            settings.target,
+            tls=settings.tls_ca or False,
+            token=settings.token,
+            timeout_s=settings.timeout_s,
+        ) as client:
+            source = Source(client, settings.target)
+            app.state.console = Console(source, settings.writable, FormToken(), environment())
+            yield
+
+    app = Starlette(
+        routes=_ROUTES,
+        lifespan=connected,
+        exception_handlers={LinkscoreError: _refused, HTTPException: _not_served},
+    )
+    return Guard(app, settings.hosts)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Say in words that the server is away, or why it refused."""
+    console = console_of(request)
+    if isinstance(error, AWAY):
+        return console.render(request, "away.html", status=503, health=console.source.health)
+    assert isinstance(error, LinkscoreError)
+    lines = [f"{v.field}: {v.description}" for v in error.field_violations] or [str(error)]
+    status = 404 if isinstance(error, NotFound) else 400
+    return console.render(request, "refused.html", status=status, code=error.code.name, lines=lines)
+
+
+async def _not_served(request: Request, error: Exception) -> Response:
+    """Say why the console itself does not answer."""
+    assert isinstance(error, HTTPException)
+    lines = [error.detail]
+    return console_of(request).render(
+        request, "refused.html", status=error.status_code, code=str(error.status_code), lines=lines
+    )

@@ -1,0 +1,96 @@
+"""`linkscore console`: serve the web page."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import Any
+
+import click
+
+from linkscore_cli.connection import Connection, online
+from linkscore_console.security import host_of, is_loopback
+
+
+@click.command()
+@online
+@click.option(
+    "--listen",
+    default="127.0.0.1:7480",
+    show_default=True,
+    help="host:port of the page; port 0 takes any that is free.",
+)
+@click.option("--write", "writable", is_flag=True, help="Let the page create, configure and teach crawls.")
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    help="Host name the page may be asked for by, beside those of this machine; repeatable.",
+)
+def console(connection: Connection, listen: str, writable: bool, hosts: tuple[str, ...]) -> None:
+    """Show crawls in a web page: site map, frontier, harvest, teaching, rules.
+
+    The page asks for no password: whoever reaches it may do what its token may do. It listens on this
+    machine only; put a proxy that knows its users before it to open it to others.
+    """
+    import uvicorn
+
+    from linkscore_console.app import ConsoleSettings, console_app
+
+    settings = ConsoleSettings(
+        connection.target,
+        connection.token,
+        connection.tls_ca,
+        writable,
+        frozenset(host.lower() for host in hosts),
+    )
+    bound = listening(listen, writable=writable)
+    click.echo(f"console of {connection.target}: {address_of(bound)}", err=True)
+    config = uvicorn.Config(
+        console_app(settings),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )
+    uvicorn.Server(config).run(sockets=[bound])
+    sys.stderr.flush()
+
+
+def listening(listen: str, *, writable: bool) -> socket.socket:
+    """Return a socket that is bound to an address.
+
+    Raises
+    ------
+    click.UsageError
+        If the address cannot be read or bound, or would let everybody write.
+    """
+    host, _, port = listen.rpartition(":")
+    host = host.strip("[]")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise click.BadParameter(f"must be host:port, got {listen!r}", param_hint="--listen")
+    if writable and not is_loopback(host_of(f"[{host}]")):
+        raise click.UsageError(
+            "--write listens on this machine only: whoever reaches the page could change crawls. "
+            "Listen on 127.0.0.1 and put a proxy that knows its users before it."
+        )
+    return _bound(host, int(port))
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        raise click.BadParameter(f"cannot listen on {host}:{port}: {error}", param_hint="--listen") from error
+    return made
+
+
+def address_of(bound: socket.socket) -> str:
+    """Return the address of the page."""
+    name: Any = bound.getsockname()
+    host = f"[{name[0]}]" if ":" in name[0] else name[0]
+    return f"http://{host}:{name[1]}/"

@@ -1,0 +1,104 @@
+"""How a view becomes a page: the source it asks, the template it fills, the way back after a form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from linkscore_console import words
+from linkscore_console.security import FormToken
+from linkscore_console.source import Source
+
+VIEWS = (
+    ("map", "Site map"),
+    ("frontier", "Frontier"),
+    ("harvest", "Harvest"),
+    ("teach", "Teach"),
+    ("rules", "Rules and logs"),
+)
+"""Views of a site: last part of the address, and name."""
+
+
+@dataclass(slots=True)
+class Console:
+    """What all views share.
+
+    Attributes
+    ----------
+    source
+        What answers.
+    writable
+        Whether forms that change something are shown and taken.
+    forms
+        The token of forms.
+    templates
+        Jinja templates; everything is escaped.
+    """
+
+    source: Source
+    writable: bool
+    forms: FormToken
+    templates: Environment
+
+    def render(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
+        """Return a page."""
+        text = self.templates.get_template(template).render(
+            console=self,
+            path=request.url.path,
+            views=VIEWS,
+            words=words,
+            **context,
+        )
+        return HTMLResponse(text, status_code=status)
+
+    async def form_of(self, request: Request) -> Mapping[str, str]:
+        """Return the fields of a form that changes something.
+
+        Raises
+        ------
+        HTTPException
+            403 if the console only reads, or the form is not ours.
+        """
+        if not self.writable:
+            raise HTTPException(403, "This console only reads; start it with --write to change something.")
+        return await self.forms.form_of(request)
+
+
+def environment() -> Environment:
+    """Return the templates: everything escaped, an unknown name is an error."""
+    made = Environment(
+        loader=PackageLoader("linkscore_console"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(words.FILTERS)
+    return made
+
+
+def console_of(request: Request) -> Console:
+    """Return what all views share."""
+    return cast("Console", request.app.state.console)
+
+
+def site_of(request: Request) -> tuple[str, str]:
+    """Return crawl and site of an address."""
+    return request.path_params["crawl"], request.path_params["site"]
+
+
+def back_to(address: str) -> Response:
+    """Send the browser on to a page after a form."""
+    return RedirectResponse(address, status_code=303)
+
+
+def page_number(request: Request, name: str = "from") -> str:
+    """Return the token of a page of a list, as the address says it; anything odd starts anew."""
+    token = request.query_params.get(name, "")
+    return token if token.isascii() and token.isdigit() and len(token) < 10 else ""

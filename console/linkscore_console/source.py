@@ -1,0 +1,168 @@
+"""What the console asks of the server: each question once for all who look, never more than it can bear."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar, cast
+
+from linkscore import AsyncClient
+from linkscore.errors import DeadlineExceeded, InternalError, LinkscoreError, ResourceExhausted, Unavailable
+
+_T = TypeVar("_T")
+
+LOAD = 0.02
+"""Share of the server's time that the console takes at most, by asking a question again only after its cost
+/ LOAD. Chosen: with it an open console slows a crawl by less than 3 % (docs/console.md)."""
+_LEAST_AGE_S, _MOST_AGE_S = 1.0, 60.0
+"""How long an answer is shown again: bounds, chosen."""
+_MAX_ANSWERS = 64
+"""A bound: answers kept for others who look at the same."""
+_RATE_WINDOW_S = 60.0
+"""Time over which pages a second are counted; chosen."""
+_MAX_CRAWLS = 1_000
+"""A bound: crawls whose rate is followed."""
+
+AWAY = (Unavailable, DeadlineExceeded, InternalError, ResourceExhausted)
+"""Errors that say something of the server, not of the question."""
+
+
+@dataclass(slots=True)
+class _Answer:
+    value: Any
+    at: float
+    keep_s: float
+
+
+@dataclass(slots=True)
+class Health:
+    """Whether the server answers.
+
+    Attributes
+    ----------
+    away_since
+        When it was found not to; None while it answers.
+    failures
+        Questions it failed since.
+    reason
+        Why, in its own words or those of the connection.
+    """
+
+    away_since: datetime | None = None
+    failures: int = 0
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class _Rate:
+    seen: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=120))
+
+
+class Source:
+    """Asks a server, and remembers answers for as long as they may be shown.
+
+    Parameters
+    ----------
+    client
+        Connection to the server.
+    target
+        Its address, for people.
+    clock
+        Seconds that only grow.
+    """
+
+    def __init__(
+        self, client: AsyncClient, target: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.client = client
+        self.target = target
+        self.health = Health()
+        self._clock = clock
+        self._answers: OrderedDict[tuple[Any, ...], _Answer] = OrderedDict()
+        self._locks: dict[tuple[Any, ...], asyncio.Lock] = {}
+        self._rates: OrderedDict[str, _Rate] = OrderedDict()
+
+    async def ask(self, question: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
+        """Return the answer to a question about the crawl, at most `keep_s` old.
+
+        Parameters
+        ----------
+        question
+            A method of the client.
+        **fields
+            Its arguments, hashable.
+
+        Raises
+        ------
+        LinkscoreError
+            What the call failed with.
+        """
+        key = (question.__name__, *sorted(fields.items()))
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        try:
+            async with lock:  # who asks the same meanwhile waits for the one answer
+                known = self._answers.get(key)
+                if known is not None and self._clock() - known.at < known.keep_s:
+                    return cast("_T", known.value)
+                return await self._asked(key, question, fields)
+        finally:
+            if not lock.locked():
+                self._locks.pop(key, None)
+
+    async def tell(self, order: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
+        """Change something; what was answered before is forgotten.
+
+        Raises
+        ------
+        LinkscoreError
+            What the call failed with.
+        """
+        self._answers.clear()
+        try:
+            return await self._watched(order(**fields))
+        finally:
+            self._answers.clear()
+
+    def rate(self, crawl: str, pages: int) -> float | None:
+        """Return pages a second of a crawl over the last minute it was looked at; None if not known yet."""
+        now, rate = self._clock(), self._rates.setdefault(crawl, _Rate())
+        self._rates.move_to_end(crawl)
+        if len(self._rates) > _MAX_CRAWLS:
+            self._rates.popitem(last=False)
+        if not rate.seen or now > rate.seen[-1][0]:
+            rate.seen.append((now, pages))
+        while len(rate.seen) > 2 and now - rate.seen[0][0] > _RATE_WINDOW_S:
+            rate.seen.popleft()
+        (first, before), (last, after) = rate.seen[0], rate.seen[-1]
+        return (after - before) / (last - first) if last - first >= _LEAST_AGE_S / 2 else None
+
+    async def _asked(
+        self, key: tuple[Any, ...], question: Callable[..., Awaitable[_T]], fields: dict[str, Any]
+    ) -> _T:
+        started = self._clock()
+        value = await self._watched(question(**fields))
+        cost = self._clock() - started
+        keep_s = min(_MOST_AGE_S, max(_LEAST_AGE_S, cost / LOAD))
+        self._answers[key] = _Answer(value, self._clock(), keep_s)
+        self._answers.move_to_end(key)
+        if len(self._answers) > _MAX_ANSWERS:
+            self._answers.popitem(last=False)
+        return value
+
+    async def _watched(self, call: Awaitable[_T]) -> _T:
+        try:
+            answer = await call
+        except AWAY as error:
+            self.health.away_since = self.health.away_since or datetime.now().astimezone()
+            self.health.failures += 1
+            self.health.reason = f"{error.code.name}: {error}"
+            raise
+        except LinkscoreError:
+            self.health = Health()  # it refused, so it answers
+            raise
+        self.health = Health()
+        return answer

@@ -1,0 +1,145 @@
+// Draws the site map: templates as circles in layers from the entry, links between them as arrows.
+import { load } from "./console.js";
+import { cytoscape } from "./vendor/cytoscape.js";
+
+const frame = document.getElementById("map");
+const detail = document.getElementById("detail");
+const everything = document.getElementById("all-edges");
+const LEVELS = 5; // shades of worth, as in the legend
+const FEW = 9; // templates up to which they stand on an ellipse, not in layers
+const FULL = 14; // templates up to which every arrow has its label
+
+let graph = null;
+let drawn = "";
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const level = (reward) => (reward === null ? "none" : String(Math.min(LEVELS - 1, Math.floor(reward * LEVELS))));
+
+function elements({ nodes, edges }) {
+  const most = Math.max(1, ...nodes.map((node) => node.pages));
+  const circles = nodes.map((node) => ({
+    data: { ...node, size: 26 + 54 * Math.sqrt(node.pages / most), level: level(node.reward) },
+    classes: [node.entry && "entry", node.trap && "trap"].filter(Boolean).join(" "),
+  }));
+  const links = Math.max(1, ...edges.map((edge) => edge.links));
+  const arrows = edges.map((edge, at) => ({
+    data: { ...edge, id: `edge-${at}`, width: 1 + 4 * Math.sqrt(edge.links / links), name: edge.label },
+    classes: [edge.flips && "flips", edge.clear || "faint", nodes.length > FULL && "unlabelled"].filter((one) => typeof one === "string").join(" "),
+  }));
+  return [...circles, ...arrows];
+}
+
+function style() {
+  const text = colour("--text"), faint = colour("--faint"), line = colour("--line-strong"), page = colour("--card");
+  return [
+    { selector: "node", style: {
+      width: "data(size)", height: "data(size)", label: "data(label)", "text-wrap": "wrap", "text-valign": "bottom",
+      "text-margin-y": 5, "font-size": 12, "font-family": "system-ui, sans-serif", color: text,
+      "text-background-color": page, "text-background-opacity": 0.85, "text-background-padding": 2,
+      "border-width": 1.5, "border-color": line, "background-color": colour("--reward-none"),
+    } },
+    ...[0, 1, 2, 3, 4].map((n) => ({ selector: `node[level = "${n}"]`, style: { "background-color": colour(`--reward-${n}`) } })),
+    { selector: "node.entry", style: { "border-width": 5, "border-style": "double", "border-color": colour("--accent") } },
+    { selector: "node.trap", style: { "border-width": 4, "border-style": "dashed", "border-color": colour("--warn") } },
+    { selector: "node:selected", style: { "overlay-color": colour("--accent"), "overlay-opacity": 0.18, "overlay-padding": 6 } },
+    { selector: "edge", style: {
+      width: "data(width)", "line-color": line, "target-arrow-color": line, "target-arrow-shape": "triangle",
+      "arrow-scale": 1.1, "curve-style": "bezier", label: "data(name)", "font-size": 10, color: faint,
+      "text-background-color": page, "text-background-opacity": 0.9, "text-background-padding": 2,
+      "text-rotation": "autorotate", "loop-direction": "-45deg", "loop-sweep": "50deg", "control-point-step-size": 55,
+    } },
+    { selector: "edge:loop", style: { "text-rotation": "none" } },
+    { selector: "edge.unlabelled", style: { label: "" } },
+    { selector: "edge.faint", style: { display: everything.checked ? "element" : "none", opacity: 0.6 } },
+    { selector: "edge.flips", style: { "line-style": "dashed", "line-color": colour("--accent"), "target-arrow-color": colour("--accent") } },
+    { selector: "node.away, edge.away", style: { opacity: 0.15 } },
+    { selector: "edge.near", style: { display: "element", label: "data(name)", opacity: 1, "line-color": colour("--accent"), "target-arrow-color": colour("--accent"), color: text } },
+  ];
+}
+
+function draw() {
+  const source = document.getElementById("graph")?.textContent ?? "";
+  if (!source || source === drawn) return;
+  const first = !graph;
+  const made = elements(JSON.parse(source));
+  drawn = source;
+  if (first) {
+    graph = cytoscape({ container: frame, style: style(), minZoom: 0.15, maxZoom: 3, autoungrabify: true, boxSelectionEnabled: false, userZoomingEnabled: true });
+    graph.on("tap", "node", ({ target }) => show(target));
+    graph.on("tap", ({ target }) => { if (target === graph) hide(); });
+    frame.dataset.ready = "yes";
+  }
+  const known = new Set(graph.nodes().map((node) => node.id()));
+  const same = known.size === made.filter((one) => !one.data.source).length && made.every((one) => one.data.source || known.has(one.data.id));
+  const places = new Map(graph.nodes().map((node) => [node.id(), { ...node.position() }]));
+  graph.elements().remove();
+  graph.add(made);
+  if (same) graph.nodes().forEach((node) => node.position(places.get(node.id())));
+  else arrange();
+}
+
+/** Few templates stand on an ellipse, the entry at the left: there no link runs through a circle. */
+function round() {
+  const [wide, high] = [frame.clientWidth - 240, frame.clientHeight - 190];
+  const order = graph.nodes().sort((one, other) => other.data("entry") - one.data("entry") || other.data("pages") - one.data("pages"));
+  order.forEach((node, at) => {
+    const angle = Math.PI + (2 * Math.PI * at) / order.length;
+    node.position({ x: (wide / 2) * Math.cos(angle), y: (high / 2) * Math.sin(angle) });
+  });
+}
+
+/** Lay the templates out in layers. Arrows back up and to itself would only bend the layers: they are left out. */
+function arrange() {
+  if (graph.nodes().length <= FEW) {
+    round();
+    graph.fit(undefined, 30);
+    if (graph.zoom() > 1.3) { graph.zoom(1.3); graph.center(); }
+    return;
+  }
+  const wide = frame.clientWidth > 620;
+  const eles = graph.nodes().union(graph.edges().filter((edge) => !edge.hasClass("faint") && !edge.isLoop()));
+  eles.layout({
+    name: "dagre", rankDir: wide ? "LR" : "TB", nodeSep: wide ? 34 : 46, rankSep: wide ? 110 : 80,
+    nodeDimensionsIncludeLabels: true, animate: false, fit: false,
+  }).run();
+  graph.fit(undefined, 24);
+  if (graph.zoom() > 1.3) { graph.zoom(1.3); graph.center(); }
+}
+
+async function show(node) {
+  const around = node.closedNeighborhood();
+  graph.elements().removeClass("away near");
+  graph.elements().not(around).addClass("away");
+  node.connectedEdges().addClass("near");
+  const { status, page } = await load(node.data("href")).catch(() => ({ status: 0 }));
+  const article = status === 200 && page.getElementById("template");
+  const close = Object.assign(document.createElement("button"), { type: "button", textContent: "Close", className: "quiet close" });
+  close.addEventListener("click", hide);
+  detail.replaceChildren(close, article || Object.assign(document.createElement("p"), { textContent: "It could not be read." }));
+  detail.hidden = false;
+}
+
+function hide() {
+  graph.elements().removeClass("away near");
+  detail.hidden = true;
+}
+
+function repaint() {
+  if (graph) graph.style(style());
+}
+
+// A site that was learned while one looked: the page has a map now.
+if (!frame) document.addEventListener("refreshed", () => { if (document.getElementById("graph")) location.reload(); });
+
+if (frame) {
+  draw();
+  document.addEventListener("refreshed", draw);
+  document.addEventListener("painted", repaint);
+  everything.addEventListener("change", repaint);
+  document.getElementById("fit").addEventListener("click", () => { hide(); arrange(); });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !detail.hidden) hide(); });
+  let width = frame.clientWidth;
+  new ResizeObserver(() => {
+    if (graph && Math.abs(frame.clientWidth - width) > 40) { width = frame.clientWidth; graph.resize(); arrange(); }
+  }).observe(frame);
+}

@@ -1,0 +1,1 @@
+"""The views: each asks the source and fills its template."""

@@ -1,0 +1,150 @@
+"""All crawls, and one with its sites."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from linkscore.errors import LinkscoreError
+from linkscore.v1 import crawl_service_pb2, inspection_service_pb2, site_model_service_pb2
+from linkscore_console import words
+from linkscore_console.page import back_to, console_of
+from linkscore_console.source import AWAY, Source
+
+_SHOWN_CRAWLS = 50
+_SHOWN_SITES = 100
+"""Bounds: rows of a page; the command line lists them all."""
+_MANY_FAILED, _MANY_COPIES, _FEW = 0.2, 0.5, 20
+"""Shares of pages that failed, or showed only text known before, from which a crawl is said to be in trouble,
+and pages it takes to say so. Chosen, not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRow:
+    """A crawl, what became of it (None: it could not be asked), pages a second, and what is wrong."""
+
+    name: str
+    crawl: crawl_service_pb2.Crawl
+    policy: str
+    extra: list[str]
+    activity: inspection_service_pb2.GetActivityResponse | None
+    rate: float | None
+    trouble: list[str]
+
+
+async def every(request: Request) -> Response:
+    """List crawls."""
+    console = console_of(request)
+    found = await console.source.ask(_first_crawls, source=console.source)
+    rows = await asyncio.gather(*(_row(console.source, crawl) for crawl in found[:_SHOWN_CRAWLS]))
+    more = len(found) > _SHOWN_CRAWLS
+    return console.render(request, "crawls.html", rows=rows, more=more, policies=words.POLICIES)
+
+
+async def one(request: Request) -> Response:
+    """Show a crawl and its sites."""
+    console, name = console_of(request), request.path_params["crawl"]
+    crawl = await console.source.ask(console.source.client.get_crawl, crawl=name)
+    row, sites = await asyncio.gather(
+        _row(console.source, crawl),
+        console.source.ask(_first_sites, source=console.source, crawl=name),
+    )
+    return console.render(
+        request,
+        "crawl.html",
+        row=row,
+        crawl=name,
+        sites=sites[:_SHOWN_SITES],
+        more=len(sites) > _SHOWN_SITES,
+        policies=words.POLICIES,
+    )
+
+
+async def create(request: Request) -> Response:
+    """Create a crawl."""
+    console = console_of(request)
+    form = await console.form_of(request)
+    scopes = {word: scope for scope, word in words.SCOPES.items()}
+    made = await console.source.tell(
+        console.source.client.create_crawl,
+        crawl=form.get("name", ""),
+        policy=form.get("policy") or None,
+        extra_policies=_names(form),
+        scope=scopes.get(form.get("scope", ""), crawl_service_pb2.CRAWL_SCOPE_UNSPECIFIED),
+        observe_only="observe_only" in form,
+    )
+    return back_to(f"/{made.name}")
+
+
+async def configure(request: Request) -> Response:
+    """Change the policies of a crawl."""
+    console, name = console_of(request), request.path_params["crawl"]
+    form = await console.form_of(request)
+    await console.source.tell(
+        console.source.client.update_crawl,
+        crawl=name,
+        policy=form.get("policy") or None,
+        extra_policies=_names(form),
+        observe_only="observe_only" in form,
+    )
+    return back_to(f"/crawls/{name}")
+
+
+def _names(form: Mapping[str, str]) -> list[str]:
+    """Return the policies of a field, separated by commas or spaces."""
+    return form.get("extra", "").replace(",", " ").split()
+
+
+async def _first_crawls(source: Source) -> list[crawl_service_pb2.Crawl]:
+    found = []
+    async for crawl in source.client.list_crawls(page_size=_SHOWN_CRAWLS + 1):
+        found.append(crawl)
+        if len(found) > _SHOWN_CRAWLS:
+            break
+    return found
+
+
+async def _first_sites(source: Source, crawl: str) -> list[site_model_service_pb2.Site]:
+    found = []
+    async for site in source.client.list_sites(crawl=crawl, page_size=_SHOWN_SITES + 1):
+        found.append(site)
+        if len(found) > _SHOWN_SITES:
+            break
+    return found
+
+
+async def _row(source: Source, crawl: crawl_service_pb2.Crawl) -> CrawlRow:
+    name = crawl.name.removeprefix("crawls/")
+    activity, trouble = None, []
+    try:
+        activity = await source.ask(source.client.get_activity, crawl=name)
+        trouble = _trouble(activity)
+    except AWAY:
+        raise
+    except LinkscoreError as error:
+        trouble = [str(error)]
+    return CrawlRow(
+        name,
+        crawl,
+        words.policy_name(crawl.policy),
+        [words.policy_name(spec) for spec in crawl.extra_policies],
+        activity,
+        source.rate(name, crawl.page_count),
+        trouble,
+    )
+
+
+def _trouble(activity: inspection_service_pb2.GetActivityResponse) -> list[str]:
+    pages = activity.page_count
+    if pages < _FEW:
+        return []
+    found = []
+    if activity.failed_count > _MANY_FAILED * pages:
+        found.append(f"{words.share(activity.failed_count / pages)} of the fetches failed")
+    if activity.duplicate_count > _MANY_COPIES * pages:
+        found.append(f"{words.share(activity.duplicate_count / pages)} of the pages showed nothing new")
+    return found

@@ -1,0 +1,229 @@
+"""The site map: templates as nodes, navigation as edges, one template in detail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from linkscore.v1 import inspection_service_pb2 as pb
+from linkscore.v1 import site_model_service_pb2
+from linkscore_console import words
+from linkscore_console.page import back_to, console_of, page_number, site_of
+
+_SHOWN = 60
+"""Templates of the map: a bound; more cannot be read, and the list says that there are more."""
+_EXITS = 8
+"""Exits of each template that are asked for; the strongest of each destination becomes an edge."""
+_CLEAR = 0.3
+"""Share of the followed links of an exit that lead to one template, from which it is drawn; chosen."""
+_LABELLED = 40
+"""Characters of a label of a node."""
+_SAMPLES = 20
+"""Sample URLs of a template at a time."""
+_LEARN_S = 300.0
+"""Longest learning that the page waits for; a site of 2,000 sampled pages takes seconds."""
+_HITS_TEMPLATES = 200
+"""Templates up to which hub and authority are asked for: they cost the square of it."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A template on the map.
+
+    Attributes
+    ----------
+    template
+        As the server tells it.
+    hint
+        What its pages are called by: the common part of its URLs.
+    entry
+        A seed is one of its pages; a seed that is like no other page is of no template.
+    traps
+        What is suspected of its pages, with evidence.
+    page_links
+        Its pages have confirmed links to further pages of the same list.
+    sources
+        What leads there: source template and exit, most links first.
+    """
+
+    template: pb.Template
+    hint: str
+    entry: bool
+    traps: list[site_model_service_pb2.TrapSuspicion] = field(default_factory=list)
+    page_links: bool = False
+    sources: list[tuple[str, pb.TemplateExit]] = field(default_factory=list)
+
+
+async def site_map(request: Request) -> Response:
+    """Show the templates of a site."""
+    console, (crawl, site) = console_of(request), site_of(request)
+    found, advice = await asyncio.gather(
+        console.source.ask(
+            console.source.client.list_templates,
+            crawl=crawl,
+            site=site,
+            page_size=_SHOWN,
+            page_token=page_number(request),
+            max_exits=_EXITS,
+        ),
+        console.source.ask(console.source.client.get_site_advice, crawl=crawl, site=site),
+    )
+    nodes = nodes_of(found.templates, advice.traps)
+    return console.render(
+        request,
+        "map.html",
+        crawl=crawl,
+        site=site,
+        found=found,
+        nodes=nodes,
+        why_empty=why_empty(found),
+        graph=graph_of(nodes, words.site_url(crawl, site)),
+        by_reward=found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK,
+    )
+
+
+async def template(request: Request) -> Response:
+    """Show one template: its pages, tag paths, figures, and what leads there."""
+    console, (crawl, site) = console_of(request), site_of(request)
+    name, source = request.path_params["template"], console.source
+    listed, pages = await asyncio.gather(
+        source.ask(source.client.list_templates, crawl=crawl, site=site, page_size=1_000, max_exits=_EXITS),
+        source.ask(
+            source.client.list_template_pages,
+            crawl=crawl,
+            site=site,
+            template=name,
+            page_size=_SAMPLES,
+            page_token=page_number(request),
+        ),
+    )
+    nodes = {node.template.name: node for node in nodes_of(listed.templates, ())}
+    cluster = None
+    if listed.template_count <= _HITS_TEMPLATES:
+        sitemap = await source.ask(source.client.get_sitemap, crawl=crawl, site=site)
+        cluster = next((one for one in sitemap.clusters if one.name == name), None)
+    return console.render(
+        request,
+        "template.html",
+        status=200 if name in nodes or pages.pages else 404,
+        crawl=crawl,
+        site=site,
+        name=name,
+        node=nodes.get(name),
+        pages=pages,
+        cluster=cluster,
+        info=0.5 * (cluster.authority + cluster.hub) if cluster else None,
+    )
+
+
+async def learn(request: Request) -> Response:
+    """Learn the templates of a site now."""
+    console, (crawl, site) = console_of(request), site_of(request)
+    await console.form_of(request)
+    await console.source.tell(console.source.client.learn_site, crawl=crawl, site=site, timeout_s=_LEARN_S)
+    return back_to(words.site_url(crawl, site))
+
+
+def nodes_of(
+    templates: Sequence[pb.Template], traps: Sequence[site_model_service_pb2.TrapSuspicion]
+) -> list[Node]:
+    """Return the nodes of a map, each with what leads there."""
+    nodes = [
+        Node(
+            one,
+            hint_of(one.example_url),
+            entry=one.min_depth == 0,
+            traps=[trap for trap in traps if words.matches(trap.url_pattern, one.example_url)],
+            page_links=any(leaving.page_links for leaving in one.exits),
+        )
+        for one in templates
+    ]
+    by_name = {node.template.name: node for node in nodes}
+    for one in templates:
+        for leaving in one.exits:
+            if leaving.destination in by_name:
+                by_name[leaving.destination].sources.append((one.name, leaving))
+    for node in nodes:
+        node.sources.sort(key=lambda pair: -pair[1].link_count)
+    return nodes
+
+
+def hint_of(url: str) -> str:
+    """Return a short name of the pages like one: its path, numbers and long names as `…`.
+
+    Examples
+    --------
+    >>> hint_of("http://a.org/thread/1234"), hint_of("http://a.org/"), hint_of("http://a.org/index.php?id=7")
+    ('/thread/…', '/', '/index.php?id')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return words.shown(url, _LABELLED)
+    segments = [
+        "…" if any(c.isdigit() for c in segment) or len(segment) > 24 else segment
+        for segment in parts.path.split("/")
+    ]
+    keys = [pair.partition("=")[0] for pair in parts.query.split("&") if pair]
+    hint = "/".join(segments) or "/"
+    return words.shown(hint + (f"?{'&'.join(keys)}" if keys else ""), _LABELLED)
+
+
+def why_empty(found: pb.ListTemplatesResponse) -> str:
+    """Say why there are no templates yet; empty if there are."""
+    if found.template_count:
+        return ""
+    if found.learning:
+        return "The templates are being learned right now."
+    if found.next_learning_at:
+        return (
+            f"Templates are learned from {words.number(found.next_learning_at)} different pages; "
+            f"{words.number(found.sample_count)} were seen so far."
+        )
+    return "This crawl learns templates only when it is asked to."
+
+
+def graph_of(nodes: Sequence[Node], address: str) -> dict[str, Any]:
+    """Return nodes and edges as the script of the page draws them."""
+    names = {node.template.name for node in nodes}
+    return {
+        "nodes": [
+            {
+                "id": node.template.name,
+                "label": f"{node.hint}\n{words.number(node.template.crawled_pages)} pages",
+                "pages": node.template.crawled_pages,
+                "reward": node.template.reward if node.template.judged_count else None,
+                "entry": node.entry,
+                "trap": bool(node.traps),
+                "flips": node.page_links,
+                "href": f"{address}/{node.template.name}",
+            }
+            for node in nodes
+        ],
+        "edges": [edge for node in nodes for edge in _edges(node, names)],
+    }
+
+
+def _edges(node: Node, names: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the links of one template to each other: all exits with one destination are one edge."""
+    best: dict[str, list[pb.TemplateExit]] = {}
+    for leaving in node.template.exits:
+        if leaving.destination in names:
+            best.setdefault(leaving.destination, []).append(leaving)
+    for destination, exits in best.items():
+        first = max(exits, key=lambda leaving: leaving.link_count)
+        yield {
+            "source": node.template.name,
+            "target": destination,
+            "label": words.place(first.tag_path),
+            "links": sum(leaving.link_count for leaving in exits),
+            "prob": first.destination_prob,
+            "flips": any(leaving.page_links for leaving in exits),
+            "clear": first.destination_prob >= _CLEAR or len(best) == 1,
+        }

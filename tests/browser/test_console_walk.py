@@ -1,0 +1,108 @@
+"""Every view of the console in a real browser, while real Scrapy crawls; run by `make test-console`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linkscore import Client
+from linkscore_lab.experiments.scrapy.crawl import make_mode
+from linkscore_lab.experiments.scrapy.testbed import Testbed, demo_testbed, warc_testbed
+from server_process import serving
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.environ.get("LINKSCORE_BROWSER") or not shutil.which("node"),
+        reason="needs LINKSCORE_BROWSER, a Chromium, and node; see `make test-console`",
+    ),
+]
+BUNDLE = Path(__file__).parents[2] / "console/bundle"
+CORPORA = Path(os.environ.get("LINKSCORE_CORPORA", "../shared/corpora"))
+"""Where the stored sites are; without them the demonstration site is crawled."""
+SITES = {
+    "forum_phpbb": ("thread", "thread_page", "profile"),
+    "qa_q2a": ("question", "user", "tag"),
+    "blog_wordpress": ("post", "article"),
+}
+_WALK_S = 900
+_LEARNED = 250
+"""Pages of a crawl before the walk begins: the templates are learned from 200."""
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a console on a server that is being crawled."""
+    folder = tmp_path_factory.mktemp("walk")
+    with serving(folder, "--metrics-listen", "") as server:
+        crawls = [
+            threading.Thread(target=_crawl, args=(name, server.target, folder), daemon=True)
+            for name in SITES
+            if (CORPORA / f"{name}.warc.gz").exists()
+        ] or [threading.Thread(target=_crawl, args=("demo", server.target, folder), daemon=True)]
+        for crawl in crawls:
+            crawl.start()
+        _wait_until_learned(server.target, len(crawls))
+        command = ["linkscore", "console", "--target", server.target, "--listen", "127.0.0.1:0", "--write"]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().split()[-1]
+        finally:
+            process.terminate()
+            process.wait(30)
+        for crawl in crawls:
+            crawl.join(_WALK_S)
+
+
+def _crawl(name: str, target: str, folder: Path) -> None:
+    crawl = name.replace("_", "-")
+    with Client(target) as client:
+        client.create_crawl(crawl=crawl, extra_policies=["auto", "breadth_first"])
+    with _testbed(name) as testbed:
+        mode = make_mode("harvest", target, crawl)
+        wanted = testbed.wanted(SITES.get(name, ("thread",)))
+        testbed.run(
+            mode, testbed.budget("25%"), wanted, fetched=lambda fetch: None, log=folder / f"{name}.log"
+        )
+
+
+def _testbed(name: str) -> Testbed:
+    if name == "demo":
+        return demo_testbed(1, lambda: None)
+    return warc_testbed(CORPORA / f"{name}.warc.gz", CORPORA / f"{name}.labels.tsv.gz", lambda: None)
+
+
+def _wait_until_learned(target: str, crawls: int) -> None:
+    deadline = time.monotonic() + _WALK_S
+    with Client(target) as client:
+        while time.monotonic() < deadline:
+            pages = [crawl.page_count for crawl in client.list_crawls()]
+            if len(pages) == crawls and min(pages) >= _LEARNED:
+                return
+            time.sleep(1.0)
+    raise AssertionError("the crawls did not get far enough")
+
+
+def test_every_view_works_in_a_browser_and_is_accessible(console: str, tmp_path: Path) -> None:
+    command = ["node", "walk.mjs", console, os.environ["LINKSCORE_BROWSER"]]
+    if folder := os.environ.get("LINKSCORE_SHOTS"):
+        command.append(folder)
+    done = subprocess.run(command, cwd=BUNDLE, capture_output=True, text=True, timeout=_WALK_S, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (
+        len(report["views"]) >= 4 * 8
+    )  # two widths, dark and light: the list, a crawl, its views, a template
+    assert report["errors"] == []
+    assert report["foreign"] == []
+    assert report["axe"] == []
+    assert report["overflow"] == []
