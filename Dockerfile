@@ -18,6 +18,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY clients/python clients/python
 COPY scoring scoring
 COPY server server
+COPY frontier frontier
 COPY cli cli
 COPY lab lab
 RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /dist . \
