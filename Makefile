@@ -11,7 +11,7 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 CORES ?= 2
 SOURCES := clients/python scoring server frontier cli console lab
 
-.PHONY: console test-console test-clients gen-go gen-node run test slow fuzz soak kills quality check gen docs bench image lock baseline release clean
+.PHONY: console test-console test-clients gen-go gen-node run test slow fuzz soak kills damage quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -58,6 +58,9 @@ soak: $(STAMP)
 
 kills: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m campaigns.kills --kills $(or $(N),1000)
+
+damage: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m campaigns.damage --trials $(or $(N),300)
 
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_lab.quality $(if $(CORPORA),--corpora $(CORPORA))

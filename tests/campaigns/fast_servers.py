@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-PATIENCE_S = 120.0  # longest start, on a machine that is busy
+PATIENCE_S = 600.0  # longest start, on a machine that is busy
 _LINE = "linkscore serving on "
 
 
@@ -49,11 +49,8 @@ class FastServer:
         raise AssertionError(f"the server did not start: {self._out.read_text()[-2000:]}")
 
     def is_alive(self) -> bool:
-        """Say whether the process runs."""
-        try:
-            return "\nState:\tZ" not in Path(f"/proc/{self.pid}/status").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            return False
+        """Say whether any thread of the process is left; its files are closed with the last one."""
+        return Path(f"/proc/{self.pid}").exists()
 
     def kill(self) -> None:
         """Send SIGKILL and wait until the process is gone."""

@@ -1,4 +1,4 @@
-"""Small ones of the long runs: what `make fuzz`, `make soak` and `make kills` do at length."""
+"""Small ones of the long runs: what `make fuzz`, `make soak`, `make kills` and `make damage` do at length."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns import fuzz, kills
+from campaigns import damage, fuzz, kills
 from campaigns.soak import Soak
 
 
@@ -36,3 +36,10 @@ def test_ten_kills_lose_nothing() -> None:
     killed, problems = kills.campaign(10, seed=2)
     assert problems == []
     assert killed.total() == 10
+
+
+@pytest.mark.slow
+def test_no_damage_is_silently_wrong() -> None:
+    table, wrong = damage.campaign(8, seed=2)
+    assert wrong == []
+    assert all(outcomes.total() == 8 for outcomes in table.values())

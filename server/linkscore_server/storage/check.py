@@ -11,17 +11,17 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.errors import CorruptState, LinkscoreError
-from linkscore_server.storage.files import FileStore, read_segments, read_snapshot
-from linkscore_server.storage.formats import SNAPSHOT, unreadable
-from linkscore_server.storage.visits.base import SALT_BYTES
+from linkscore_server.storage.files import TICKET_KEY_LOST, FileStore, read_segments, read_snapshot
+from linkscore_server.storage.formats import SNAPSHOT, TICKET_KEY, unreadable
+from linkscore_server.storage.secret_files import read_secret
 from linkscore_server.storage.visits.files import FileReader, check
 
 
 def problems_of_store(store: FileStore) -> Iterator[str]:
     """Yield what is wrong with a data folder, one line a place: secret, logs, snapshots, visits."""
     try:
-        if (store.folder / "ticket.key").exists():
-            store.ticket_key()
+        if (key := store.folder / TICKET_KEY.path).exists():
+            read_secret(key, TICKET_KEY_LOST)
     except CorruptState as exc:
         yield str(exc)
     for crawl in store.crawls():
@@ -37,8 +37,11 @@ def problems_of_crawl(folder: Path, crawl: str) -> Iterator[str]:
         yield str(exc)
     browse = folder / "browse"
     salt = browse / "salt"
-    if salt.exists() and salt.stat().st_size != SALT_BYTES:
-        yield f"{salt}: must be a salt of {SALT_BYTES} bytes, has {salt.stat().st_size}"
+    try:
+        if salt.exists():
+            read_secret(salt)
+    except CorruptState as exc:
+        yield str(exc)
     staged = sorted(browse.glob("staged/*/*.parquet"))
     for part in [*staged, *FileReader(browse / "days").parts(-(1 << 31), 1 << 31)]:
         try:

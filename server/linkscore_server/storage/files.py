@@ -38,15 +38,18 @@ from linkscore_server.storage.disk import (
     sync,
     write_all,
 )
-from linkscore_server.storage.formats import SEGMENT_HEADER, SNAPSHOT_MAGIC
+from linkscore_server.storage.formats import SEGMENT_HEADER, SNAPSHOT_MAGIC, TICKET_KEY
 from linkscore_server.storage.frames import EventFrame, frames, pack, unpack
+from linkscore_server.storage.secret_files import secret_of
 from linkscore_server.storage.visits.files import FileVisits
 
 SEGMENT_BYTES = 64 << 20
 """Bytes after which a segment is followed by the next. Chosen, not measured: a start reads one at a time."""
 
-TICKET_KEY_BYTES = 32
-"""Bytes of the secret of tickets: a key of HMAC-SHA256."""
+TICKET_KEY_LOST = (
+    "put that of a backup there, or delete it: then tickets given out before say nothing any more"
+)
+"""What to do about a damaged secret of tickets."""
 
 _SNAPSHOT = struct.Struct(">8sIQ")
 _SNAPSHOT_LEVEL = 3  # of zstd, its default: snapshots are rare, and read once
@@ -248,16 +251,7 @@ class FileStore(Store):
         CorruptState
             If the file does not hold a key: a new one would make every ticket that is out there foreign.
         """
-        path = self._folder / "ticket.key"
-        if not path.exists():
-            replace_file(path, secrets.token_bytes(TICKET_KEY_BYTES), draft=path.with_suffix(".tmp"))
-        key = path.read_bytes()
-        if len(key) != TICKET_KEY_BYTES:
-            raise CorruptState(
-                f"{path}: must be a key of {TICKET_KEY_BYTES} bytes, has {len(key)}; put that of a backup "
-                "there, or delete it: then tickets given out before say nothing any more"
-            )
-        return key
+        return secret_of(self._folder / TICKET_KEY.path, TICKET_KEY_LOST)
 
     def close(self) -> None:
         """Let another process have the folder."""

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ARCHIVE", "FORMATS", "SEGMENT_HEADER", "SNAPSHOT_MAGIC", "VISITS_KEY", "FileFormat", "unreadable"]
+__all__ = [
+    "ARCHIVE",
+    "FORMATS",
+    "SECRET_HEADER",
+    "SEGMENT_HEADER",
+    "SNAPSHOT_MAGIC",
+    "TICKET_KEY",
+    "VISITS_KEY",
+    "FileFormat",
+    "unreadable",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +70,21 @@ VISITS = FileFormat(
     "visits of one batch of browse log records, or of several merged, with the columns of "
     "`storage/visits/tables.py`",
 )
+_SECRET = 2
+_SECRET_MARK = "bytes 6 to 8, after `LSKEY`; files of number 1 have no header and no checksum"  # noqa: S105
 SALT = FileFormat(
-    "salt", "crawls/NAME/browse/salt", 1, "none", "32 random bytes, the secret of the pseudonyms of clients"
+    "salt",
+    "crawls/NAME/browse/salt",
+    _SECRET,
+    _SECRET_MARK,
+    "32 random bytes and their checksum (`storage/secret_files.py`); the secret of the pseudonyms of clients",
 )
 TICKET_KEY = FileFormat(
-    "ticket key", "ticket.key", 1, "none", "32 random bytes; tickets carry a number of their own"
+    "ticket key",
+    "ticket.key",
+    _SECRET,
+    _SECRET_MARK,
+    "32 random bytes and their checksum (`storage/secret_files.py`); tickets carry a number of their own",
 )
 LOCK = FileFormat("lock", "LOCK", 1, "none", "nothing; held by the running server")
 
@@ -81,6 +101,9 @@ FORMATS = (SEGMENT, SNAPSHOT, VISITS, SALT, TICKET_KEY, LOCK)
 
 SEGMENT_HEADER = b"LSLOG" + SEGMENT.number.to_bytes(3, "big")
 """First bytes of every log segment."""
+
+SECRET_HEADER = b"LSKEY" + _SECRET.to_bytes(3, "big")
+"""First bytes of every salt and ticket key."""
 
 SNAPSHOT_MAGIC = b"LSSNAP" + SNAPSHOT.number.to_bytes(2, "big")
 """First bytes of every snapshot."""

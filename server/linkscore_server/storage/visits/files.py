@@ -2,7 +2,7 @@
 
 ::
 
-    CRAWL/browse/salt                         32 bytes, readable by the owner only
+    CRAWL/browse/salt                         a secret, readable by the owner only
     CRAWL/browse/staged/BATCH/2026-09-07.CHECKSUM.parquet
     CRAWL/browse/days/2026-09-07/BATCH.CHECKSUM.parquet
 
@@ -30,10 +30,10 @@ import duckdb
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.storage.disk import PRIVATE, ensure_folder, replace_file, sync
+from linkscore_server.storage.disk import PRIVATE, ensure_folder, sync
 from linkscore_server.storage.formats import VISITS, VISITS_KEY
+from linkscore_server.storage.secret_files import secret_of
 from linkscore_server.storage.visits.base import (
-    SALT_BYTES,
     SiteSpan,
     VisitQuery,
     VisitReader,
@@ -122,13 +122,7 @@ class FileVisits(VisitStore):
         path = self._folder / "salt"
         if not path.exists():
             ensure_folder(self._folder)
-            # A name of its own: two that need the salt at once must not write into one draft.
-            draft = self._folder / f"salt-{secrets.token_hex(8)}{_DRAFT}"
-            replace_file(path, secrets.token_bytes(SALT_BYTES), draft=draft)
-        salt = path.read_bytes()
-        if len(salt) != SALT_BYTES:
-            raise CorruptState(f"{path}: must be a salt of {SALT_BYTES} bytes, has {len(salt)}")
-        return salt
+        return secret_of(path)
 
     def stage(self, batch_id: str, con: duckdb.DuckDBPyConnection) -> dict[int, int]:
         """See `VisitStore.stage`."""

@@ -9,6 +9,7 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage.base import Snapshot
+from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileLog, FileStore
 from linkscore_server.storage.visits.base import VisitQuery
 from linkscore_server.storage.visits.connection import in_memory
@@ -151,12 +152,44 @@ def test_the_ticket_key_survives_and_only_its_owner_may_read_it(tmp_path: Path) 
     again.close()
 
 
-@pytest.mark.parametrize("size", [0, 31, 33])
+@pytest.mark.parametrize("size", [0, 31, 33, 47, 49])
 def test_a_ticket_key_that_is_none_is_refused_by_name(tmp_path: Path, size: int) -> None:
     store = FileStore(tmp_path)
     (tmp_path / "ticket.key").write_bytes(b"k" * size)
-    with pytest.raises(CorruptState, match=rf"ticket\.key: must be a key of 32 bytes, has {size}"):
+    with pytest.raises(
+        CorruptState, match=rf"ticket\.key: damaged, its {size} bytes are no .*; put that of a"
+    ):
         store.ticket_key()
+    store.close()
+
+
+def test_a_secret_flipped_or_cut_anywhere_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "salt"
+    visits = FileVisits(tmp_path)
+    salt, raw = visits.salt(), path.read_bytes()
+    for bit in range(8 * len(raw)):
+        broken = bytearray(raw)
+        broken[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(broken)
+        with pytest.raises(CorruptState, match="salt: damaged, its 48 bytes are no secret"):
+            visits.salt()
+    for cut in range(len(raw)):
+        path.write_bytes(raw[:cut])
+        with pytest.raises(CorruptState, match="salt: damaged"):
+            visits.salt()
+    path.write_bytes(raw)
+    assert visits.salt() == salt
+
+
+def test_a_secret_of_the_first_format_stays_and_gets_a_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "ticket.key"
+    path.write_bytes(bytes(range(32)))
+    store = FileStore(tmp_path)
+    assert list(problems_of_store(store)) == []
+    assert path.stat().st_size == 32  # a check changes nothing
+    assert store.ticket_key() == store.ticket_key() == bytes(range(32))
+    assert path.stat().st_size == 48
+    assert path.stat().st_mode & 0o077 == 0
     store.close()
 
 
