@@ -31,10 +31,11 @@ def strip_session_ids(event: PageFetched, sessions: SessionIds) -> PageFetched:
 
 def _stripped(features: PageFeatures, sessions: SessionIds) -> PageFeatures:
     own = sessions.strip(features.key), sessions.strip(features.canonical_key)
-    keys = [sessions.strip(key) for key in features.links.keys]
-    if keys == features.links.keys and own == (features.key, features.canonical_key):
+    links = features.links
+    keys = sessions.strip_all(links.keys)
+    if keys == links.keys and own == (features.key, features.canonical_key):
         return features
-    links = replace(features.links, keys=keys, urls=list(map(sessions.strip, features.links.urls)))
+    links = replace(links, keys=keys, urls=sessions.strip_all(links.urls))
     url = sessions.strip(features.url)
     return replace(features, url=url, key=own[0], canonical_key=own[1], links=links)
 
@@ -82,6 +83,10 @@ def fetch_of(
     )
 
 
+# Characters before the host at most, those of "https://": the first slash behind them ends it.
+_HOST_AT = 8
+
+
 def _in_scope(urls: Sequence[str], site: str, site_of: Callable[[str], str] | None) -> list[int]:
     """Return the rows of the links that belong to the crawl; the site of each host is looked up once."""
     if site_of is None:
@@ -89,7 +94,8 @@ def _in_scope(urls: Sequence[str], site: str, site_of: Callable[[str], str] | No
     roots: dict[str, bool] = {}
     rows = []
     for row, url in enumerate(urls):
-        root = url[: url.find("/", 8)] if "/" in url[8:] else url
+        end = url.find("/", _HOST_AT)
+        root = url if end < 0 else url[:end]
         if root not in roots:
             roots[root] = bool(root) and site_of(url) == site
         if roots[root]:

@@ -36,11 +36,11 @@ def batch_of(
 
     URLs and identities come without session ids.
     """
-    own = [model.sessions.strip(keys[row]) for row in rows]
+    own = model.sessions.strip_all([keys[row] for row in rows])
     hashes = list(map(hash_of, own))
     known = [_context(model, key, tickets[row]) for row, key in zip(rows, hashes, strict=True)]
     return LinkBatch(
-        [model.sessions.strip(urls[row]) for row in rows],
+        model.sessions.strip_all([urls[row] for row in rows]),
         hashes,
         [apath for apath, _, _ in known],
         [source for _, source, _ in known],

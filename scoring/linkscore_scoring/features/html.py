@@ -41,6 +41,10 @@ _TAG = re.compile(
 _CROWDED_TAG = re.compile(
     rb"<([a-zA-Z][^\s/>]*+)((?:" + _ATTRIBUTE + rb"){%d,}+)" % MAX_ATTRIBUTES, re.DOTALL
 )
+# A name and what separates it from the next: so long is the shortest tag that is crowded, at least.
+_CROWDED_TAG_BYTES = 2 * MAX_ATTRIBUTES
+_QUOTED_TAG_END = re.compile(rb"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
+_TAG_START = re.compile(rb"<[a-zA-Z]")
 
 
 class Extractor:
@@ -262,6 +266,7 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
     links = Links()
     table = PageApaths()
     rows: dict[tuple[int, Step], int] = {}
+    row_of: dict[int, int] = {}
     chars = 0
     columns = zip(walk.nodes, walk.anchor_texts(), walk.blocks_before(), strict=True)
     numbers: list[int] = []
@@ -274,15 +279,18 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
         chars += len(answer[0])
         if chars > MAX_LINKS_CHARS:
             break
-        place = (walk.paths.outer(node, limits.depth), walk.paths.steps[node])
-        if place not in rows:
-            rows[place] = table.row("" if table.is_full else walk.paths.apath(node, limits.depth))
+        row = row_of.get(node)
+        if row is None:  # many anchors share a node of the tree, and several nodes one Apath
+            place = (walk.paths.outer(node, limits.depth), walk.paths.steps[node])
+            if place not in rows:
+                rows[place] = table.row("" if table.is_full else walk.paths.apath(node, limits.depth))
+            row = row_of[node] = rows[place]
         numbers.append(number)
         links.urls.append(answer[0])
         links.keys.append(answer[1])
         links.anchors.append(text)
         links.rels.append(tag.rel)
-        links.apaths.append(rows[place])
+        links.apaths.append(row)
         links.blocks_before.append(blocks)
     links.apath_table = table.texts
     is_cut = len(walk.anchors) > limits.links or chars > MAX_LINKS_CHARS
@@ -292,13 +300,36 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
 
 def without_crowds(markup: bytes) -> bytes:
     """Return a page whose tags of `MAX_ATTRIBUTES` and more have none."""
+    if not _may_be_crowded(markup):
+        return markup
     parts, done = [], 0
     for tag in _TAG.finditer(markup):
         start, end = tag.span()
-        if end - start > 2 * MAX_ATTRIBUTES and (crowded := _CROWDED_TAG.match(markup, start)):
+        if end - start > _CROWDED_TAG_BYTES and (crowded := _CROWDED_TAG.match(markup, start)):
             parts += [markup[done : crowded.start(2)]]
             done = crowded.end()
     return b"".join([*parts, markup[done:]]) if parts else markup
+
+
+def _may_be_crowded(markup: bytes) -> bool:
+    """Say whether a page may have a crowded tag, at a fifth of the cost of looking at each of its tags.
+
+    Such a tag is long, and ``>`` stands in it within quotes only. Pages with such quotes are not judged here;
+    in all others there must be as many bytes without ``>`` behind the start of a tag.
+    """
+    if _QUOTED_TAG_END.search(markup):
+        return True
+    at = 0
+    while at + _CROWDED_TAG_BYTES <= len(markup):
+        # The last ">" of the window, not the first: what begins before it ends there, or is too short.
+        found = markup.rfind(b">", at, at + _CROWDED_TAG_BYTES)
+        if found < 0:
+            found = markup.find(b">", at + _CROWDED_TAG_BYTES)
+            found = len(markup) if found < 0 else found
+            if _TAG_START.search(markup, at, found - _CROWDED_TAG_BYTES + 2):
+                return True
+        at = found + 1
+    return False
 
 
 @dataclass(frozen=True, slots=True)

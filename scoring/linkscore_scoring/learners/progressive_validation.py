@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated
 
 import numpy as np
@@ -138,7 +139,7 @@ class ValidationWindow(Stateful):
 
     def has_feedback(self) -> bool:
         """Say whether any of the rewards came from outside."""
-        return any(link.is_labelled for link in self._links.values())
+        return any(map(attrgetter("is_labelled"), self._links.values()))
 
     def active_policies(self) -> NDArray[np.int64]:
         """Return which policy was followed at each fetch, (n,)."""

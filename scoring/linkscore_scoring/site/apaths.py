@@ -67,7 +67,9 @@ class ApathTable:
 
     def classless(self, ids: Iterable[int]) -> list[int]:
         """Return the id without class of each id."""
-        return [self.get(id_).classless for id_ in ids]
+        ids = list(ids)
+        classless = {id_: self.get(id_).classless for id_ in set(ids)}
+        return [classless[id_] for id_ in ids]
 
     def folded_names(self) -> dict[int, str]:
         """Return the text with digits as ``#`` of every `Apath.folded` id that is remembered."""

@@ -136,6 +136,11 @@ class LinkMemory(Stateful):
         known = self._links.get(key)
         return known is not None and known[_CLUSTER] != NOT_FETCHED
 
+    def fetched_among(self, keys: Sequence[int]) -> set[int]:
+        """Return the URLs among `keys` of which `is_fetched` says so."""
+        records = zip(keys, map(self._links.get, keys), strict=True)
+        return {key for key, known in records if known is not None and known[_CLUSTER] != NOT_FETCHED}
+
     def pattern(self, key: int) -> int | None:
         """Return the URL pattern a URL had when it was first seen, None if it is not known."""
         known = self._links.get(key)

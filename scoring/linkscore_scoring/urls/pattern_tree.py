@@ -98,6 +98,8 @@ class NodeStore(Stateful):
 _CANDIDATES = 32
 # A URL that is new is asked for twice, one out of the crawl's scope again and again.
 _tokens = lru_cache(maxsize=8_192)(url_tokens)
+# Slots have few values, and each is looked at when it is entered and whenever its slot grows.
+_wildcard_of, _is_fixed = lru_cache(maxsize=2_048)(wildcard_of), lru_cache(maxsize=2_048)(is_fixed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +166,8 @@ class UrlPatterns:
         at, path = ROOT, [ROOT]
         for token in _tokens(key):
             children = self._nodes[at].children
-            below = children.get(token, children.get(wildcard_of(token)))
-            if below is None:
+            below = children.get(token)
+            if below is None and (below := children.get(_wildcard_of(token))) is None:
                 break
             at = below
             path.append(at)
@@ -229,26 +231,26 @@ class UrlPatterns:
     def _below(self, node: Node, a: str, b: str) -> int | None:
         """Return the child that stands for two slot values, None if they part or are not known."""
         child = node.children.get(a) if a == b else None
-        return node.children.get(wildcard_of(a)) if child is None else child
+        return node.children.get(_wildcard_of(a)) if child is None else child
 
     def _enter(self, at: int, token: str) -> int | None:
         """Return the child of `at` for a slot value, made if needed; None when the tree is full."""
         node = self._nodes[at]
         if token in node.children:
             return node.children[token]
-        if is_fixed(token) or not node.variable:
+        if _is_fixed(token) or not node.variable:
             made = self._nodes.add(at, token)
-            if not is_fixed(token) and len(self._literals(node)) > self.params.max_values:
+            if not _is_fixed(token) and len(self._literals(node)) > self.params.max_values:
                 self._generalise(at)
-                return node.children.get(token, node.children.get(wildcard_of(token)))
+                return node.children.get(token, node.children.get(_wildcard_of(token)))
             return made
         if self._promoted(node, token):
             return self._nodes.add(at, token)
-        wildcard = wildcard_of(token)
+        wildcard = _wildcard_of(token)
         return node.children[wildcard] if wildcard in node.children else self._nodes.add(at, wildcard)
 
     def _literals(self, node: Node) -> list[str]:
-        return [token for token in node.children if not is_fixed(token)]
+        return [token for token in node.children if not _is_fixed(token)]
 
     def _is_frequent(self, count: int, slot_count: int) -> bool:
         return count >= max(self.params.min_count, self.params.min_share * slot_count)
@@ -273,7 +275,7 @@ class UrlPatterns:
             child = node.children[token]
             if not self._is_frequent(self._nodes[child].count, node.count):
                 del node.children[token]
-                self._rename_or_merge(child, at, wildcard_of(token))
+                self._rename_or_merge(child, at, _wildcard_of(token))
 
     def _rename_or_merge(self, child: int, at: int, wildcard: str) -> None:
         children = self._nodes[at].children
@@ -292,9 +294,9 @@ class UrlPatterns:
         for token, child in lost.children.items():
             if token in node.children:
                 self._merge(child, node.children[token])
-            elif node.variable and not is_fixed(token):
+            elif node.variable and not _is_fixed(token):
                 self._nodes[child].parent = kept
-                self._rename_or_merge(child, kept, wildcard_of(token))
+                self._rename_or_merge(child, kept, _wildcard_of(token))
             else:
                 self._nodes[child].parent = kept
                 node.children[token] = child
@@ -330,6 +332,6 @@ def _last_name(tokens: list[str]) -> int:
 
 def _may_differ(node: Node | None, a: str, b: str) -> bool:
     """Say whether two values of one slot are two names of the same kind, as far as the tree can tell."""
-    if a.startswith("?") or is_fixed(a) or is_fixed(b) or wildcard_of(a) != wildcard_of(b):
+    if a.startswith("?") or _is_fixed(a) or _is_fixed(b) or _wildcard_of(a) != _wildcard_of(b):
         return False
     return node is None or not node.variable or not (a in node.children or b in node.children)

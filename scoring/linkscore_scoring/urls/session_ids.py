@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -52,6 +52,10 @@ MAX_KEYS = 200
 
 MAX_RESTS = 300
 """Links remembered of each name, a bound of memory."""
+
+# URLs remembered in which there is nothing to look at, and characters of the longest: bounds of memory.
+# Chosen, not measured: the links that pages of a site have in common are some hundreds.
+_MAX_PLAIN, _MAX_PLAIN_CHARS = 4_000, 512
 
 # Links seen again with another value before a name is believed, and before a likely one is: on phpBB
 # (``sid``) two pages suffice so (docs/forums.md, Session ids). Chosen, not measured.
@@ -117,6 +121,8 @@ class SessionIds:
         self._names: dict[str, _Name] = {}
         self._learned: set[str] = set()
         self._places: set[int] = set()
+        self._plain: set[str] = set()
+        self._dull: set[str] = set()
 
     def observe(self, page_url: str, urls: Sequence[str]) -> None:
         """Learn from the links of one fetch that belong to the site, and the URL it was fetched by.
@@ -126,7 +132,7 @@ class SessionIds:
         own = {(name, value) for name, value, _ in _candidates(page_url)}
         found: dict[str, list[tuple[int, int]]] = {}
         distinct = dict.fromkeys(urls)
-        for url in filter(_MAY_BE_RANDOM, distinct):
+        for url in _not_in(self._dull, distinct, lambda url: not _MAY_BE_RANDOM(url)):
             for name, value, rest in _candidates(url):
                 found.setdefault(name, []).append((rest, value))
         for name, links in found.items():
@@ -163,6 +169,19 @@ class SessionIds:
         pairs = query.split("&")
         kept = [pair for pair in pairs if not self.is_session_id(*_name_and_value(pair))]
         return f"{address}?{'&'.join(kept)}" if kept else address
+
+    def strip_all(self, urls: list[str]) -> list[str]:
+        """Return `strip` of each URL, the same list if all stay as they are and were seen before.
+
+        Links of a site come again on page after page, and in most there is nothing to look at closely.
+        """
+        plain = self._plain
+        if self._learned:
+            return list(map(self.strip, urls))
+        if plain.issuperset(urls):
+            return urls
+        _not_in(plain, urls, _is_plain)
+        return [url if url in plain else self.strip(url) for url in urls]
 
     def names(self) -> list[str]:
         """Return the names that were learned to be of session ids, without those known from the start."""
@@ -208,6 +227,23 @@ class SessionIds:
 
 _FIRST_SEGMENT = 3
 """Where paths begin in a URL split at slashes."""
+
+
+def _not_in(known: set[str], urls: Iterable[str], belongs: Callable[[str], bool]) -> list[str]:
+    """Return the URLs of which `belongs` does not hold, and remember some of the others as `known`."""
+    if len(known) > _MAX_PLAIN:
+        known.clear()
+    new = [url for url in urls if url not in known]
+    left = [url for url in new if not belongs(url)]
+    if len(left) < len(new):
+        known.update(url for url in set(new).difference(left) if len(url) <= _MAX_PLAIN_CHARS)
+    return left
+
+
+def _is_plain(url: str) -> bool:
+    """Say whether nothing in a URL may be a session id as long as no name was learned."""
+    address, _, query = url.partition("?")
+    return ";" not in address and "/(" not in address and not _MAY_BE_SURE(query.lower())
 
 
 def _count(known: _Name, links: Sequence[tuple[int, int]], *, is_common: bool) -> None:

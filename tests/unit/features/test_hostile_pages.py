@@ -175,3 +175,29 @@ def test_only_crowded_tags_lose_their_attributes() -> None:
         + b"</script>"
     )
     assert without_crowds(page) == page.replace(b"<p" + crowd + b" c='>'", b"<p")
+
+
+@pytest.mark.parametrize("between", [b" ", b"\n", b" / ", b" \t\r\n"])
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        b"a",
+        b"a=1",
+        b'a="1"',
+        b"a='x'",
+        b'a=">"',
+        b"a='>'",
+        b'a = "x>y\'"',
+        b'a="<b>"',
+        b"<",
+        b'"',
+        b"a='\">'",
+    ],
+)
+def test_every_crowded_tag_is_found_however_it_is_written(attribute: bytes, between: bytes) -> None:
+    page = b'<p title="it\'s">some text' + b" and more" * 400
+    crowd = (between + attribute) * MAX_ATTRIBUTES
+    few = (between + attribute) * (MAX_ATTRIBUTES - 2)
+    for before, after in ((b"", b""), (page, page), (b"<br>" * 999, b"<br>" * 999)):
+        assert without_crowds(before + b"<i" + crowd + b">" + after) == before + b"<i>" + after
+        assert without_crowds(before + b"<i" + few + b">" + after) == before + b"<i" + few + b">" + after

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -124,11 +124,13 @@ class Harvest(Stateful, Policy):
         self._take_bounds(site)
         self.rewards.update_sources(page, site)
         worth = self.rewards.worth_of(page, self._nodes(page.pattern, page.contexts, site), site)
+        hub = 0.0
         if not page.failed:
-            worth.pending = self._pending(page, site)
-            worth.between = _between(page, site)
+            arms, fetched = _arms_of(page.links, site), site.memory.fetched_among(page.links.keys)
+            worth.pending = dict(Counter(apath for _, apath in compress(arms, page.first_here)))
+            worth.between = _between(page, arms, fetched)
             self.rewards.update_text_reward(worth)
-        hub = 0.0 if page.failed else self._hub_yield(page, site)
+            hub = self._hub_yield(page, arms, fetched)
         self.arms.credit(worth.nodes, worth.reward, hub, worth.weight)
         self.rewards.record(page, worth, site)
         if self.rewards.labelled_share:
@@ -210,11 +212,6 @@ class Harvest(Stateful, Policy):
         nodes = dict.fromkeys(node for apath in folded for node in nodes_of(pattern, apath))
         return list(nodes) or [SITE]
 
-    def _pending(self, page: PageObservation, site: SiteModel) -> dict[int, int]:
-        """Count, by Apath, the links to unfetched pages that are known from this page first."""
-        folded = _folded(page.links.apaths, site)
-        return dict(Counter(folded[apath] for apath in compress(page.links.apaths, page.first_here)))
-
     def _count_hub(self, page: PageObservation, site: SiteModel) -> None:
         """Count a page by its fresh links, each under the best arm it was seen through."""
         worth: dict[Arm, float] = {}
@@ -230,15 +227,14 @@ class Harvest(Stateful, Policy):
         record = self.hubs.page(list(arms), dict(Counter(best.values())), site.patterns)
         self.hubs.add(page.key, record, site.patterns)
 
-    def _hub_yield(self, page: PageObservation, site: SiteModel) -> float:
+    def _hub_yield(self, page: PageObservation, arms: Sequence[Arm], fetched: Container[int]) -> float:
         """Return min(1, expected reward of unfetched pages linked here / 20), each page by its best arm."""
-        arms = _arms_of(page.links, site)
         means = {arm: self.arms.reward(*arm) for arm in dict.fromkeys(arms)}
         best: dict[int, float] = {}
-        for key, arm in zip(page.links.keys, arms, strict=True):
-            if means[arm] > best.get(key, 0.0):
-                best[key] = means[arm]
-        open_ = sum(mean for key, mean in best.items() if not site.memory.is_fetched(key))
+        for key, mean in zip(page.links.keys, map(means.__getitem__, arms), strict=True):
+            if mean > best.get(key, 0.0):
+                best[key] = mean
+        open_ = sum(mean for key, mean in best.items() if key not in fetched)
         return min(1.0, open_ / _HUB_LINKS)
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
@@ -264,28 +260,23 @@ class Harvest(Stateful, Policy):
         )
 
 
-def _folded(apaths: Sequence[int], site: SiteModel) -> dict[int, int]:
-    """Return the id each Apath is counted under."""
-    return {apath: site.apaths.get(apath).folded for apath in dict.fromkeys(apaths)}
-
-
 def _arms_of(links: LinkBatch, site: SiteModel) -> list[Arm]:
     """Return the arm of each link."""
-    folded = _folded(links.apaths, site)
-    return [(pattern, folded[apath]) for pattern, apath in zip(links.patterns, links.apaths, strict=True)]
+    folded = {apath: site.apaths.get(apath).folded for apath in set(links.apaths)}
+    return list(zip(links.patterns, map(folded.__getitem__, links.apaths), strict=True))
 
 
-def _between(page: PageObservation, site: SiteModel) -> list[int]:
+def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int]) -> list[int]:
     """Return the Apaths of which 3 or more links to unfetched pages each follow another new block of text."""
+    if len(set(page.blocks_before)) < _BETWEEN:
+        return []
     gaps: dict[int, int] = {}
     last: dict[int, int] = {}
     seen: set[int] = set()
-    links, folded = page.links, _folded(page.links.apaths, site)
-    for key, raw, blocks in zip(links.keys, links.apaths, page.blocks_before, strict=True):
-        if key in seen or site.memory.is_fetched(key):
+    for key, (_, apath), blocks in zip(page.links.keys, arms, page.blocks_before, strict=True):
+        if key in seen or key in fetched:
             continue
         seen.add(key)
-        apath = folded[raw]
         if blocks > last.get(apath, -1):
             gaps[apath] = gaps.get(apath, 0) + 1
             last[apath] = blocks
