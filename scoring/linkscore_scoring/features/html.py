@@ -114,6 +114,8 @@ class Extractor:
         if len(self._tags) > self.max_remembered:
             self._tags = TagTable()
         walk = PageWalk(self._tags, self.limits)
+        # A doctype of XHTML would make libxml2 write empty elements as full ones.
+        root.getroottree().docinfo.clear()
         markup = etree.tostring(root, encoding="unicode", with_tail=False)
         walk.read(markup)
         if walk.elements_cut:

@@ -29,9 +29,9 @@ MAX_APATH_CHARS = 2_000
 _REL_CHARS, _ALT_CHARS = 200, 2_000
 # Characters of a tag that count as one entry of `TagTable`; usual ones have fewer.
 _ENTRY_CHARS = 400
-# In serialised XML no quote and no "<" or ">" stands unescaped in a value, so a blank before the name and a
-# quoted value after it can only be an attribute.
-_ATTRIBUTE = re.compile(r' (class|href|rel|alt)="([^"]*)"')
+# In serialised XML a value holds no quote, and a name no blank and "=" only in front: read one after the
+# other from the first blank on, attributes are not mistaken for what looks like one inside a value.
+_ATTRIBUTE = re.compile(r' (=?[^ =]*)="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -104,7 +104,7 @@ class TagTable:
             return END
         if raw[-1:] == "/":
             return VOID
-        return self._intern(tag_name(raw), class_tokens(_class_of(raw)))
+        return self._intern(tag_name(raw), class_tokens(attribute_of(raw, "class")))
 
     def _special(self, raw: str) -> Special | None:
         name, found = tag_name(raw), attributes_of(raw)
@@ -132,11 +132,16 @@ class TagTable:
 
 
 def attributes_of(raw: str) -> dict[str, str]:
-    """Return the attributes features look at, of the inside of a start tag like ``a href="x" class="y"``."""
+    """Return the attributes of the inside of a start tag like ``a href="x" class="y"``."""
     found = _ATTRIBUTE.findall(raw)
     if "&" in raw:
         return {name: unescape(value) for name, value in found}
     return dict(found)
+
+
+def attribute_of(raw: str, name: str) -> str:
+    """Return one attribute of the inside of a start tag, empty if there is none."""
+    return attributes_of(raw).get(name, "") if f' {name}="' in raw else ""
 
 
 def class_tokens(value: str) -> str:
@@ -166,8 +171,3 @@ def tag_name(raw: str) -> str:
 def mend(markup: str) -> str:
     """Replace every ``<`` inside a tag by ``_``: HTML allows it in names, but here it begins a tag."""
     return _TAG.sub(lambda tag: "<" + tag[0][1:].replace("<", "_"), markup)
-
-
-def _class_of(raw: str) -> str:
-    value = raw.partition(' class="')[2].partition('"')[0]
-    return unescape(value) if "&" in value else value

@@ -246,3 +246,17 @@ def test_distinct_apaths_are_bounded() -> None:
 def test_apaths_of_deep_anchors_and_long_names_are_short() -> None:
     links = page(f"<{'x' * 5000}><div><div><a href=x class=b>y</a>", limits=Limits(depth=4)).links
     assert links.apath_table == [f"html/body/{'x' * 40}/a[b]"]
+
+
+def test_what_looks_like_an_attribute_inside_a_value_is_none() -> None:
+    found = page("<p title=' class='>x</p><a style=' href=' rel=next>y</a><a title=' rel=' href=/z>z</a>")
+    assert found.paths.classes == [""] * len(found.paths.classes)
+    assert found.links.urls == ["http://example.org/z"]
+    assert found.links.rels == [""]
+
+
+def test_the_doctype_of_a_page_changes_nothing() -> None:
+    markup = "<div class=a></div><a href=x>cart (<span></span>)</a><div class=b>text</div>"
+    doctype = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN">'
+    assert page(doctype + markup) == page(markup)
+    assert page(markup).links.anchors == ["cart ( )"]

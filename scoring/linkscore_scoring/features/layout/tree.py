@@ -7,7 +7,17 @@ from functools import lru_cache
 from html import unescape
 
 from linkscore_scoring.features.bags import normal_tokens
-from linkscore_scoring.features.markup import END, TEXT, VOID, Special, Step, TagTable, class_tokens, tag_name
+from linkscore_scoring.features.markup import (
+    END,
+    TEXT,
+    VOID,
+    Special,
+    Step,
+    TagTable,
+    attribute_of,
+    class_tokens,
+    tag_name,
+)
 
 class_names = lru_cache(maxsize=4_000)(normal_tokens)
 """Class tokens of a step as `normal_tokens` has them, remembered: pages of a site repeat them. An entry may
@@ -75,7 +85,7 @@ class PageTree:
         for raw, text in pieces:
             step = known.get(raw)
             if ' id="' in raw:
-                self.ids.add(raw.partition(' id="')[2].partition('"')[0])
+                self.ids.add(attribute_of(raw, "id"))
             if step is END:
                 self._leave()
             elif step is None:
@@ -153,7 +163,7 @@ class PageTree:
     def _meet_empty(self, raw: str) -> None:
         if raw not in self._voids:
             name = tag_name(raw)
-            classes = class_tokens(unescape(raw.partition(' class="')[2].partition('"')[0]))
+            classes = class_tokens(attribute_of(raw, "class"))
             self._voids[raw] = None if name in _UNSEEN else Step(name, classes)
         step = self._voids[raw]
         if step is not None:
@@ -164,7 +174,7 @@ class PageTree:
             self.breaks.append(len(self.texts))
 
     def _note_moment(self, raw: str) -> None:
-        value = raw.partition(' datetime="')[2].partition('"')[0]
+        value = attribute_of(raw, "datetime")
         if value:
             self.moments.append((len(self.texts), value[:_MOMENT_CHARS]))
 
