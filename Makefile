@@ -11,7 +11,7 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 CORES ?= 2
 SOURCES := clients/python scoring server frontier cli console lab
 
-.PHONY: console test-console test-clients gen-go gen-node run test slow fuzz soak kills damage quality check gen docs bench image lock baseline release clean
+.PHONY: native native-check console test-console test-clients gen-go gen-node run test slow fuzz soak kills damage quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -46,6 +46,16 @@ test-console: $(STAMP)
 	else (cd console/bundle && npm ci --silent) && \
 	    LINKSCORE_BROWSER=$(BROWSER) $(BIN)/python -m pytest -q -m slow tests/browser; fi
 
+# The compiled reader of pages, into .venv; everything works without it, and it is never built on the way.
+native: $(STAMP)
+	@command -v cargo >/dev/null || { echo "make native: needs cargo (https://rustup.rs), which is missing"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps ./native
+
+native-check:
+	@if command -v cargo >/dev/null; then \
+	    cd native && cargo fmt --check && cargo clippy --quiet --release --locked -- -D warnings; \
+	else echo "native: skipped, there is no cargo"; fi
+
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow
 
@@ -65,7 +75,7 @@ damage: $(STAMP)
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_lab.quality $(if $(CORPORA),--corpora $(CORPORA))
 
-check: $(STAMP) $(GEN_VENV)/.installed
+check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --diff .
 	$(BIN)/mypy $(SOURCES)

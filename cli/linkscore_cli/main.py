@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import click
 
 from linkscore_cli.crawls import crawls
@@ -22,13 +24,33 @@ SECTIONS = {
 """Commands as `linkscore --help` groups them; those of other distributions come last."""
 
 
+def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Say which version this is, and what reads pages where they are read: not beside a crawler."""
+    if asked:
+        try:
+            from linkscore_scoring.features.native import reader_name
+        except ModuleNotFoundError:  # the extra `server` is not installed
+            reader = ""
+        else:
+            reader = f" ({reader_name()} reader)"
+        click.echo(f"linkscore, version {version('linkscore')}{reader}")
+        context.exit()
+
+
 @click.group(
     cls=CommandGroup,
     entry_group=COMMANDS,
     sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="linkscore")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version, and which reader reads pages.",
+)
 def main() -> None:
     """Which links should a crawler follow? A gRPC service that learns while you crawl."""
 

@@ -174,7 +174,7 @@ class Application:
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
-        parser = self._parser = PageParser(limits, clock)
+        parser = self._parser = PageParser(limits, clock, self.metrics.count_left_page)
         self.scoring = LinkScoringService(self.registry, parser, s, self.metrics, clock)
         link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self.scoring, server)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)

@@ -14,6 +14,7 @@ from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_server.tokens import parse_tokens
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
+_NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every process that reads pages
 # Set by Kubernetes for services named linkscore, linkscore-metrics, ...
 _KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")
 
@@ -155,6 +156,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
         name.removeprefix(ENVIRONMENT_PREFIX).lower(): value
         for name, value in environment.items()
         if name.startswith(ENVIRONMENT_PREFIX)
+        and name not in _NO_SETTINGS
         and not _KUBERNETES.fullmatch(name.removeprefix(ENVIRONMENT_PREFIX))
     }
 

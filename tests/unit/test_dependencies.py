@@ -29,6 +29,7 @@ OWN = {
     "linkscore_console",
     "linkscore_frontier",
     "linkscore_lab",
+    "linkscore_native",
     "linkscore_scoring",
     "linkscore_server",
 }

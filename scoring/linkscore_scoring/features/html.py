@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 from threading import local
 
 from lxml import etree
@@ -11,9 +13,19 @@ from lxml import etree
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
 from linkscore_scoring.features.layout.signals import page_layout
-from linkscore_scoring.features.markup import MAX_APATH_CHARS, SKIPPED_TAGS, Step, TagTable
-from linkscore_scoring.features.types import Limits, Links, PageFeatures
-from linkscore_scoring.features.walk import BLOCK_CHARS, PageWalk
+from linkscore_scoring.features.markup import (
+    MAX_ALT_CHARS,
+    MAX_APATH_CHARS,
+    MAX_CLASS_CHARS,
+    MAX_NAME_CHARS,
+    MAX_REL_CHARS,
+    SKIPPED_TAGS,
+    Step,
+    TagTable,
+)
+from linkscore_scoring.features.native import NATIVE_VERSION, NativeReader
+from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures
+from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS, PageWalk
 from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
@@ -58,9 +70,20 @@ class Extractor:
         Bounds for every page.
     max_remembered
         Tags remembered between pages; above it the extractor forgets them all.
+    native
+        Whether to read by the compiled reader; that it is installed, unless told otherwise.
+    on_left
+        Told why, of each page that the compiled reader leaves to this one.
     """
 
-    def __init__(self, limits: Limits | None = None, *, max_remembered: int = MAX_REMEMBERED) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        max_remembered: int = MAX_REMEMBERED,
+        native: bool = bool(NATIVE_VERSION),
+        on_left: Callable[[str], None] = lambda reason: None,
+    ) -> None:
         self.limits = limits or Limits()
         self.max_remembered = max_remembered
         self._urls = UrlCache()
@@ -68,6 +91,7 @@ class Extractor:
         self._parser = etree.HTMLParser(
             encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
         )
+        self._native = NativeReader(_native_bounds(self.limits), on_left) if native else None
 
     def extract(
         self,
@@ -87,24 +111,29 @@ class Extractor:
             features.notes.append("not_html")
             return features
         features.charset = detect_charset(raw, content_type)
-        root = self._parse(raw, features)
+        markup, broken = to_utf8(raw, features.charset)
+        if broken:
+            features.notes.append("decode_errors")
+        resolver_of = partial(self._resolver_of, features)
+        if not self._native or not self._native.read(markup, features, resolver_of, layout=layout):
+            self._read_purely(markup, features, layout=layout)
+        return features
+
+    def _read_purely(self, markup: bytes, features: PageFeatures, *, layout: bool) -> None:
+        root = self._parse(markup, features)
         if root is None:
             features.notes.append("empty")
         else:
             self._read(root, features, layout=layout)
-        return features
 
-    def _parse(self, raw: bytes, features: PageFeatures) -> etree._Element | None:
-        utf8, broken = to_utf8(raw, features.charset)
-        if broken:
-            features.notes.append("decode_errors")
-        if len(utf8) > _CROWDED_BYTES:
-            thinned = without_crowds(utf8)
-            if len(thinned) < len(utf8):
+    def _parse(self, markup: bytes, features: PageFeatures) -> etree._Element | None:
+        if len(markup) > _CROWDED_BYTES:
+            thinned = without_crowds(markup)
+            if len(thinned) < len(markup):
                 features.notes.append("attributes_cut")
-                utf8 = thinned
+                markup = thinned
         try:
-            return etree.fromstring(utf8, self._parser)
+            return etree.fromstring(markup, self._parser)
         except etree.XMLSyntaxError:
             return None
 
@@ -120,20 +149,21 @@ class Extractor:
         walk.read(markup)
         if walk.elements_cut:
             features.notes.append("elements_cut")
-        features.nofollow = head.nofollow
         features.text_chars = sum(map(len, walk.texts))
         features.anchor_chars = walk.anchor_chars()
         blocks = [text for text in walk.texts if len(text) >= BLOCK_CHARS]
         features.block_chars = list(map(len, blocks))
         features.block_hashes = list(map(hash_block, blocks))
-        numbers = self._link(walk, head, features)
-        features.paths, cuts = walk.paths.trie(self.limits)
-        features.notes += cuts
+        resolver = self._resolver_of(features, head)
+        features.links, numbers, links_cuts = outlinks(walk, resolver, self.limits)
+        features.paths, paths_cuts = walk.paths.trie(self.limits)
+        features.notes += links_cuts + paths_cuts
         if layout:
             features.layout = page_layout(markup, self._tags, self.limits, features, numbers)
 
-    def _link(self, walk: PageWalk, head: Head, features: PageFeatures) -> list[int]:
-        """Read the links, and return the number of each one's anchor among all of the page."""
+    def _resolver_of(self, features: PageFeatures, head: Head) -> UrlResolver:
+        """Note what the head of a page says, and return what resolves its links."""
+        features.nofollow = head.nofollow
         resolver = self._resolver(features.url, features.charset)
         if head.base:
             base = resolver.resolve(head.base)
@@ -142,9 +172,7 @@ class Extractor:
         if head.canonical:
             canonical = resolver.resolve(head.canonical)
             features.canonical_key = "" if isinstance(canonical, str) else canonical[1]
-        features.links, numbers, cuts = outlinks(walk, resolver, self.limits)
-        features.notes += cuts
-        return numbers
+        return resolver
 
     def _resolver(self, base_url: str, charset: str) -> UrlResolver:
         return UrlResolver(base_url, max_chars=self.limits.url_chars, charset=charset, cache=self._urls)
@@ -300,6 +328,26 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
     return links, numbers, [note for note, cut in cuts.items() if cut]
 
 
+def _native_bounds(limits: Limits) -> dict[str, int | str]:
+    """Return the bounds of the compiled reader, which has none of its own."""
+    return {
+        **asdict(limits),
+        "path_chars": MAX_PATH_CHARS,
+        "name_chars": MAX_NAME_CHARS,
+        "class_chars": MAX_CLASS_CHARS,
+        "rel_chars": MAX_REL_CHARS,
+        "alt_chars": MAX_ALT_CHARS,
+        "block_chars": BLOCK_CHARS,
+        "apaths": MAX_APATHS,
+        "apaths_chars": MAX_APATHS_CHARS,
+        "apath_chars": MAX_APATH_CHARS,
+        "links_chars": MAX_LINKS_CHARS,
+        "other_apath": OTHER_APATH,
+        "attributes": MAX_ATTRIBUTES,
+        "crowded_bytes": _CROWDED_BYTES,
+    }
+
+
 def without_crowds(markup: bytes) -> bytes:
     """Return a page whose tags of `MAX_ATTRIBUTES` and more have none."""
     if not _may_be_crowded(markup):
@@ -332,15 +380,6 @@ def _may_be_crowded(markup: bytes) -> bool:
                 return True
         at = found + 1
     return False
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """``<base href>`` and ``<link rel=canonical>``, raw, empty if none; whether robots are told nofollow."""
-
-    base: str = ""
-    canonical: str = ""
-    nofollow: bool = False
 
 
 def read_head(root: etree._Element) -> Head:

@@ -26,7 +26,7 @@ MAX_APATH_CHARS = 2_000
 
 # Characters kept of ``rel`` and ``alt``: all tokens of HTML that links may have are 150 characters together,
 # and of an anchor's text 200 are kept unless told otherwise. Bounds, chosen and not measured.
-_REL_CHARS, _ALT_CHARS = 200, 2_000
+MAX_REL_CHARS, MAX_ALT_CHARS = 200, 2_000
 # Characters of a tag that count as one entry of `TagTable`; usual ones have fewer.
 _ENTRY_CHARS = 400
 # In serialised XML a value holds no quote, and a name no blank and "=" only in front: read one after the
@@ -111,7 +111,7 @@ class TagTable:
         if name not in {"a", "area", "img"} or (name != "img" and "href" not in found):
             return None
         rel = rel_tokens(found.get("rel", ""))
-        alt = "" if name == "a" else " ".join(found.get("alt", "")[:_ALT_CHARS].split())
+        alt = "" if name == "a" else " ".join(found.get("alt", "")[:MAX_ALT_CHARS].split())
         step = self._intern(name, class_tokens(found.get("class", "")))
         return Special(
             step=step,
@@ -160,7 +160,7 @@ def class_tokens(value: str) -> str:
 
 def rel_tokens(value: str) -> str:
     """Return a ``rel`` attribute as `Links.rels` has it: lower case tokens joined by one space."""
-    return " ".join(value[:_REL_CHARS].lower().split())
+    return " ".join(value[:MAX_REL_CHARS].lower().split())
 
 
 def tag_name(raw: str) -> str:

@@ -77,6 +77,15 @@ class Links:
         return len(self.urls)
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """``<base href>`` and ``<link rel=canonical>``, raw, empty if none; whether robots are told nofollow."""
+
+    base: str = ""
+    canonical: str = ""
+    nofollow: bool = False
+
+
 @dataclass(slots=True)
 class PageLayout:
     """Repeated records of a page, and the groups its links form (Jiang 2013, section 4.3; MiBAT, Song 2010).

@@ -9,6 +9,8 @@ from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from linkscore_scoring.features.native import reader_name
+
 # Upper bounds of the histograms' buckets, seconds. Chosen, not measured; `LinkscoreSlow` reads 2.5.
 _LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
@@ -62,8 +64,18 @@ class Metrics:
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
         self._add_browse_metrics(r)
-        build = Gauge("linkscore_build_info", "Always 1", ["version", "python"], registry=r)
-        build.labels(version("linkscore"), platform.python_version()).set(1)
+        self.pages_left = Counter(
+            "linkscore_pages_left_to_python",
+            "Pages that the compiled reader left to the pure one, by reason: layout, depth, attributes, rel",
+            ["reason"],
+            registry=r,
+        )
+        build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
+        build.labels(version("linkscore"), platform.python_version(), reader_name()).set(1)
+
+    def count_left_page(self, reason: str) -> None:
+        """Count a page that the compiled reader left to the pure one."""
+        self.pages_left.labels(reason).inc()
 
     def count_feedback(
         self, policy: str, rewards: Sequence[float], *, duplicates: int = 0, invalid: int = 0

@@ -30,12 +30,19 @@ class PageParser:
         Bounds of extraction.
     clock
         Seconds since the epoch, for pages without a fetch time.
+    on_left
+        Told why, of each page that the compiled reader leaves to the pure one.
     """
 
-    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        clock: Callable[[], float],
+        on_left: Callable[[str], None] = lambda reason: None,
+    ) -> None:
         self.limits = limits
         self._clock = clock
-        self._extractor = Extractor(limits)
+        self._extractor = Extractor(limits, on_left=on_left)
         self._large = LargePages(limits)
 
     async def read_large(self, page: common_pb2.Page, *, layout: bool = False) -> PageFeatures | None:

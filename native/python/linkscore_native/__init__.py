@@ -1,0 +1,12 @@
+"""The page reader of linkscore, compiled: `linkscore_scoring.features.native` takes it if it is installed.
+
+``LINKSCORE_NATIVE=0`` in the environment turns it off: `ENABLED` is false, and pure Python reads all pages.
+"""
+
+import os
+
+from linkscore_native._native import Page, Reader, __version__
+
+ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
+
+__all__ = ["ENABLED", "Page", "Reader", "__version__"]

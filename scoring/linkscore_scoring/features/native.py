@@ -1,0 +1,86 @@
+"""Where the compiled reader of pages takes the place of the pure one: nothing else knows that there is one.
+
+It is taken if the distribution ``linkscore-native`` is installed and not turned off, and gives what the pure
+reader gives. A page it cannot answer equally for goes to the pure reader, and is counted by the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from linkscore_scoring.features.types import Head, Links, PageFeatures, PathTrie
+from linkscore_scoring.urls.resolve import UrlResolver
+
+try:
+    import linkscore_native
+except ImportError:
+    NATIVE_VERSION = ""
+else:
+    NATIVE_VERSION = linkscore_native.__version__ if linkscore_native.ENABLED else ""
+"""Version of the compiled reader, empty if pages are read by pure Python alone."""
+
+
+class NativeReader:
+    """Reads pages as UTF-8; any number of threads may use one.
+
+    Parameters
+    ----------
+    bounds
+        Bounds of extraction by name, as ``native/src/bounds.rs`` names them.
+
+    on_left
+        Told the reason for each page that is left to the pure reader: ``layout``, ``depth``, ``attributes``
+        or ``rel``.
+    """
+
+    def __init__(self, bounds: dict[str, int | str], on_left: Callable[[str], None]) -> None:
+        self._on_left = on_left
+        self._reader = linkscore_native.Reader(bounds)
+
+    def read(
+        self,
+        markup: bytes,
+        features: PageFeatures,
+        resolver_of: Callable[[Head], UrlResolver],
+        *,
+        layout: bool,
+    ) -> bool:
+        """Fill `features` from a page, or say that this has to be done elsewhere.
+
+        Parameters
+        ----------
+        markup
+            The page, valid UTF-8.
+        resolver_of
+            Takes what the head of the page says and gives what resolves its links.
+        layout
+            Whether a layout is asked for, which is not compiled.
+        """
+        page: linkscore_native.Page | str = "layout" if layout else self._reader.read(markup)
+        if isinstance(page, str):
+            self._on_left(page)
+            return False
+        if page.is_empty:
+            features.notes.append("empty")
+            return True
+        resolve = resolver_of(Head(page.base, page.canonical, page.nofollow)).resolve
+        rows = page.links([resolve(href) for href in page.hrefs()])
+        features.links = Links(**rows["columns"])
+        features.paths = PathTrie(*page.paths())
+        features.text_chars, features.anchor_chars = page.text_chars, page.anchor_chars
+        features.block_hashes, features.block_chars = page.block_hashes, page.block_chars
+        links_cut, apaths_cut = rows["cuts"]
+        cuts = {
+            "elements_cut": page.elements_cut,
+            "links_cut": links_cut,
+            "apaths_cut": apaths_cut,
+            "depth_cut": page.depth_cut,
+            "paths_cut": page.paths_cut,
+        }
+        features.notes += [note for note, cut in cuts.items() if cut]
+        return True
+
+
+def reader_name() -> str:
+    """Return which reader reads the pages of this process: ``pure``, or ``native`` with its version."""
+    return f"native {NATIVE_VERSION}" if NATIVE_VERSION else "pure"

@@ -1,0 +1,122 @@
+"""The compiled reader gives what the pure one gives; without it these tests are skipped."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from html.entities import html5
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytest.importorskip("linkscore_native", reason="the compiled reader is not installed: make native")
+
+from linkscore_lab.experiments.readers import Readers, generated_page
+from linkscore_scoring.features.html import Extractor
+from linkscore_scoring.features.types import Limits, PageFeatures
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+URL = "http://site.example/forum/list.php?page=2"
+
+
+def batched(names: Iterable[str], n: int) -> Iterator[list[str]]:
+    rest = iter(names)
+    while batch := list(islice(rest, n)):
+        yield batch
+
+
+def both(body: bytes, limits: Limits | None = None, content_type: str = "") -> list[PageFeatures]:
+    readers = [Extractor(limits, native=native) for native in (False, True)]
+    return [reader.extract(body, url=URL, content_type=content_type) for reader in readers]
+
+
+@pytest.mark.parametrize("file", sorted((FIXTURES / "native").glob("*.html")), ids=lambda file: file.stem)
+def test_pages_that_once_differed_are_read_alike(file: Path) -> None:
+    pure, native = both(file.read_bytes())
+    assert native == pure
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pages_made_to_differ_do_not(seed: int) -> None:
+    rng, readers = Random(seed), Readers()
+    for _ in range(150):
+        body = generated_page(rng)
+        assert readers.difference(body) == "", body
+
+
+def test_every_named_character_is_read_alike_in_texts_and_attributes() -> None:
+    readers = Readers()
+    form = "<p>a&{0}b &{0}= &{0}<a href='&{0}x' class='&{0}='>&{0}</a>"
+    for names in batched(html5, 100):
+        body = "".join(form.format(name) for name in names)
+        assert readers.difference(body.encode()) == "", names
+    for number in (0, 9, 13, 31, 127, 128, 150, 159, 160, 0xD800, 0xFFFE, 0x10FFFF, 0x110000, 10**12):
+        body = f"<p>&#{number}; &#x{number:x};<a class='&#{number}'>&#{number}</a>"
+        assert readers.difference(body.encode()) == "", number
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        *(Limits(elements=elements) for elements in (1, 2, 3, 7, 8, 9)),
+        *(Limits(depth=depth) for depth in (1, 2, 3, 5)),
+        *(Limits(path_nodes=nodes) for nodes in (1, 2, 10)),
+        *(Limits(links=links) for links in (0, 1, 3)),
+        *(Limits(anchor_chars=chars) for chars in (1, 2, 5)),
+        Limits(url_chars=45),
+    ],
+    ids=str,
+)
+def test_bounds_cut_alike(limits: Limits) -> None:
+    rng = Random(7)
+    pages = [generated_page(rng) for _ in range(40)]
+    pages.append(b"<div><ul>" + b"<li><b><i>text <a href=a class=x>one</a> <a href=/b>two</a> tail" * 30)
+    for page in pages:
+        pure, native = both(page, limits)
+        assert native == pure
+
+
+def test_many_apaths_and_long_names_are_cut_alike() -> None:
+    apaths = "".join(f"<a class=c{i % 3000} href=x{i}>y</a>" for i in range(3100))
+    names = "".join(f"<{'x' * 45}{i % 3} class='{'k ' * 600}l{i}'>t<a href=x>y</a>" for i in range(200))
+    for markup in (apaths, names):
+        pure, native = both(markup.encode())
+        assert native == pure
+    assert "apaths_cut" in both(apaths.encode())[1].notes
+
+
+@pytest.mark.parametrize(
+    ("reason", "markup"),
+    [
+        ("depth", "<div>" * 600 + "text"),
+        ("attributes", f"<p {' '.join(f'a{i}=1' for i in range(3000))}>text</p>{' ' * 17_000}"),
+        ("rel", "<a href=x rel='tést'>text</a>"),
+    ],
+)
+def test_a_page_it_cannot_answer_for_is_left_to_the_pure_reader_and_told(reason: str, markup: str) -> None:
+    told: list[str] = []
+    found = Extractor(native=True, on_left=told.append).extract(markup.encode(), url=URL)
+    assert found == Extractor(native=False).extract(markup.encode(), url=URL)
+    assert told == [reason]
+
+
+def test_a_layout_is_read_by_the_pure_reader() -> None:
+    told: list[str] = []
+    reader = Extractor(native=True, on_left=told.append)
+    found = reader.extract(b"<ul><li><a href=x>text</a>", url=URL, layout=True)
+    assert found.layout is not None
+    assert told == ["layout"]
+    assert replace(found, layout=None) == reader.extract(b"<ul><li><a href=x>text</a>", url=URL)
+
+
+def test_the_environment_turns_it_off() -> None:
+    code = "from linkscore_scoring.features.native import reader_name; print(reader_name())"
+    for value, name in (("0", "pure"), ("1", "native")):
+        environment = {**os.environ, "LINKSCORE_NATIVE": value}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert run.stdout.split()[0] == name, run.stderr
