@@ -11,10 +11,15 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 CORES ?= 2
 SOURCES := clients/python scoring server frontier cli console lab
 
-.PHONY: native native-check console test-console test-clients gen-go gen-node run test slow fuzz soak kills damage quality check gen docs bench image lock baseline release clean
+.PHONY: demo native native-check console test-console test-clients gen-go gen-node run test slow fuzz soak kills damage quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
+	    $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
+
+# The same with a web page to look at meanwhile; it stays until you press Ctrl-C.
+demo: $(STAMP)
+	$(BIN)/linkscore demo --watch $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
 	    $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
 
 test: $(STAMP)

@@ -83,6 +83,7 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
+        made.listen()  # who reads the address may ask at once
     except OSError as error:
         made.close()
         raise click.BadParameter(f"cannot listen on {host}:{port}: {error}", param_hint="--listen") from error

@@ -1,4 +1,4 @@
-// Draws the site map: templates as circles in layers from the entry, links between them as arrows.
+// Draws the site map: templates as circles, links between them as arrows.
 import { load } from "./console.js";
 import { cytoscape } from "./vendor/cytoscape.js";
 
@@ -6,8 +6,8 @@ const frame = document.getElementById("map");
 const detail = document.getElementById("detail");
 const everything = document.getElementById("all-edges");
 const LEVELS = 5; // shades of worth, as in the legend
-const FEW = 9; // templates up to which they stand on an ellipse, not in layers
-const FULL = 14; // templates up to which every arrow has its label
+const FEW = 9; // templates up to which they stand on an ellipse, and every arrow has its label
+const CELL = { wide: 165, high: 92 }; // room of a template and its label, pixels at zoom 1
 
 let graph = null;
 let drawn = "";
@@ -22,11 +22,26 @@ function elements({ nodes, edges }) {
     classes: [node.entry && "entry", node.trap && "trap"].filter(Boolean).join(" "),
   }));
   const links = Math.max(1, ...edges.map((edge) => edge.links));
+  const few = nodes.length <= FEW, best = strongest(edges);
   const arrows = edges.map((edge, at) => ({
     data: { ...edge, id: `edge-${at}`, width: 1 + 4 * Math.sqrt(edge.links / links), name: edge.label },
-    classes: [edge.flips && "flips", edge.clear || "faint", nodes.length > FULL && "unlabelled"].filter((one) => typeof one === "string").join(" "),
+    classes: [
+      edge.flips && "flips", best.has(edge) && "tree", few || "unlabelled",
+      (few ? edge.clear : best.has(edge) || edge.flips) || "faint",
+    ].filter((one) => typeof one === "string").join(" "),
   }));
   return [...circles, ...arrows];
+}
+
+/** The links by which most of each template is found: one arrow a template, so that many can be read. */
+function strongest(edges) {
+  const best = new Map();
+  for (const edge of edges) {
+    if (edge.source === edge.target) continue;
+    const known = best.get(edge.target);
+    if (!known || edge.links * edge.prob > known.links * known.prob) best.set(edge.target, edge);
+  }
+  return new Set(best.values());
 }
 
 function style() {
@@ -88,21 +103,43 @@ function round() {
   });
 }
 
-/** Lay the templates out in layers. Arrows back up and to itself would only bend the layers: they are left out. */
-function arrange() {
-  if (graph.nodes().length <= FEW) {
-    round();
-    graph.fit(undefined, 30);
-    if (graph.zoom() > 1.3) { graph.zoom(1.3); graph.center(); }
-    return;
+/** More stand in layers: how many links they are from the entry, by the strongest way; a layer may take several columns. */
+function layers() {
+  const depth = new Map();
+  const roots = graph.nodes().filter((node) => node.data("entry") || !node.incomers("edge.tree").length);
+  let layer = [...roots];
+  for (let at = 0; layer.length; at += 1) {
+    layer.forEach((node) => depth.set(node.id(), at));
+    layer = [...new Set(layer.flatMap((node) => [...node.outgoers("edge.tree").targets()]))].filter((node) => !depth.has(node.id()));
   }
-  const wide = frame.clientWidth > 620;
-  const eles = graph.nodes().union(graph.edges().filter((edge) => !edge.hasClass("faint") && !edge.isLoop()));
-  eles.layout({
-    name: "dagre", rankDir: wide ? "LR" : "TB", nodeSep: wide ? 34 : 46, rankSep: wide ? 110 : 80,
-    nodeDimensionsIncludeLabels: true, animate: false, fit: false,
-  }).run();
-  graph.fit(undefined, 24);
+  const found = [];
+  for (const node of [...graph.nodes()].sort((one, other) => other.data("pages") - one.data("pages"))) {
+    (found[depth.get(node.id()) ?? 0] ??= []).push(node);
+  }
+  return found.filter(Boolean);
+}
+
+/** Fill the frame with columns of layers, as few rows each as let everything be largest. */
+function columns() {
+  const all = layers();
+  const count = (rows) => all.reduce((sum, layer) => sum + Math.ceil(layer.length / rows), 0);
+  const zoom = (rows) => Math.min(frame.clientWidth / (count(rows) * CELL.wide), frame.clientHeight / (rows * CELL.high));
+  const rows = [...Array(graph.nodes().length).keys()].map((at) => at + 1).reduce((best, one) => (zoom(one) > zoom(best) ? one : best), 1);
+  let x = 0;
+  for (const layer of all) {
+    const parts = Math.ceil(layer.length / rows), high = Math.ceil(layer.length / parts);
+    layer.forEach((node, at) => {
+      const column = Math.floor(at / high), here = Math.min(high, layer.length - column * high);
+      node.position({ x: x + column * CELL.wide, y: ((at % high) - (here - 1) / 2) * CELL.high });
+    });
+    x += parts * CELL.wide;
+  }
+}
+
+function arrange() {
+  if (graph.nodes().length <= FEW) round();
+  else columns();
+  graph.fit(undefined, 26);
   if (graph.zoom() > 1.3) { graph.zoom(1.3); graph.center(); }
 }
 

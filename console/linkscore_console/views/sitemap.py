@@ -24,6 +24,8 @@ _CLEAR = 0.3
 """Share of the followed links of an exit that lead to one template, from which it is drawn; chosen."""
 _LABELLED = 40
 """Characters of a label of a node."""
+_LONG = 24
+"""Characters of a segment of a path beyond which it is taken for a title."""
 _SAMPLES = 20
 """Sample URLs of a template at a time."""
 _LEARN_S = 300.0
@@ -155,24 +157,31 @@ def nodes_of(
 
 
 def hint_of(url: str) -> str:
-    """Return a short name of the pages like one: its path, numbers and long names as `…`.
+    """Return a short name of the pages like one: its path, with `#` for numbers and `…` for long names.
 
     Examples
     --------
     >>> hint_of("http://a.org/thread/1234"), hint_of("http://a.org/"), hint_of("http://a.org/index.php?id=7")
-    ('/thread/…', '/', '/index.php?id')
+    ('/thread/#', '/', '/index.php?id')
+    >>> hint_of("http://a.org/2020/how-to-do-it/")
+    '/#/…/'
     """
     try:
         parts = urlsplit(url)
     except ValueError:
         return words.shown(url, _LABELLED)
-    segments = [
-        "…" if any(c.isdigit() for c in segment) or len(segment) > 24 else segment
-        for segment in parts.path.split("/")
-    ]
+    segments = [_named(segment) for segment in parts.path.split("/")]
     keys = [pair.partition("=")[0] for pair in parts.query.split("&") if pair]
     hint = "/".join(segments) or "/"
     return words.shown(hint + (f"?{'&'.join(keys)}" if keys else ""), _LABELLED)
+
+
+def _named(segment: str) -> str:
+    """Return a segment of a path as it may stand for those of all pages alike."""
+    if segment.isdigit():
+        return "#"
+    is_slug = len(segment) > _LONG or segment.count("-") > 1 or any(c.isdigit() for c in segment)
+    return "…" if is_slug else segment
 
 
 def why_empty(found: pb.ListTemplatesResponse) -> str:
@@ -196,7 +205,7 @@ def graph_of(nodes: Sequence[Node], address: str) -> dict[str, Any]:
         "nodes": [
             {
                 "id": node.template.name,
-                "label": f"{node.hint}\n{words.number(node.template.crawled_pages)} pages",
+                "label": _label(node),
                 "pages": node.template.crawled_pages,
                 "reward": node.template.reward if node.template.judged_count else None,
                 "entry": node.entry,
@@ -208,6 +217,11 @@ def graph_of(nodes: Sequence[Node], address: str) -> dict[str, Any]:
         ],
         "edges": [edge for node in nodes for edge in _edges(node, names)],
     }
+
+
+def _label(node: Node) -> str:
+    pages = node.template.crawled_pages
+    return f"{node.hint}\n{words.number(pages)} {'page' if pages == 1 else 'pages'}"
 
 
 def _edges(node: Node, names: set[str]) -> Iterator[dict[str, Any]]:

@@ -23,6 +23,7 @@ from linkscore_lab.commands.replay import CLUSTERERS
     help="Policies to compare with breadth-first, separated by commas.",
 )
 @click.option("--out", type=FOLDER, default=Path("out"), show_default=True, help="Folder to write to.")
+@click.option("--watch", is_flag=True, help="Open the web console meanwhile (needs linkscore[console]).")
 def demo(relevant: str, policy: str, **options: Any) -> None:
     """Crawl a site with real Scrapy, breadth-first and with linkscore, and compare."""
     with lab_errors():

@@ -16,6 +16,7 @@ from linkscore_lab.experiments.scrapy.report import CrawlRow, crawl_progress, pr
 from linkscore_lab.experiments.scrapy.servers import Service, own
 from linkscore_lab.experiments.scrapy.spider.plan import PageFetch
 from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
+from linkscore_lab.experiments.scrapy.watching import watching
 from linkscore_lab.metrics import composition, harvest_curve
 from linkscore_lab.replay.results import Meta, RunResult, order_digest
 from linkscore_lab.replay.task import USER_CONTENT
@@ -52,6 +53,7 @@ def run_demo(
     seed: int = 1,
     service: Service | None = None,
     console: Console | None = None,
+    watch: bool = False,
 ) -> DemoResult:
     """Crawl a site breadth-first and under each policy, print the table and the path of the report.
 
@@ -74,6 +76,8 @@ def run_demo(
         Of the bundled site.
     service
         Where scores come from; None starts a server of its own.
+    watch
+        Whether to serve the web console meanwhile, and afterwards until interrupted.
 
     Raises
     ------
@@ -93,6 +97,8 @@ def run_demo(
             console.print(f"no page of type {name} can be reached: left out", soft_wrap=True)
         show = _Demonstration(testbed, wanted, testbed.budget(budget), seed, out, console)
         address = stack.enter_context((service or own(out / "server.log"))())
+        if watch:
+            stack.enter_context(watching(address, console))
         name = f"demo-{int(time.time())}"
         modes = [make_mode(each, address, f"{name}-{each}", feedback=feedback) for each in policies]
         return show.run([with_settings(mode, {"CONCURRENT_REQUESTS": concurrency}) for mode in modes])
