@@ -9,15 +9,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @contextmanager
-def serving_pages(body_of: Callable[[str], str]) -> Iterator[tuple[str, list[str]]]:
-    """Serve the HTML that `body_of` gives for a path; yields host with port, and the paths asked for."""
+def serving_pages(body_of: Callable[[str], str | None]) -> Iterator[tuple[str, list[str]]]:
+    """Serve the HTML that `body_of` gives for a path, None for a 404; yields address and paths asked for."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(self.path)
-            body = body_of(self.path).encode()
-            self.send_response(200)
+            found = body_of(self.path)
+            body = (found or "").encode()
+            self.send_response(404 if found is None else 200)
             self.send_header("Content-Type", "text/html")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -20,6 +20,12 @@ _LOCKS = {
     "requirements/build.lock": ["requirements/build.in"],
     "requirements/docs.lock": ["requirements/docs.in"],
     "requirements/release.lock": ["requirements/release.in"],
+    "requirements/crawlers.lock": [
+        "pyproject.toml",
+        *("--extra", "crawlee"),
+        *("--extra", "crawl4ai"),
+        "requirements/crawlers.in",
+    ],
 }
 
 

@@ -101,7 +101,8 @@ class FakeLinkscore(
     def _result(self, page: common_pb2.Page, encoding: int) -> link_scoring_service_pb2.PageResult:
         self.pages.append(page)
         base = page.final_url or page.url
-        urls = [urljoin(base, h.decode()) for h in HREF.findall(page.body)]
+        found = [link.url for link in page.outlinks] or [h.decode() for h in HREF.findall(page.body)]
+        urls = [urljoin(base, href) for href in found]
         is_thread = first_segment(base) == "thread"
         return link_scoring_service_pb2.PageResult(
             page_type=common_pb2.PAGE_TYPE_THREAD if is_thread else common_pb2.PAGE_TYPE_UNSPECIFIED,

@@ -1,0 +1,235 @@
+"""Crawl4AI's deep crawls in the order a linkscore server advises; `pip install 'linkscore[crawl4ai]'`.
+
+`LinkscoreCrawlStrategy` stands where `BestFirstCrawlingStrategy` would: it sends every page with its links,
+lets the links wait in the buckets they are given, and crawls from the best bucket. `LinkscoreScorer` is for
+the strategies of Crawl4AI: it scores by URL alone, from what a crawl learned before.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from crawl4ai.deep_crawling import DeepCrawlStrategy
+from crawl4ai.deep_crawling.filters import FilterChain
+from crawl4ai.deep_crawling.scorers import URLScorer
+from crawl4ai.utils import normalize_url_for_deep_crawl
+
+from linkscore.breaker import CircuitBreaker
+from linkscore.client import Client
+from linkscore.errors import LinkscoreError
+from linkscore.frontier import Item
+from linkscore.messages import Policy
+from linkscore.session import CrawlSession, Found
+
+_FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
+# Characters of an error that are reported: Crawl4AI tells whole stories.
+_ERROR_CHARS = 200
+# What a scorer says while the server is away: the middle, so that all links are equal.
+_NO_SCORE = 0.5
+
+
+class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not there for the type checker
+    """Crawls the best pages first.
+
+    Parameters
+    ----------
+    target
+        `host:port` of the server.
+    crawl
+        Id of the crawl; two runs of one id share what was learned.
+    policy
+        Policy that scores; the server's default if None.
+    max_pages, max_depth, filter_chain, include_external
+        As for the strategies of Crawl4AI: pages that were fetched well, links from the start, which links are
+        followed.
+    batch_size
+        Pages fetched at once; the order is renewed between batches.
+    client
+        Options of `linkscore.AsyncClient`: `tls`, `token`, `timeout_s`.
+
+    Attributes
+    ----------
+    session
+        Order and counters: `session.counts`.
+
+    Notes
+    -----
+    Results carry `depth`, `parent_url` and `score` in their metadata, as those of Crawl4AI's own do, and
+    `linkscore_ticket` for `reward`. Failed fetches are reported. While the server is away links are crawled
+    in the order they were found.
+
+    Examples
+    --------
+    ::
+
+        strategy = LinkscoreCrawlStrategy("localhost:7411", crawl="shop", max_pages=500)
+        config = CrawlerRunConfig(deep_crawl_strategy=strategy, stream=True)
+        async with AsyncWebCrawler() as crawler:
+            async for result in await crawler.arun("https://shop.example/", config=config):
+                await strategy.reward(result, items=len(result.tables))
+    """
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        crawl: str,
+        policy: Policy | None = None,
+        max_pages: float = math.inf,
+        max_depth: float = math.inf,
+        filter_chain: Any = None,
+        include_external: bool = False,
+        batch_size: int = 1,
+        **client: Any,
+    ) -> None:
+        self.session = CrawlSession(target, crawl=crawl, policy=policy, **client)
+        self.max_pages = max_pages
+        self.max_depth = max_depth
+        self.filter_chain = filter_chain or FilterChain()
+        self.include_external = include_external
+        self.batch_size = max(1, batch_size)
+        self._cancelled = False
+        self._started: set[str] = set()
+        self._depths: dict[str, int] = {}
+        self._parents: dict[str, str | None] = {}
+
+    async def reward(self, result: Any, *, items: int) -> None:
+        """Say how many items a page had; none is worth saying too."""
+        ticket = (result.metadata or {}).get("linkscore_ticket", b"")
+        await self.session.reward(result.url, float(items > 0), ticket=ticket)
+
+    def cancel(self) -> None:
+        """End the crawl after the pages under way."""
+        self._cancelled = True
+
+    async def shutdown(self) -> None:
+        """End the crawl and close the connection to the server."""
+        self.cancel()
+        await self.session.close()
+
+    async def can_process_url(self, url: str, depth: int) -> bool:
+        """Say whether a link is followed; the filters are not asked about the start."""
+        if not url.startswith(("http://", "https://")) or depth > self.max_depth:
+            return False
+        return depth == 0 or bool(await self.filter_chain.apply(url))
+
+    async def _arun_batch(self, start_url: str, crawler: Any, config: Any) -> list[Any]:
+        return [result async for result in self._arun_stream(start_url, crawler, config)]
+
+    async def _arun_stream(self, start_url: str, crawler: Any, config: Any) -> AsyncIterator[Any]:
+        self._cancelled = False
+        self._depths[start_url], self._parents[start_url] = 0, None
+        self.session.frontier.add_seed(start_url)
+        pages: float = 0
+        while pages < self.max_pages and not self._cancelled and (items := await self._next(pages)):
+            for item, result in await self._fetch(items, crawler, config):
+                failed = not result.success or (result.status_code or 0) >= _FIRST_FAILURE
+                pages += not failed
+                yield result
+                if failed:
+                    await self._report(item, result)
+                else:
+                    await self.link_discovery(result, item.url, self._depths[item.url], set(), [], {})
+
+    async def _next(self, pages: float) -> list[Item]:
+        """Take the best links, as many as are fetched at once."""
+        items: list[Item] = []
+        while len(items) < min(self.batch_size, self.max_pages - pages):
+            item = await self.session.take()
+            if item is None:
+                break
+            self._started.add(item.url)
+            items.append(item)
+        return items
+
+    async def _fetch(self, items: list[Item], crawler: Any, config: Any) -> list[tuple[Item, Any]]:
+        """Fetch links at once; the results are in the order of the links, whichever came first."""
+        once = config.clone(deep_crawl_strategy=None, stream=False)
+        found = await crawler.arun_many(urls=[item.url for item in items], config=once)
+        by_url = {result.url: result for result in found}
+        pairs = [(item, by_url[item.url]) for item in items if item.url in by_url]
+        for item, result in pairs:
+            result.metadata = {
+                **(result.metadata or {}),
+                "depth": self._depths[item.url],
+                "parent_url": self._parents[item.url],
+                "score": item.score,
+                "linkscore_ticket": item.ticket,
+            }
+        return pairs
+
+    async def _report(self, item: Item, result: Any) -> None:
+        status = result.status_code or 0
+        error = "" if status >= _FIRST_FAILURE else (result.error_message or "")[:_ERROR_CHARS]
+        await self.session.failed(item.url, status_code=status, fetch_error=error, ticket=item.ticket)
+
+    async def link_discovery(
+        self,
+        result: Any,
+        source_url: str,
+        current_depth: int,
+        visited: set[str],
+        next_level: list[Any],
+        depths: dict[str, int],
+    ) -> None:
+        """Send a page with all of its links, and let those wait that are to be followed."""
+        inside, outside = result.links.get("internal", []), result.links.get("external", [])
+        links = [link for link in (*inside, *outside) if link.get("href")]
+        places = await self.session.fetched(
+            source_url,
+            (result.html or "").encode(),
+            [Found(link["href"], link.get("text") or "") for link in links],
+            final_url=result.redirected_url or "",
+            status_code=result.status_code or 0,
+            content_type="text/html; charset=utf-8",
+            ticket=(result.metadata or {}).get("linkscore_ticket", b""),
+        )
+        followed = len(links) if self.include_external else len(inside)
+        for link, place in list(zip(links, places, strict=True))[:followed]:
+            url = normalize_url_for_deep_crawl(link["href"], source_url)
+            if url in self._started or not await self.can_process_url(url, current_depth + 1):
+                continue
+            if current_depth + 1 < self._depths.get(url, math.inf):
+                self._depths[url], self._parents[url] = current_depth + 1, source_url
+            self.session.wait(url, place)
+
+
+class LinkscoreScorer(URLScorer):  # type: ignore[misc]  # not there for the type checker
+    """Scores links by URL alone, for `BestFirstCrawlingStrategy` and the like.
+
+    It asks for each link, and waits for the answer; scores are those of the moment a link is found. Where the
+    order matters, `LinkscoreCrawlStrategy` is better by far.
+
+    Parameters
+    ----------
+    target
+        `host:port` of the server.
+    crawl
+        A crawl that learned the site.
+    weight
+        What scores are multiplied with.
+    client
+        Options of `linkscore.Client`: `tls`, `token`, `timeout_s`.
+    """
+
+    __slots__ = ("_breaker", "_client", "_crawl")
+
+    def __init__(self, target: str, *, crawl: str, weight: float = 1.0, **client: Any) -> None:
+        super().__init__(weight)
+        self._client = Client(target, **client)
+        self._crawl = crawl
+        self._breaker = CircuitBreaker(clock=time.monotonic)
+
+    def _calculate_score(self, url: str) -> float:
+        if not self._breaker.allows():
+            return _NO_SCORE
+        try:
+            links = self._client.score_links(crawl=self._crawl, links=[url]).links
+        except LinkscoreError as error:
+            self._breaker.failed(error.retry_after_s)
+            return _NO_SCORE
+        self._breaker.succeeded()
+        return float(links.scores[0]) if not links.statuses else _NO_SCORE

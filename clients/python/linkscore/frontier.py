@@ -1,0 +1,163 @@
+"""URLs that wait in memory, best first: for adapters of crawlers that have no queue to be ordered."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+MAX_PLACES = 4
+"""Buckets a URL waits in at most; a bound, chosen."""
+
+# Digits of a part of a score that count: differences below are noise of the server's arithmetic.
+_DIGITS = 6
+
+
+class Place(NamedTuple):
+    """A bucket a link stands in: its name, the score there, the value the bucket had, and the ticket."""
+
+    bucket: str
+    score: float
+    value: float
+    ticket: bytes = b""
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """A URL that waits, or that was taken.
+
+    Attributes
+    ----------
+    url
+        The URL, as it was added.
+    ticket
+        Ticket of the bucket it was taken from.
+    score
+        What it was worth when it was taken: value of the bucket and the link's own part; 1 for seeds, 0 for
+        links the server did not know.
+    value
+        Whatever the caller keeps with it.
+    """
+
+    url: str
+    value: Any = None
+    ticket: bytes = b""
+    score: float = 0.0
+    places: dict[str, tuple[float, bytes]] = field(default_factory=dict)
+    taken: bool = False
+
+
+class Frontier:
+    """One queue a bucket; seeds go before all of them, links the server did not know behind.
+
+    A URL that is found again waits in further buckets, and is taken once. Memory grows with the URLs that
+    wait. Not for several threads.
+
+    Examples
+    --------
+    >>> frontier = Frontier()
+    >>> frontier.add_unknown("http://a.org/other")
+    >>> frontier.add("http://a.org/1", [Place("list", score=0.4, value=0.4)])
+    >>> frontier.add("http://a.org/2", [Place("thread", score=0.9, value=0.9)])
+    >>> frontier.revalue({"list": 0.8, "thread": 0.1})
+    >>> [frontier.take().url for _ in range(3)]
+    ['http://a.org/1', 'http://a.org/2', 'http://a.org/other']
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Item] = {}
+        self._heaps: dict[str, list[tuple[float, int, Item]]] = {}
+        self._sizes: dict[str, int] = {}
+        self._values: dict[str, float] = {}
+        self._seeds: list[tuple[int, Item]] = []
+        self._unknown: list[tuple[int, Item]] = []
+        self._numbers = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._waiting
+
+    def clear(self) -> None:
+        """Forget all that waits; what buckets are worth stays."""
+        for queue in (self._waiting, self._heaps, self._sizes, self._seeds, self._unknown):
+            queue.clear()
+
+    @property
+    def buckets(self) -> list[str]:
+        """Names of the buckets that are not empty."""
+        return sorted(self._sizes)
+
+    def add_seed(self, url: str, value: Any = None) -> None:
+        """Let a URL wait ahead of every scored one; one that waits already stays where it is."""
+        if url not in self._waiting:
+            heapq.heappush(self._seeds, (self._number(), self._new(url, value)))
+
+    def add_unknown(self, url: str, value: Any = None) -> None:
+        """Let a URL that the server said nothing about wait behind every scored one."""
+        if url not in self._waiting:
+            heapq.heappush(self._unknown, (self._number(), self._new(url, value)))
+
+    def add(self, url: str, places: Sequence[Place], value: Any = None) -> None:
+        """Let a link wait in its buckets."""
+        item = self._waiting.get(url) or self._new(url, value)
+        for place in places:
+            if place.bucket in item.places or len(item.places) >= MAX_PLACES:
+                continue
+            worse = round(place.value - place.score, _DIGITS)
+            item.places[place.bucket] = (worse, place.ticket)
+            self._values.setdefault(place.bucket, place.value)
+            heapq.heappush(self._heaps.setdefault(place.bucket, []), (worse, self._number(), item))
+            self._sizes[place.bucket] = self._sizes.get(place.bucket, 0) + 1
+
+    def revalue(self, values: Mapping[str, float]) -> None:
+        """Take in what buckets are worth now."""
+        self._values.update(values)
+
+    def take(self) -> Item | None:
+        """Take the best URL; None if none waits."""
+        item = _first(self._seeds)
+        if item is not None:
+            return self._leave(item, 1.0)
+        if self._sizes:
+            bucket = max(self._sizes, key=lambda name: (self._values[name], -self._head(name)[1]))
+            worse, _, item = self._head(bucket)
+            item.ticket = item.places[bucket][1]
+            return self._leave(item, min(1.0, max(0.0, self._values[bucket] - worse)))
+        item = _first(self._unknown)
+        return None if item is None else self._leave(item, 0.0)
+
+    def _head(self, bucket: str) -> tuple[float, int, Item]:
+        """Return what is first in a bucket, without what was taken elsewhere."""
+        heap = self._heaps[bucket]
+        while heap[0][2].taken:
+            heapq.heappop(heap)
+        return heap[0]
+
+    def _leave(self, item: Item, score: float) -> Item:
+        item.taken, item.score = True, score
+        del self._waiting[item.url]
+        for bucket in item.places:
+            self._sizes[bucket] -= 1
+            if not self._sizes[bucket]:
+                del self._sizes[bucket], self._heaps[bucket]
+        return item
+
+    def _new(self, url: str, value: Any) -> Item:
+        item = self._waiting[url] = Item(url, value)
+        return item
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+
+def _first(queue: list[tuple[int, Item]]) -> Item | None:
+    """Take the oldest of a queue that was not taken elsewhere."""
+    while queue:
+        item = heapq.heappop(queue)[1]
+        if not item.taken:
+            return item
+    return None

@@ -1,0 +1,75 @@
+"""Crawl4AI, as it is installed, in the order of a server; skipped where it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from crawl_checks import NOWHERE, check_whole_crawl, kinds
+
+from fake_linkscore import FakeLinkscore
+
+pytest.importorskip("crawl4ai", reason="crawl4ai is not installed: make test-clients has it")
+pytestmark = pytest.mark.filterwarnings("default")  # what other packages warn of is theirs
+
+from crawl4ai import AsyncWebCrawler, CacheMode, CrawlerRunConfig, HTTPCrawlerConfig  # noqa: E402
+from crawl4ai.async_crawler_strategy import AsyncHTTPCrawlerStrategy  # noqa: E402
+from crawl4ai.deep_crawling import BestFirstCrawlingStrategy  # noqa: E402
+
+from linkscore.crawl4ai import LinkscoreCrawlStrategy, LinkscoreScorer  # noqa: E402
+
+
+async def crawl(start: str, strategy: Any) -> list[Any]:
+    config = CrawlerRunConfig(
+        deep_crawl_strategy=strategy, cache_mode=CacheMode.BYPASS, stream=True, verbose=False
+    )
+    http = AsyncHTTPCrawlerStrategy(browser_config=HTTPCrawlerConfig())
+    async with AsyncWebCrawler(crawler_strategy=http, verbose=False) as crawler:
+        return [result async for result in await crawler.arun(start, config=config)]
+
+
+async def test_the_best_bucket_is_crawled_first(fake: FakeLinkscore, site: tuple[str, list[str]]) -> None:
+    start, asked = site
+    strategy = LinkscoreCrawlStrategy(f"127.0.0.1:{fake.port}", crawl="c")
+    results = await crawl(start, strategy)
+    check_whole_crawl(fake, asked, strategy.session.counts)
+    assert results[0].metadata["depth"] == 0
+    assert {result.metadata["depth"] for result in results if "/thread/" in result.url} == {1, 2, 3}
+    assert results[1].metadata["parent_url"] == start
+    assert results[1].metadata["score"] == pytest.approx(0.9)
+    await strategy.reward(results[1], items=2)
+    assert [(event.reward, bool(event.ticket)) for event in fake.feedback] == [(1.0, True)]
+    await strategy.shutdown()
+
+
+async def test_pages_depth_and_filters_bound_a_crawl(
+    fake: FakeLinkscore, site: tuple[str, list[str]]
+) -> None:
+    start, asked = site
+    strategy = LinkscoreCrawlStrategy(
+        f"127.0.0.1:{fake.port}", crawl="c", max_pages=6, max_depth=1, batch_size=4
+    )
+    results = await crawl(start, strategy)
+    assert sum(result.status_code == 200 for result in results) == 6
+    assert all(len(path.rpartition("/")[2]) <= 1 for path in asked)
+    await strategy.shutdown()
+
+
+async def test_a_crawl_goes_on_without_the_server(site: tuple[str, list[str]]) -> None:
+    start, asked = site
+    strategy = LinkscoreCrawlStrategy(NOWHERE, crawl="c", timeout_s=1.0)
+    await crawl(start, strategy)
+    assert len(set(asked)) == 22
+    assert kinds(asked)[:3] == ["tag", "gone", "thread"]
+    assert strategy.session.counts["fallback"] == 9 + 12
+    await strategy.shutdown()
+
+
+async def test_a_scorer_orders_the_strategies_of_crawl4ai(
+    fake: FakeLinkscore, site: tuple[str, list[str]]
+) -> None:
+    start, _ = site
+    scorer = LinkscoreScorer(f"127.0.0.1:{fake.port}", crawl="c")
+    results = await crawl(start, BestFirstCrawlingStrategy(max_depth=1, url_scorer=scorer))
+    assert kinds([f"/{result.url.split('/', 3)[3]}" for result in results]) == ["thread", "tag", "gone"]
+    assert LinkscoreScorer(NOWHERE, crawl="c", timeout_s=0.5).score("http://a.org/") == 0.5
