@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 GEN_VENV := .venv-gen
 DOCS_VENV := .venv-docs
 RELEASE_VENV := .venv-release
+CRAWLERS_VENV := .venv-crawlers
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 # Processes that tests are spread over, a file of tests to one.
 CORES ?= 2
@@ -115,7 +116,7 @@ release: $(STAMP) $(RELEASE_VENV)/.installed
 	$(RELEASE_VENV)/bin/python tools/release.py $(if $(filter no,$(TAG)),--no-tag)
 
 clean:
-	rm -rf $(VENV) $(GEN_VENV) $(DOCS_VENV) $(RELEASE_VENV) dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(GEN_VENV) $(DOCS_VENV) $(RELEASE_VENV) $(CRAWLERS_VENV) dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(STAMP): requirements/dev.lock pyproject.toml
 	$(PYTHON) tools/make_venv.py $(VENV) requirements/dev.lock --editable
@@ -127,6 +128,11 @@ $(GEN_VENV)/.installed: requirements/gen.lock
 
 $(DOCS_VENV)/.installed: requirements/docs.lock
 	$(PYTHON) tools/make_venv.py $(DOCS_VENV) requirements/docs.lock
+	@touch $@
+
+# Crawlers in Python that adapters are tested with: far more than anything else here needs.
+$(CRAWLERS_VENV)/.installed: requirements/crawlers.lock pyproject.toml
+	$(PYTHON) tools/make_venv.py $(CRAWLERS_VENV) requirements/crawlers.lock --editable
 	@touch $@
 
 $(RELEASE_VENV)/.installed: requirements/release.lock

@@ -41,10 +41,25 @@ class Language:
     steps: tuple[tuple[str, ...], ...]
     drivers: tuple[tuple[str, ...], ...]
 
+    @property
+    def passed(self) -> str:
+        """What is said when all is well."""
+        return "tests and all scenarios pass" if self.drivers else "tests pass"
+
 
 PYTHON_DRIVER = (sys.executable, "-m", "linkscore_lab.conformance.python_driver")
 LANGUAGES = (
     Language("python", (), ".", (), (PYTHON_DRIVER, (*PYTHON_DRIVER, "--aio"))),
+    Language(
+        "python crawlers",
+        ("make",),
+        ".",
+        (
+            ("make", "--silent", ".venv-crawlers/.installed"),
+            (".venv-crawlers/bin/python", "-m", "pytest", "-q", "tests/crawlers"),
+        ),
+        (),
+    ),
     Language(
         "go",
         ("go",),
@@ -109,7 +124,7 @@ def main() -> int:
         began = time.monotonic()
         broken = list(failures(language))
         failed = failed or bool(broken)
-        said = f"FAILED: {'; '.join(broken)}" if broken else "tests and all scenarios pass"
+        said = f"FAILED: {'; '.join(broken)}" if broken else language.passed
         print(f"{language.name}: {said} ({time.monotonic() - began:.0f} s)", flush=True)
     return int(failed)
 

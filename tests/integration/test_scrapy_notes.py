@@ -13,7 +13,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "client"))
 
 from fake_linkscore import FakeLinkscore, serve
-
 from page_server import serving_pages
 
 SPIDER = """

@@ -14,8 +14,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients/python/linkscore"
+# Adapters of crawlers that are in an environment of their own: `make test-clients`.
+CRAWLERS = ("crawl4ai", "crawlee")
+ADAPTERS = [CLIENT / f"{name}.py" for name in CRAWLERS]
 PARTS = {
-    "base": [path for path in CLIENT.rglob("*.py") if "scrapy" not in path.relative_to(CLIENT).parts],
+    "base": [
+        path
+        for path in CLIENT.rglob("*.py")
+        if "scrapy" not in path.relative_to(CLIENT).parts and path not in ADAPTERS
+    ],
     "scrapy": list((CLIENT / "scrapy").rglob("*.py")),
     "cli": list((ROOT / "cli").rglob("*.py")),
     "console": list((ROOT / "console").rglob("*.py")),
@@ -94,7 +101,15 @@ def test_every_declared_dependency_is_imported(part: str) -> None:
     assert declared()[part] - set(imported(PARTS[part])) == set()
 
 
-@pytest.mark.parametrize("lock", ["build", "dev", "docs", "gen", "release", "server"])
+@pytest.mark.parametrize("crawler", CRAWLERS)
+def test_an_adapter_imports_its_crawler_and_the_client(crawler: str) -> None:
+    tree = ast.parse((CLIENT / f"{crawler}.py").read_text(encoding="utf-8"))
+    tops = {name.partition(".")[0] for node in ast.walk(tree) for name in modules(node)}
+    assert tops - set(sys.stdlib_module_names) == {crawler, "linkscore"}
+    assert declared()[crawler] == {crawler}
+
+
+@pytest.mark.parametrize("lock", ["build", "crawlers", "dev", "docs", "gen", "release", "server"])
 def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: str) -> None:
     text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]

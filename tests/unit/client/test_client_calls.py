@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import grpc
 import pytest
-from fake_linkscore import FakeLinkscore
 from google.rpc import error_details_pb2
 
+from fake_linkscore import FakeLinkscore
 from linkscore import AsyncClient, Client, page, rows
 from linkscore import errors as err
 from linkscore.v1 import common_pb2, link_scoring_service_pb2

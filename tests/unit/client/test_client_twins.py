@@ -9,9 +9,9 @@ import re
 from importlib.metadata import version
 
 import pytest
-from fake_linkscore import FakeLinkscore
 
 import linkscore
+from fake_linkscore import FakeLinkscore
 from linkscore import AsyncClient, Client, aio, client, messages
 from linkscore.v1 import (
     browse_log_service_pb2,

@@ -12,7 +12,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
 
 from fake_linkscore import FakeLinkscore, serve
-
 from linkscore import page
 from linkscore.scrapy.session import Session
 
