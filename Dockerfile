@@ -1,7 +1,10 @@
 # linkscore: the server, without the demonstration and the crawler side. See docs/operations.md.
 #
 # An authority of a build network of your own: docker build --secret id=build_ca,src=ca.pem .
-FROM docker.io/library/python:3.11-slim-bookworm AS build
+# The base is named by its tag, which gets the security fixes of Debian and Python; all that is installed on top is
+# locked by hash. Pin it where builds have to be the same: docker build --build-arg BASE=python@sha256:... .
+ARG BASE=docker.io/library/python:3.11-slim-bookworm
+FROM ${BASE} AS build
 
 WORKDIR /src
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
@@ -27,7 +30,7 @@ RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --
     && find /opt/linkscore/lib -type d -name tests -prune -exec rm -rf {} + \
     && /opt/linkscore/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/linkscore/lib
 
-FROM docker.io/library/python:3.11-slim-bookworm
+FROM ${BASE}
 
 LABEL org.opencontainers.image.title="linkscore" \
       org.opencontainers.image.description="gRPC service that scores links for crawlers and learns while they crawl" \

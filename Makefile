@@ -12,7 +12,7 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 CORES ?= 2
 SOURCES := clients/python scoring server frontier cli console lab
 
-.PHONY: demo native native-check console test-console test-clients gen-go gen-node run test slow fuzz soak kills damage quality check gen docs bench image lock baseline release clean
+.PHONY: demo native native-check console test-console test-clients gen-go gen-node run test slow quality check gen docs bench image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -65,6 +65,7 @@ native-check:
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow
 
+.PHONY: fuzz soak kills damage pages restarts
 # Long runs that try to break a server; small ones are among the tests. `make fuzz SEED=17` shows a finding again.
 fuzz: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m campaigns.fuzz $(if $(SEED),--seed $(SEED),--inputs $(or $(N),100000))
@@ -77,6 +78,12 @@ kills: $(STAMP)
 
 damage: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m campaigns.damage --trials $(or $(N),300)
+
+pages: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m campaigns.pages $(MB)
+
+restarts: $(STAMP)
+	PYTHONPATH=tests $(BIN)/python -m campaigns.restarts --events $(or $(EVENTS),20000) --crawls $(or $(CRAWLS),1000)
 
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_lab.quality $(if $(CORPORA),--corpora $(CORPORA))

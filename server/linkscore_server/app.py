@@ -160,12 +160,13 @@ class Application:
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s = self.settings
         self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
+        work = WorkAhead(s.target_delay_s)
         self.calls = CallInterceptor(
             self.metrics,
             inflight=InflightBytes(
                 s.max_inflight_bytes, s.max_message_bytes, self.metrics.inflight_bytes.set
             ),
-            work=WorkAhead(s.target_delay_s),
+            work=work,
             caller_of=_caller_of(s),
             is_ready=lambda: self._ready,
             wait_s=s.target_delay_s,
@@ -175,7 +176,7 @@ class Application:
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
         parser = self._parser = PageParser(limits, clock, self.metrics.count_left_page)
-        self.scoring = LinkScoringService(self.registry, parser, s, self.metrics, clock)
+        self.scoring = LinkScoringService(self.registry, parser, s, self.metrics, clock, work)
         link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self.scoring, server)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
         site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(

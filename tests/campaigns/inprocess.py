@@ -123,12 +123,13 @@ class InProcess:
         self._now_s = 1_760_000_000.0
         self._browse_logs = BrowseLogManager(self.registry, settings, self.metrics, self._clock)
         self._handlers: dict[str, Any] = {}
+        work = WorkAhead(settings.target_delay_s)
         self._calls = CallInterceptor(
             self.metrics,
             inflight=InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes, lambda _: None),
-            work=WorkAhead(settings.target_delay_s),
+            work=work,
         )
-        scoring = LinkScoringService(self.registry, self.parser, settings, self.metrics, self._clock)
+        scoring = LinkScoringService(self.registry, self.parser, settings, self.metrics, self._clock, work)
         link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(scoring, self)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(
             CrawlService(self.registry, self._clock), self

@@ -55,7 +55,8 @@ const (
 	ErrorReason_ERROR_REASON_CRAWL_EXISTS ErrorReason = 12
 	// FAILED_PRECONDITION: the policy needs a learned site and the request forbids the fallback.
 	ErrorReason_ERROR_REASON_SITE_NOT_LEARNED ErrorReason = 13
-	// RESOURCE_EXHAUSTED: a bound is reached; see RetryInfo.
+	// RESOURCE_EXHAUSTED: a bound is reached; see RetryInfo. As the reason of a batch item: this page takes more CPU time
+	// than a page may and would again, the others count.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 14
 	// UNAVAILABLE: state is loading or the server drains; see RetryInfo.
 	ErrorReason_ERROR_REASON_NOT_SERVING ErrorReason = 15

@@ -128,6 +128,33 @@ class WorkAhead:
             rule = f"{delay_s:.1f} s of work wait and the deadline is in {remaining_s:.1f} s"
             raise _overloaded(rule, delay_s)
 
+    def check_turn(self, size: int, remaining_s: float | None, *, among: int) -> None:
+        """Refuse a call whose turn comes too late: it would end after its deadline, its work for nothing.
+
+        Calls wait in the order they came, so when work gets slower than it was predicted, those in front are
+        late first; without this each would be begun, none would be in time, and nothing would be answered.
+
+        Parameters
+        ----------
+        size
+            Bytes of its request, which is `counted`.
+        remaining_s
+            Seconds until its caller gives up; None for never.
+        among
+            Calls that are worked on in turn, this one included.
+
+        Raises
+        ------
+        Overloaded
+            Saying how long it would take.
+        """
+        own_s = size * among * self._seconds / self._done
+        is_alone = self._bytes <= size + _CALL_BYTES  # it mends a wrong estimate
+        if not is_alone and remaining_s is not None and own_s > remaining_s:
+            raise _overloaded(
+                f"it would take {own_s:.1f} s and the deadline is in {remaining_s:.1f} s", own_s
+            )
+
     @contextmanager
     def counted(self, size: int) -> Iterator[None]:
         """Count a call as work for as long as the context lasts; the cost of a byte is learned at its end."""

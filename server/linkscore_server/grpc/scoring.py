@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from google.protobuf.message import Message
+
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
@@ -19,7 +21,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.admission import AdmissionLimit, require_caller
+from linkscore_server.grpc.admission import AdmissionLimit, WorkAhead, require_caller
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.convert.pages import PageParser
@@ -65,6 +67,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         Where pages, links and ranks are counted.
     clock
         Seconds since the epoch.
+    work
+        Predicts what calls take.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         settings: Settings,
         metrics: Metrics,
         clock: Callable[[], float],
+        work: WorkAhead,
     ) -> None:
         self._registry = registry
         self._parser = parser
@@ -81,7 +86,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._metrics = metrics
         self._inbox = FeedbackInbox(parser.limits, metrics, clock)
         self._admission = AdmissionLimit(settings.max_items_in_work)
+        self._work = work
         self._parsing = asyncio.Semaphore(_CALLS_PARSED)
+        self._calls_parsed = 0
         self._page = asyncio.Lock()
         self._streams: set[asyncio.Task[None]] = set()
 
@@ -100,7 +107,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor, choice, encode = await self._resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         with self._admission.admitted(len(request.pages)):
-            found = await self._ingest_all(actor, request.pages, choice, encode, context)
+            found = await self._ingest_all(actor, request, choice, encode, context)
         return pb.IngestPagesResponse(results=found, policy=_policy_name(actor, choice))
 
     async def StreamPages(
@@ -130,7 +137,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
         large = await self._read_large(actor, request.pages, context)
-        async with self._parsing:
+        async with self._turn_of_call(request, context):
             for page, own in zip(request.pages, large, strict=True):
                 async with self._turn(context):
                     found.append(self._classify(actor, page, own))
@@ -243,17 +250,17 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
     async def _ingest_all(
         self,
         actor: CrawlActor,
-        pages: Sequence[common_pb2.Page],
+        request: pb.IngestPagesRequest,
         choice: PolicyChoice | None,
         encode: str,
         context: Any,
     ) -> list[pb.PageResult]:
         """Parse pages in turn, other calls between them, while those before are made durable."""
         waiting: list[asyncio.Task[pb.PageResult]] = []
-        large = await self._read_large(actor, pages, context)
+        large = await self._read_large(actor, request.pages, context)
         try:
-            async with self._parsing:
-                for page, own in zip(pages, large, strict=True):
+            async with self._turn_of_call(request, context):
+                for page, own in zip(request.pages, large, strict=True):
                     parsed = await self._parsed(actor, page, own, context)
                     answered = self._answered(actor, parsed, choice, encode)
                     waiting.append(_watched(asyncio.create_task(answered)))
@@ -297,6 +304,24 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             if own is not None:
                 require_caller(context)
         return found
+
+    @asynccontextmanager
+    async def _turn_of_call(self, request: Message, context: Any) -> AsyncGenerator[None, None]:
+        """Work on the pages of one call, beside few others, when all calls before it have begun.
+
+        Raises
+        ------
+        Overloaded
+            If it would end after its deadline.
+        """
+        async with self._parsing:
+            self._calls_parsed += 1
+            try:
+                remaining_s = context.time_remaining()
+                self._work.check_turn(request.ByteSize(), remaining_s, among=self._calls_parsed)
+                yield
+            finally:
+                self._calls_parsed -= 1
 
     @asynccontextmanager
     async def _turn(self, context: Any) -> AsyncGenerator[None, None]:

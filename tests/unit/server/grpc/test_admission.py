@@ -118,6 +118,21 @@ def test_the_cost_of_a_byte_is_what_it_took_of_late() -> None:
         assert work.delay_s == pytest.approx(2.0, rel=0.05)
 
 
+def test_a_call_whose_turn_comes_too_late_is_refused_before_any_work() -> None:
+    work = WorkAhead(5.0, Clock())
+    with work.counted(SECOND), work.counted(SECOND):
+        work.check_turn(SECOND, None, among=1)
+        work.check_turn(SECOND, 1.5, among=1)
+        with pytest.raises(Overloaded, match=r"would take 2\.0 s and the deadline is in 1\.5 s"):
+            work.check_turn(SECOND, 1.5, among=2)
+
+
+def test_a_call_that_is_alone_is_worked_on_however_wrong_the_estimate() -> None:
+    work = WorkAhead(5.0, Clock())
+    with work.counted(SECOND):
+        work.check_turn(SECOND, 0.001, among=1)
+
+
 def test_a_call_that_failed_teaches_no_cost() -> None:
     clock = Clock()
     work = WorkAhead(5.0, clock)

@@ -118,7 +118,8 @@ export enum ErrorReason {
   SITE_NOT_LEARNED = 13,
 
   /**
-   * RESOURCE_EXHAUSTED: a bound is reached; see RetryInfo.
+   * RESOURCE_EXHAUSTED: a bound is reached; see RetryInfo. As the reason of a batch item: this page takes more CPU time
+   * than a page may and would again, the others count.
    *
    * @generated from enum value: ERROR_REASON_LIMIT_EXCEEDED = 14;
    */
