@@ -26,6 +26,7 @@ _TIMEOUT_S = 60.0
 _DEFAULT_POLICY = "harvest"
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
 _CLUSTERERS = {name.removeprefix("CLUSTERER_").lower(): n for name, n in pb.Clusterer.items() if n}
+_LEARN = {name.removeprefix("LEARN_").lower(): n for name, n in pb.Learn.items() if n}
 _Command = Callable[..., None]
 
 
@@ -86,6 +87,9 @@ def list_(as_json: bool, connection: Connection) -> None:
 @_examples
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of random draws.")
 @click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
+@click.option(
+    "--learn", type=click.Choice(list(_LEARN)), help="When templates are learned.  [default: always]"
+)
 @click.option("--clusterer", type=click.Choice(list(_CLUSTERERS)), help="How templates are found.")
 @click.option("--sample-pages", type=click.IntRange(8, 2_000), help="Pages before a site is learned.")
 @click.option("--max-sample-pages", type=click.IntRange(8, 2_000), help="Pages of a site kept for learning.")
@@ -99,6 +103,7 @@ def create(
     examples: tuple[str, ...],
     seed: int,
     observe_only: bool,
+    learn: str | None,
     as_json: bool,
     connection: Connection,
     **learning: Any,
@@ -112,6 +117,7 @@ def create(
             extra_policies=extra_policies,
             scope=_SCOPES.get(scope or "", pb.CRAWL_SCOPE_UNSPECIFIED),
             learning=_learning(**learning),
+            learn=_LEARN.get(learn or "", pb.LEARN_UNSPECIFIED),
             observe_only=observe_only,
             seed=seed,
             examples=pages,
@@ -233,6 +239,8 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
         table.add_row(
             "examples", Text("\n".join(page.url or "a page without URL" for page in crawl.examples))
         )
+    if crawl.learn == pb.LEARN_ON_DEMAND:
+        table.add_row("learn", "on_demand")
     if crawl.observe_only:
         table.add_row("observe only", "yes")
     if crawl.seed:

@@ -263,3 +263,41 @@ def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl:
     again = server.links.IngestPages(request)
     assert all(r.status.code in (common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE) for r in again.results)
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count == 300
+
+
+@pytest.mark.parametrize("question", ["sitemap", "navigation", "classify", "rules", "policy"])
+def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
+    server: Stubs, new_crawl: Callable[..., str], question: str
+) -> None:
+    crawl = new_crawl(learn=crawl_pb.LEARN_ON_DEMAND, learning=crawl_pb.LearningConfig(sample_pages=40))
+    assert (
+        server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.learn == crawl_pb.LEARN_ON_DEMAND
+    )
+    ingest(server, crawl, *(page(n) for n in range(60)))
+    name = f"{crawl}/sites/{HOST}"
+    waiting = get(server, name)
+    assert (waiting.stage, waiting.learning, waiting.model_revision) == (common.SITE_STAGE_SAMPLING, False, 0)
+    ask = {
+        "sitemap": lambda: server.sites.GetSitemap(pb.GetSitemapRequest(name=name)),
+        "navigation": lambda: server.sites.ListNavigationEntries(pb.ListNavigationEntriesRequest(name=name)),
+        "classify": lambda: server.links.ClassifyPages(
+            links_pb.ClassifyPagesRequest(crawl=crawl, pages=[page(100)])
+        ),
+        "rules": lambda: refusal(lambda: server.sites.ExportRules(pb.ExportRulesRequest(name=name))),
+        "policy": lambda: server.links.RankBuckets(
+            links_pb.RankBucketsRequest(
+                crawl=crawl, policy=policy_pb.PolicySpec(source_ucc=policy_pb.SourceUccParams())
+            )
+        ),
+    }
+    ask[question]()
+    asked = get(server, name)
+    assert asked.learning or asked.model_revision == 1
+
+
+def test_a_question_starts_no_learning_of_too_few_pages(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    crawl = new_crawl(learn=crawl_pb.LEARN_ON_DEMAND)
+    ingest(server, crawl, *(page(n) for n in range(20)))
+    before = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq
+    server.sites.GetSitemap(pb.GetSitemapRequest(name=f"{crawl}/sites/{HOST}"))
+    assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq == before

@@ -147,6 +147,62 @@ func (Clusterer) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{1}
 }
 
+// When the templates of sites are learned.
+type Learn int32
+
+const (
+	// Default: ALWAYS.
+	Learn_LEARN_UNSPECIFIED Learn = 0
+	// When a site has pages enough, and again as it grows: every PageResult then names its cluster.
+	Learn_LEARN_ALWAYS Learn = 1
+	// When somebody first asks for what is learned and the site has pages enough, then as ALWAYS: by GetSitemap,
+	// ListNavigationEntries, ListTemplates, ListTemplatePages, ClassifyPages, ExportRules or LearnSite, or by naming a
+	// policy that reads templates. All but LearnSite answer before the learning ends. A crawl one of whose policies
+	// reads templates learns as ALWAYS.
+	Learn_LEARN_ON_DEMAND Learn = 2
+)
+
+// Enum value maps for Learn.
+var (
+	Learn_name = map[int32]string{
+		0: "LEARN_UNSPECIFIED",
+		1: "LEARN_ALWAYS",
+		2: "LEARN_ON_DEMAND",
+	}
+	Learn_value = map[string]int32{
+		"LEARN_UNSPECIFIED": 0,
+		"LEARN_ALWAYS":      1,
+		"LEARN_ON_DEMAND":   2,
+	}
+)
+
+func (x Learn) Enum() *Learn {
+	p := new(Learn)
+	*p = x
+	return p
+}
+
+func (x Learn) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Learn) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkscore_v1_crawl_service_proto_enumTypes[2].Descriptor()
+}
+
+func (Learn) Type() protoreflect.EnumType {
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[2]
+}
+
+func (x Learn) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Learn.Descriptor instead.
+func (Learn) EnumDescriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
+}
+
 // How site models are learned. Unset fields mean the defaults.
 type LearningConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -324,7 +380,9 @@ type Crawl struct {
 	EventSeq uint64 `protobuf:"varint,12,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
 	// Examples of the pages wanted, of any number of types; at most 100, three per type do well. Policies that learn
 	// from rewards (harvest) then reward pages like these instead of pages with new text.
-	Examples      []*ExamplePage `protobuf:"bytes,13,rep,name=examples,proto3" json:"examples,omitempty"`
+	Examples []*ExamplePage `protobuf:"bytes,13,rep,name=examples,proto3" json:"examples,omitempty"`
+	// When sites are learned. ON_DEMAND saves that work, of which harvest, the default, reads nothing.
+	Learn         Learn `protobuf:"varint,14,opt,name=learn,proto3,enum=linkscore.v1.Learn" json:"learn,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -448,6 +506,13 @@ func (x *Crawl) GetExamples() []*ExamplePage {
 		return x.Examples
 	}
 	return nil
+}
+
+func (x *Crawl) GetLearn() Learn {
+	if x != nil {
+		return x.Learn
+	}
+	return Learn_LEARN_UNSPECIFIED
 }
 
 // Request of CreateCrawl.
@@ -946,7 +1011,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\x12!\n" +
 	"\fcontent_type\x18\x03 \x01(\tR\vcontentType\x12\x1b\n" +
-	"\tpage_type\x18\x04 \x01(\tR\bpageType\"\xa5\x04\n" +
+	"\tpage_type\x18\x04 \x01(\tR\bpageType\"\xd0\x04\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -964,7 +1029,8 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\n" +
 	"site_count\x18\v \x01(\rR\tsiteCount\x12\x1b\n" +
 	"\tevent_seq\x18\f \x01(\x04R\beventSeq\x125\n" +
-	"\bexamples\x18\r \x03(\v2\x19.linkscore.v1.ExamplePageR\bexamples\"?\n" +
+	"\bexamples\x18\r \x03(\v2\x19.linkscore.v1.ExamplePageR\bexamples\x12)\n" +
+	"\x05learn\x18\x0e \x01(\x0e2\x13.linkscore.v1.LearnR\x05learn\"?\n" +
 	"\x12CreateCrawlRequest\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"@\n" +
 	"\x13CreateCrawlResponse\x12)\n" +
@@ -1001,7 +1067,11 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x10CLUSTERER_DBSCAN\x10\x02\x12\x1b\n" +
 	"\x17CLUSTERER_CRESCENZI_MDL\x10\x03\x12\x15\n" +
 	"\x11CLUSTERER_UXCLUST\x10\x04\x12\x1c\n" +
-	"\x18CLUSTERER_IROBOT_REGIONS\x10\x052\xa6\x03\n" +
+	"\x18CLUSTERER_IROBOT_REGIONS\x10\x05*E\n" +
+	"\x05Learn\x12\x15\n" +
+	"\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fLEARN_ALWAYS\x10\x01\x12\x13\n" +
+	"\x0fLEARN_ON_DEMAND\x10\x022\xa6\x03\n" +
 	"\fCrawlService\x12R\n" +
 	"\vCreateCrawl\x12 .linkscore.v1.CreateCrawlRequest\x1a!.linkscore.v1.CreateCrawlResponse\x12I\n" +
 	"\bGetCrawl\x12\x1d.linkscore.v1.GetCrawlRequest\x1a\x1e.linkscore.v1.GetCrawlResponse\x12O\n" +
@@ -1023,58 +1093,60 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_crawl_service_proto_rawDescData
 }
 
-var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
 	(Clusterer)(0),                // 1: linkscore.v1.Clusterer
-	(*LearningConfig)(nil),        // 2: linkscore.v1.LearningConfig
-	(*ExamplePage)(nil),           // 3: linkscore.v1.ExamplePage
-	(*Crawl)(nil),                 // 4: linkscore.v1.Crawl
-	(*CreateCrawlRequest)(nil),    // 5: linkscore.v1.CreateCrawlRequest
-	(*CreateCrawlResponse)(nil),   // 6: linkscore.v1.CreateCrawlResponse
-	(*GetCrawlRequest)(nil),       // 7: linkscore.v1.GetCrawlRequest
-	(*GetCrawlResponse)(nil),      // 8: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 9: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 10: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 11: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 12: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 13: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 14: linkscore.v1.DeleteCrawlResponse
-	(*PolicySpec)(nil),            // 15: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 17: google.protobuf.FieldMask
+	(Learn)(0),                    // 2: linkscore.v1.Learn
+	(*LearningConfig)(nil),        // 3: linkscore.v1.LearningConfig
+	(*ExamplePage)(nil),           // 4: linkscore.v1.ExamplePage
+	(*Crawl)(nil),                 // 5: linkscore.v1.Crawl
+	(*CreateCrawlRequest)(nil),    // 6: linkscore.v1.CreateCrawlRequest
+	(*CreateCrawlResponse)(nil),   // 7: linkscore.v1.CreateCrawlResponse
+	(*GetCrawlRequest)(nil),       // 8: linkscore.v1.GetCrawlRequest
+	(*GetCrawlResponse)(nil),      // 9: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 10: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 11: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 12: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 13: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 14: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 15: linkscore.v1.DeleteCrawlResponse
+	(*PolicySpec)(nil),            // 16: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 18: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.LearningConfig.clusterer:type_name -> linkscore.v1.Clusterer
-	15, // 1: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	15, // 2: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	16, // 1: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	16, // 2: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
 	0,  // 3: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
-	2,  // 4: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	16, // 5: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
-	3,  // 6: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
-	4,  // 7: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	4,  // 8: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	4,  // 9: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	4,  // 10: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	4,  // 11: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	17, // 12: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	4,  // 13: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	5,  // 14: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	7,  // 15: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	9,  // 16: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	11, // 17: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	13, // 18: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	6,  // 19: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	8,  // 20: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	10, // 21: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	12, // 22: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	14, // 23: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	19, // [19:24] is the sub-list for method output_type
-	14, // [14:19] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	3,  // 4: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
+	17, // 5: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	4,  // 6: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
+	2,  // 7: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
+	5,  // 8: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	5,  // 9: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	5,  // 10: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	5,  // 11: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	5,  // 12: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	18, // 13: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	5,  // 14: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	6,  // 15: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	8,  // 16: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	10, // 17: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	12, // 18: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	14, // 19: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	7,  // 20: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	9,  // 21: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	11, // 22: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	13, // 23: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	15, // 24: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	20, // [20:25] is the sub-list for method output_type
+	15, // [15:20] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -1089,7 +1161,7 @@ func file_linkscore_v1_crawl_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,

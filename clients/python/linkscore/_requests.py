@@ -34,6 +34,7 @@ def crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         extra_policies=_specs(config.get("extra_policies", ())),
         scope=config.get("scope", crawl_pb2.CRAWL_SCOPE_UNSPECIFIED),  # type: ignore[arg-type]
         learning=config.get("learning"),
+        learn=config.get("learn", crawl_pb2.LEARN_UNSPECIFIED),  # type: ignore[arg-type]
         observe_only=config.get("observe_only", False),
         seed=config.get("seed", 0),
         examples=config.get("examples", ()),

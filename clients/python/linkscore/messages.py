@@ -51,6 +51,8 @@ class CrawlOptions(TypedDict, total=False):
         `CrawlScope`: which links belong to the crawl.
     learning
         How site models are learned.
+    learn
+        When sites are learned, a `Learn` of `linkscore.v1`.
     observe_only
         Answer without encoded priorities.
     seed
@@ -63,6 +65,7 @@ class CrawlOptions(TypedDict, total=False):
     extra_policies: Sequence[Policy]
     scope: int
     learning: crawl_pb2.LearningConfig | None
+    learn: int
     observe_only: bool
     seed: int
     examples: Sequence[crawl_pb2.ExamplePage]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
@@ -31,6 +32,11 @@ class PolicyChoice:
         """Name and parameters as one text: equal for equal choices."""
         return f"{self.name}{sorted(self.params.items())}"
 
+    @property
+    def reads_templates(self) -> bool:
+        """Whether the policy, or one that it is made of, reads the templates of sites."""
+        return capabilities.wants_templates(policy_class(self.name), self.checked())
+
     def checked(self) -> Params:
         """Return the complete parameters.
 
@@ -44,7 +50,7 @@ class PolicyChoice:
         return make_params(policy_class(self.name), dict(self.params))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CrawlConfig:
     """Configuration of a crawl; see `Crawl` in the wire contract for meaning and limits."""
 
@@ -79,13 +85,19 @@ class CrawlConfig:
         if problems:
             raise InvalidInput(problems)
 
-    @property
+    @cached_property
     def reads_layout(self) -> bool:
         """Whether a policy of the crawl, served or extra, reads the layout of pages."""
         choices = (self.policy, *self.extra_policies)
         return any(
             capabilities.wants_layout(policy_class(choice.name), choice.checked()) for choice in choices
         )
+
+    @cached_property
+    def learns_on_demand(self) -> bool:
+        """Whether sites are not learned until somebody asks: no policy of the crawl reads templates."""
+        choices = (self.policy, *self.extra_policies)
+        return self.learning.on_demand and not any(choice.reads_templates for choice in choices)
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
         """Return the configuration with more examples; one whose URL is there already takes its place."""
@@ -96,6 +108,8 @@ class CrawlConfig:
     def to_state(self) -> dict[str, Any]:
         """Return the configuration as plain values."""
         state: dict[str, Any] = to_state(self)
+        if not self.learning.on_demand:  # so that versions before it read what they can
+            del state["learning"]["on_demand"]
         return state
 
     @classmethod

@@ -96,6 +96,7 @@ class SiteShard:
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
         """Take over the crawl's policies; one that is kept keeps what it knows."""
+        self.model.on_demand = config.learns_on_demand
         choices = (config.policy, *config.extra_policies)
         kept = self._policies
         self._examples = examples

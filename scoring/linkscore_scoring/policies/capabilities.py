@@ -436,6 +436,11 @@ def wants_layout(kind: type[Policy], params: Any) -> bool:
     return kind.reads_layout or any(part.reads_layout for part, _ in parts_of(kind, params))
 
 
+def wants_templates(kind: type[Policy], params: Any) -> bool:
+    """Say whether a policy with these parameters, or one that it is made of, reads the templates of sites."""
+    return kind.reads_templates or any(part.reads_templates for part, _ in parts_of(kind, params))
+
+
 def learns_from_feedback(kind: type[Policy], params: Any) -> bool:
     """Say whether a policy with these parameters, or one that it is made of, learns from reports only."""
     return kind.needs_feedback or any(part.needs_feedback for part, _ in parts_of(kind, params))

@@ -24,6 +24,8 @@ class LearningConfig:
         drift.
     max_sample_pages
         Distinct pages kept for learning.
+    on_demand
+        Sites are learned when somebody asks, unless a policy reads templates; see `CrawlConfig`.
     paper
         The rules of Xu 2018 where ours differ: literal eps, navigation table frozen after the first learning.
     """
@@ -32,6 +34,7 @@ class LearningConfig:
     sample_pages: int = 200
     max_sample_pages: int = MAX_SAMPLE
     paper: bool = False
+    on_demand: bool = False
 
     def problems(self, prefix: str) -> list[FieldProblem]:
         """Return one problem for each field out of range."""

@@ -88,6 +88,8 @@ class SiteModel(Stateful):
         Links worth fetching to learn the site, with their URLs in `plan_urls`; kept until it is learned.
     browse
         What the browse logs of the site gave; None without logs.
+    on_demand
+        The first learning waits until somebody asks, see `waits_for_question`; the crawl's to set.
     """
 
     revision: Stored[int]
@@ -116,6 +118,7 @@ class SiteModel(Stateful):
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
         self.name = name
         self.learning = learning
+        self.on_demand = False
         self.bounds = bounds
         self.revision = 0
         self.pages = self.failed = self.duplicates = 0
@@ -168,7 +171,8 @@ class SiteModel(Stateful):
         if features is not None and features.paths.parents and not page.refetch:
             sampled = self._sample_page(fetch, features, page)
             if self.templates is None:
-                self._plan_sample(fetch, page)
+                if not self.waits_for_question:
+                    self._plan_sample(fetch, page)
             else:
                 self.crawled[page.cluster] += 1
                 self._navigate(sampled, page.cluster, page.contexts)
@@ -189,9 +193,19 @@ class SiteModel(Stateful):
         known = self.memory.patterns(hashes)
         return [self.patterns.levels(key)[-1] if p is None else p for p, key in zip(known, keys, strict=True)]
 
+    @property
+    def waits_for_question(self) -> bool:
+        """Whether a learning is due and starts when somebody asks for it; once learned, sites are kept so."""
+        is_idle = not (self.revision or self.learning_since)
+        return self.on_demand and is_idle and self.schedule.is_due(len(self.sample))
+
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
-        """Return the learning that is due now, if any and none is running; marks it as running."""
-        if self.learning_since or not self.sample or not (force or self.schedule.is_due(len(self.sample))):
+        """Return the learning that is due now, if any and none is running; marks it as running.
+
+        With `force` it is, as long as there are pages to learn from.
+        """
+        is_due = self.schedule.is_due(len(self.sample)) and not self.waits_for_question
+        if self.learning_since or not self.sample or not (force or is_due):
             return None
         self.schedule.started()
         self.learning_since = seq

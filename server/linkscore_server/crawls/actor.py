@@ -229,6 +229,12 @@ class CrawlActor:
         if error is not None:
             raise error
 
+    async def ask_for_model(self, site: str) -> None:
+        """Start the learning of a site that waits for somebody to ask; returns when that is in the log."""
+        shard = self.model.sites.get(site)
+        if shard is not None and shard.model.waits_for_question:
+            await self.submit(LearningRequested(site))
+
     async def close(self) -> None:
         """Finish what was submitted, write a snapshot, release the log."""
         self._closed = True

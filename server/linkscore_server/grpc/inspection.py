@@ -39,6 +39,7 @@ class InspectionService(pb_grpc.InspectionServiceServicer):
         _at_most("max_exits", request.max_exits, _MAX_EXITS)
         start, n = convert.page_start(request.page_size, request.page_token)
         actor, shard = await self._found(request.name)
+        await actor.ask_for_model(shard.model.name)
         site, exits = shard.model, request.max_exits or _DEFAULT_EXITS
 
         def answer() -> pb.ListTemplatesResponse:
@@ -65,6 +66,7 @@ class InspectionService(pb_grpc.InspectionServiceServicer):
         start, n = convert.page_start(request.page_size, request.page_token)
         cluster = convert.parse_template(request.template)
         actor, shard = await self._found(request.name)
+        await actor.ask_for_model(shard.model.name)
         pages, more = await actor.ask(lambda: inspection.template_pages(shard.model, cluster, start, n))
         return pb.ListTemplatePagesResponse(
             pages=map(convert.page_message, pages), next_page_token=str(start + n) if more else ""

@@ -23,7 +23,7 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.admission import AdmissionLimit, WorkAhead, require_caller
 from linkscore_server.grpc.convert import results
-from linkscore_server.grpc.convert.names import parse_crawl
+from linkscore_server.grpc.convert.names import parse_crawl, parse_site
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.errors import NotServing, logged
@@ -141,6 +141,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             for page, own in zip(request.pages, large, strict=True):
                 async with self._turn(context):
                     found.append(self._classify(actor, page, own))
+        for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
+            await actor.ask_for_model(site)
         return pb.ClassifyPagesResponse(classifications=found)
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
@@ -241,6 +243,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
         actor = await self._actor(request.crawl)
         choice = choice_of(request.policy)
+        if choice is not None and choice.reads_templates and actor.model.config.learns_on_demand:
+            for site in list(actor.model.sites):
+                await actor.ask_for_model(site)
         number = getattr(request, "encoding", 0)
         if number and number not in _ENCODINGS:
             raise InvalidInput(f"is not a known value, got {number}", field="encoding")

@@ -44,7 +44,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
 
     async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
         """Return clusters and the links between them."""
-        _, site = await self._found(request.name)
+        site = await self._model(request.name)
         clusters = site.templates.ids() if site.templates else []
         A = site.navigation.adjacency(clusters)
         return pb.GetSitemapResponse(
@@ -58,7 +58,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         self, request: pb.ListNavigationEntriesRequest, context: Any
     ) -> pb.ListNavigationEntriesResponse:
         """Say where links of each cluster and tag path lead."""
-        _, site = await self._found(request.name)
+        site = await self._model(request.name)
         entries = sites.navigation(site)
         names, token = page_of(sorted(entries), request.page_size, request.page_token)
         return pb.ListNavigationEntriesResponse(
@@ -99,8 +99,15 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """Return what was learned about URLs as files for crawlers."""
         actor, site = await self._found(request.name)
         wanted, choice = rules.wanted_formats(request), choice_of(request.policy)
+        await actor.ask_for_model(site.name)
         found = actor.queries.site_rules(site.name, choice, min_confidence=request.min_confidence)
         return rules.exported_rules(found, wanted)
+
+    async def _model(self, name: str) -> SiteModel:
+        """Return a site of which somebody wants to know what was learned."""
+        actor, site = await self._found(name)
+        await actor.ask_for_model(site.name)
+        return site
 
     async def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:
         crawl, site = parse_site(name)

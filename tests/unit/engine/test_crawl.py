@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from crawls import config, fetched, model, page, recorded, small, state
@@ -13,7 +15,11 @@ from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, Learni
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput, NotFound, NotLearned
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.site.learning import run
+from linkscore_scoring.site.model import Stage
 from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.site import GeneratedSite
 
 A, B, C = "http://h/a", "http://h/b", "http://h/c"
 BREADTH = PolicyChoice("breadth_first")
@@ -212,3 +218,51 @@ def test_a_failed_fetch_is_learned_from() -> None:
     assert outcome.observation.failed
     assert crawl.sites["h"].model.failed == 1
     assert state(crawl) != before
+
+
+ON_DEMAND = LearningConfig(sample_pages=24, on_demand=True)
+
+
+def answers(crawl: CrawlModel) -> list[list[float]]:
+    """Crawl 40 pages of a generated site; return the scores of each, models active as soon as learned."""
+    site, scores = GeneratedSite(3), list[list[float]]()
+    urls = dict.fromkeys([site.home])
+    for n in range(40):
+        url = list(urls)[n]
+        features = site.page(url)
+        urls.update(dict.fromkeys(features.links.urls if features else []))
+        outcome = crawl.apply(crawl.seq + 1, fetched(url, features, site="site.example"))
+        scores.append(outcome.links.scores.tolist())
+        for job in crawl.take_jobs():
+            crawl.activate(job.site, run(job))
+    return scores
+
+
+def test_a_crawl_that_learns_on_demand_scores_alike_and_learns_nothing_until_asked() -> None:
+    always, waiting = model(extra_policies=()), model(extra_policies=(), learning=ON_DEMAND)
+    assert answers(waiting) == answers(always)
+    site = waiting.shard("site.example").model
+    assert always.shard("site.example").model.revision == 1
+    assert (site.revision, site.stage, site.waits_for_question) == (0, Stage.SAMPLING, True)
+    started = waiting.apply(waiting.seq + 1, LearningRequested("site.example"))
+    [job] = waiting.take_jobs()
+    assert (job.built_from_seq, len(job.pages)) == (started, len(site.sample))
+    waiting.activate(job.site, run(job))
+    assert (site.stage, site.waits_for_question) == (Stage.READY, False)
+
+
+def test_a_policy_that_reads_templates_learns_without_being_asked_from_when_it_is_there() -> None:
+    crawl = model(extra_policies=(), learning=ON_DEMAND)
+    answers(crawl)
+    assert crawl.shard("site.example").model.revision == 0
+    changed = replace(crawl.config, policy=PolicyChoice("source_ucc"))
+    crawl.apply(crawl.seq + 1, ConfigChanged(changed.to_state()))
+    crawl.apply(crawl.seq + 1, page("http://site.example/new", site="site.example"))
+    assert [job.site for job in crawl.take_jobs()] == ["site.example"]
+
+
+def test_a_configuration_is_written_as_before_unless_it_learns_on_demand() -> None:
+    assert "on_demand" not in config().to_state()["learning"]
+    assert CrawlConfig.from_state(config().to_state()) == config()
+    on_demand = config(learning=ON_DEMAND)
+    assert CrawlConfig.from_state(on_demand.to_state()) == on_demand

@@ -30,9 +30,10 @@ def test_every_setting_is_read() -> None:
         LINKSCORE_TLS=True,
         LINKSCORE_REPORT_EMPTY=False,
         LINKSCORE_OBEY_SKIP=True,
+        LINKSCORE_LEARN="on_demand",
     )
     assert config == Config(
-        "h:1", True, "mine", ("source_ucc", {"alpha": 0.2}), 0.5, 9, "t", True, False, True
+        "h:1", True, "mine", ("source_ucc", {"alpha": 0.2}), 0.5, 9, "t", True, False, True, "on_demand"
     )
 
 
@@ -42,9 +43,10 @@ def test_all_problems_are_named_at_once() -> None:
             LINKSCORE_TARGTE="x",
             LINKSCORE_TIMEOUT=0,
             LINKSCORE_REFRESH=0,
+            LINKSCORE_LEARN="never",
             LINKSCORE_POLICY=("harvest", {"no": 1}),
         )
-    assert str(caught.value).count("LINKSCORE_") == 4
+    assert str(caught.value).count("LINKSCORE_") == 5
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,11 @@ from typing import Any
 
 from linkscore._channel import DEFAULT_TARGET
 from linkscore.messages import Policy, policy_spec
+from linkscore.v1.crawl_service_pb2 import Learn
 
 PREFIX = "LINKSCORE_"
+LEARN = {name.removeprefix("LEARN_").lower(): number for name, number in Learn.items() if number}
+"""When the server may learn sites, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,9 @@ class Config:
         Once the crawl has scraped an item, report pages without one as not wanted.
     obey_skip
         Drop links a filtering policy advises to skip, instead of only ordering them.
+    learn
+        When the server learns the templates of sites: ``always``, or ``on_demand``, when somebody asks. A
+        crawler alone asks never, so the second saves work of which the default policy reads nothing.
     """
 
     target: str = DEFAULT_TARGET
@@ -52,6 +58,7 @@ class Config:
     tls: bool = False
     report_empty: bool = True
     obey_skip: bool = False
+    learn: str = "always"
 
     @classmethod
     def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
@@ -70,6 +77,7 @@ class Config:
             observe_only=settings.getbool("LINKSCORE_OBSERVE_ONLY"),
             crawl=settings.get("LINKSCORE_CRAWL") or crawl_id(spider_name),
             policy=settings.get("LINKSCORE_POLICY"),
+            learn=settings.get("LINKSCORE_LEARN", "always"),
             timeout=settings.getfloat("LINKSCORE_TIMEOUT", 5.0),
             refresh=settings.getint("LINKSCORE_REFRESH", 1),
             token=settings.get("LINKSCORE_TOKEN", ""),
@@ -88,6 +96,8 @@ class Config:
             policy_spec(self.policy)
         except ValueError as e:
             found.append(f"LINKSCORE_POLICY: {e}")
+        if self.learn not in LEARN:
+            found.append(f"LINKSCORE_LEARN: must be {' or '.join(LEARN)}, got {self.learn!r}")
         if self.timeout <= 0:
             found.append(f"LINKSCORE_TIMEOUT: must be > 0, got {self.timeout}")
         if self.refresh < 1:

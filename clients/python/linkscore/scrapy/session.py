@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from linkscore.aio import AsyncClient
 from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
-from linkscore.scrapy.config import Config
+from linkscore.scrapy.config import LEARN, Config
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,9 @@ class Session:
                 config.target, tls=config.tls, token=config.token or None, timeout_s=config.timeout
             )
         if self._created is None:
-            work = self._client.ensure_crawl(crawl=config.crawl, policy=config.policy)
+            work = self._client.ensure_crawl(
+                crawl=config.crawl, policy=config.policy, learn=LEARN[config.learn]
+            )
             self._created = asyncio.ensure_future(work)
         created = self._created
         try:

@@ -27,6 +27,12 @@ class Clusterer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CLUSTERER_CRESCENZI_MDL: _ClassVar[Clusterer]
     CLUSTERER_UXCLUST: _ClassVar[Clusterer]
     CLUSTERER_IROBOT_REGIONS: _ClassVar[Clusterer]
+
+class Learn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LEARN_UNSPECIFIED: _ClassVar[Learn]
+    LEARN_ALWAYS: _ClassVar[Learn]
+    LEARN_ON_DEMAND: _ClassVar[Learn]
 CRAWL_SCOPE_UNSPECIFIED: CrawlScope
 CRAWL_SCOPE_HOST: CrawlScope
 CRAWL_SCOPE_DOMAIN: CrawlScope
@@ -37,6 +43,9 @@ CLUSTERER_DBSCAN: Clusterer
 CLUSTERER_CRESCENZI_MDL: Clusterer
 CLUSTERER_UXCLUST: Clusterer
 CLUSTERER_IROBOT_REGIONS: Clusterer
+LEARN_UNSPECIFIED: Learn
+LEARN_ALWAYS: Learn
+LEARN_ON_DEMAND: Learn
 
 class LearningConfig(_message.Message):
     __slots__ = ("clusterer", "sample_pages", "max_sample_pages", "paper")
@@ -63,7 +72,7 @@ class ExamplePage(_message.Message):
     def __init__(self, url: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., page_type: _Optional[str] = ...) -> None: ...
 
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples")
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -77,6 +86,7 @@ class Crawl(_message.Message):
     SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
     EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    LEARN_FIELD_NUMBER: _ClassVar[int]
     name: str
     policy: _policy_pb2.PolicySpec
     extra_policies: _containers.RepeatedCompositeFieldContainer[_policy_pb2.PolicySpec]
@@ -90,7 +100,8 @@ class Crawl(_message.Message):
     site_count: int
     event_seq: int
     examples: _containers.RepeatedCompositeFieldContainer[ExamplePage]
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ...) -> None: ...
+    learn: Learn
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from linkscore.v1 import crawl_service_pb2
@@ -37,6 +38,11 @@ _CLUSTERER_ENUMS = {
     "irobot_regions": crawl_service_pb2.CLUSTERER_IROBOT_REGIONS,
 }
 _SCOPES: dict[int, Scope] = {0: "host", **{number: name for name, number in _SCOPE_ENUMS.items()}}
+_LEARNS_ON_DEMAND: dict[int, bool] = {
+    crawl_service_pb2.LEARN_UNSPECIFIED: False,
+    crawl_service_pb2.LEARN_ALWAYS: False,
+    crawl_service_pb2.LEARN_ON_DEMAND: True,
+}
 _CLUSTERERS: dict[int, str] = {
     0: "cosine_linkage",
     **{number: name for name, number in _CLUSTERER_ENUMS.items()},
@@ -56,7 +62,7 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
         "policy": lambda: choice_of(crawl.policy, "crawl.policy") or PolicyChoice(),
         "extra_policies": lambda: extra_policies(crawl),
         "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
-        "learning": lambda: _learning(crawl.learning),
+        "learning": lambda: replace(_learning(crawl.learning), on_demand=_learns_on_demand(crawl.learn)),
         "examples": lambda: examples_of(crawl.examples),
     }
     values = _all_of(fields)
@@ -114,6 +120,9 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
             max_sample_pages=config.learning.max_sample_pages,
             paper=config.learning.paper,
         ),
+        learn=crawl_service_pb2.LEARN_ON_DEMAND
+        if config.learning.on_demand
+        else crawl_service_pb2.LEARN_ALWAYS,
         observe_only=config.observe_only,
         seed=config.seed,
         examples=_example_messages(config.examples),
@@ -157,6 +166,10 @@ def _learning(message: crawl_service_pb2.LearningConfig) -> LearningConfig:
     if problems := learning.problems("crawl.learning"):
         raise InvalidInput(problems)
     return learning
+
+
+def _learns_on_demand(number: int) -> bool:
+    return _known(_LEARNS_ON_DEMAND, number, "crawl.learn")
 
 
 def _all_of(fields: dict[str, Callable[[], Any]]) -> dict[str, Any]:
