@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ type fake struct {
 	fail     []error
 	values   map[string]float64
 	created  bool
+	urls     func(*pb.RankBucketsRequest) []uint32
 }
 
 func (f *fake) note(ctx context.Context) error {
@@ -75,6 +77,9 @@ func (f *fake) RankBuckets(ctx context.Context, r *pb.RankBucketsRequest) (*pb.R
 	for i, name := range r.GetBuckets() {
 		answer.Order = append(answer.Order, uint32(i))
 		answer.Values = append(answer.Values, f.values[name])
+	}
+	if f.urls != nil {
+		answer.Urls = f.urls(r)
 	}
 	return answer, nil
 }
@@ -280,6 +285,34 @@ func TestTheFrontierGivesSeedsThenTheBestBucketThenTheUnknown(t *testing.T) {
 	}
 	if strings.Join(order, "") != "s231u" || frontier.Len() != 0 {
 		t.Fatal(order)
+	}
+}
+
+func TestNothingGoesBeyondWhatWasHandedOutUntilSomethingIsDone(t *testing.T) {
+	var asked []*pb.RankBucketsRequest
+	f := &fake{values: map[string]float64{"a": .9, "b": .1}}
+	f.urls = func(r *pb.RankBucketsRequest) []uint32 {
+		asked = append(asked, r)
+		return [][]uint32{{0, 1}, {0, 0}, {1, 0}}[min(len(asked), 3)-1]
+	}
+	frontier := linkscore.NewFrontier(serve(t, f).Crawl("x"), 1, nil)
+	for _, url := range []string{"1", "2", "3"} {
+		frontier.Add(link(url, "a", .9), nil)
+		frontier.Add(link(url+"b", "b", .1), nil)
+	}
+	first := frontier.Next(t.Context())
+	if first.URL != "1b" || frontier.Next(t.Context()) != nil || frontier.Next(t.Context()) != nil {
+		t.Fatal("the second answer gave nothing, and asking again before anything is done is no use")
+	}
+	frontier.Done(first)
+	if next := frontier.Next(t.Context()); next == nil || next.URL != "1" {
+		t.Fatal(next)
+	}
+	if len(asked) != 3 || asked[1].GetInFlight()[0].GetBucket() != "b" || len(asked[2].GetInFlight()) != 0 {
+		t.Fatal(asked)
+	}
+	if asked[0].GetN() != 1 || !slices.Equal(asked[1].GetWaiting(), []uint32{3, 2}) {
+		t.Fatal(asked[1])
 	}
 }
 

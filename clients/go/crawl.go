@@ -148,6 +148,44 @@ func (c *Crawl) RankBuckets(ctx context.Context, buckets []string) (map[string]f
 	return values, nil
 }
 
+// Places asks which links to fetch next while others are under way.
+type Places struct {
+	// Buckets that are not empty, the one whose link waits longest first, and how many links of each wait.
+	Buckets []string
+	Waiting []uint32
+	// InFlight counts the links that were taken and not answered yet, by the bucket they were taken from.
+	InFlight map[string]int
+	// N is how many links to hand out; Fill asks for that many even where little is known.
+	N    int
+	Fill bool
+}
+
+// PlanBuckets returns the value of each bucket, and how many links of each to fetch before asking again. These may
+// be fewer than asked for, none even: wait for the next answer then. Of a server that hands none out urls is nil.
+func (c *Crawl) PlanBuckets(ctx context.Context, places Places) (values map[string]float64, urls map[string]int, err error) {
+	request := &pb.RankBucketsRequest{
+		Crawl: c.Name, Buckets: places.Buckets, Waiting: places.Waiting, N: uint32(places.N), Fill: places.Fill,
+	}
+	for bucket, count := range places.InFlight {
+		request.InFlight = append(request.InFlight, &pb.BucketInFlight{Bucket: bucket, Count: proto.Uint32(uint32(count))})
+	}
+	answer, err := c.client.Links.RankBuckets(ctx, request)
+	if err != nil {
+		return nil, nil, err
+	}
+	values = make(map[string]float64, len(places.Buckets))
+	if len(answer.GetUrls()) > 0 {
+		urls = map[string]int{}
+	}
+	for i, at := range answer.GetOrder() {
+		values[places.Buckets[at]] = answer.GetValues()[i]
+		if i < len(answer.GetUrls()) && answer.GetUrls()[i] > 0 {
+			urls[places.Buckets[at]] = int(answer.GetUrls()[i])
+		}
+	}
+	return values, urls, nil
+}
+
 // Candidate is a link to score again: its URL and the ticket it was given.
 type Candidate struct {
 	URL    string

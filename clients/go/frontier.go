@@ -1,7 +1,9 @@
 package linkscore
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -19,12 +21,15 @@ type Item struct {
 	number int64
 	taken  bool
 	places []string
+	from   string // bucket it was taken from, empty if from none
 }
 
 // Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
 // one for URLs the server does not know, which go before all others when they are seeds and after them when they
-// are not. A URL is taken once. Safe for concurrent use; it grows with the URLs that wait.
+// are not. A URL is taken once. Call Done when a URL that was taken is answered: what is under way counts when the
+// next is chosen. Safe for concurrent use; it grows with the URLs that wait.
 type Frontier struct {
+	turn    sync.Mutex // of those who ask: each knows what those before it took
 	mu      sync.Mutex
 	crawl   *Crawl
 	breaker *Breaker
@@ -37,6 +42,13 @@ type Frontier struct {
 	waiting map[string]*Item
 	numbers int64
 	since   int
+
+	live     map[string]int // links that wait in each bucket
+	underWay map[string]int // links taken and not done, by bucket
+	taken    int            // URLs taken and not done, whatever they were taken from
+	left     map[string]int // what the server handed out and nobody took yet
+	short    bool           // it handed out less than there was place for
+	news     bool           // something is done since it was asked
 }
 
 // NewFrontier returns an empty frontier that asks RankBuckets before every n-th Next, 1 if n is less. The breaker
@@ -48,6 +60,7 @@ func NewFrontier(crawl *Crawl, n int, breaker *Breaker) *Frontier {
 	return &Frontier{
 		crawl: crawl, breaker: breaker, every: max(1, n),
 		values: map[string]float64{}, queues: map[string][]*Item{}, waiting: map[string]*Item{},
+		live: map[string]int{}, underWay: map[string]int{},
 	}
 }
 
@@ -78,6 +91,7 @@ func (f *Frontier) Add(link Link, value any) {
 	}
 	item.places = append(item.places, link.Bucket)
 	f.queues[link.Bucket] = append(f.queues[link.Bucket], item)
+	f.live[link.Bucket]++
 	if _, known := f.values[link.Bucket]; !known {
 		f.values[link.Bucket] = link.BucketValue
 	}
@@ -90,53 +104,99 @@ func (f *Frontier) Len() int {
 	return len(f.waiting)
 }
 
-// Next takes the URL to fetch now, nil if none waits. While the server is away the last order known is kept.
+// Next takes the URL to fetch now. It is nil if none waits, or if none should be fetched before the next answer; then
+// some URL that was taken is not done. While the server is away the last order known is kept.
 func (f *Frontier) Next(ctx context.Context) *Item {
+	f.turn.Lock()
+	defer f.turn.Unlock()
 	f.rank(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if item := f.take(&f.seeds); item != nil {
-		return item
+	item := f.take(&f.seeds)
+	if item == nil {
+		item = f.best(func(bucket string) bool { return f.left[bucket] > 0 })
 	}
-	if item := f.best(); item != nil {
-		return item
+	if item == nil && f.short && f.taken > 0 {
+		return nil
 	}
-	return f.take(&f.unknown)
+	if item == nil {
+		item = f.best(func(string) bool { return true })
+	}
+	if item == nil {
+		item = f.take(&f.unknown)
+	}
+	if item != nil {
+		f.taken++
+	}
+	return item
 }
 
-// rank asks for the order of the buckets, outside the lock: links may be added meanwhile.
-func (f *Frontier) rank(ctx context.Context) {
-	buckets := f.due()
-	if len(buckets) == 0 || !f.breaker.Allows() {
-		return
-	}
-	values, err := f.crawl.RankBuckets(ctx, buckets)
-	f.breaker.Done(err)
+// Done notes that what became of a URL that was taken is known to the server, or never will be.
+func (f *Frontier) Done(item *Item) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.news = true
+	f.taken--
+	if f.underWay[item.from]--; f.underWay[item.from] <= 0 {
+		delete(f.underWay, item.from)
+	}
+}
+
+// rank asks which buckets come next, outside the lock: links may be added meanwhile.
+func (f *Frontier) rank(ctx context.Context) {
+	places, ask := f.due()
+	if !ask {
+		return
+	}
+	if !f.breaker.Allows() {
+		f.handedOut(nil, false)
+		return
+	}
+	values, urls, err := f.crawl.PlanBuckets(ctx, places)
+	f.breaker.Done(err)
+	f.mu.Lock()
 	for bucket, value := range values {
 		f.values[bucket] = value
 	}
+	f.mu.Unlock()
+	given, waits := 0, 0
+	for _, n := range urls {
+		given += n
+	}
+	for _, n := range places.Waiting {
+		waits += int(n)
+	}
+	f.handedOut(urls, urls != nil && given < min(places.N, waits))
 }
 
-// due names the buckets that are not empty if it is time to ask about them.
-func (f *Frontier) due() []string {
+func (f *Frontier) handedOut(urls map[string]int, short bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.since++; f.since < f.every || len(f.queues) < 2 {
-		return nil
-	}
-	f.since = 0
-	buckets := make([]string, 0, len(f.queues))
-	for bucket := range f.queues {
-		buckets = append(buckets, bucket)
-	}
-	slices.Sort(buckets)
-	return buckets
+	f.left, f.short = urls, short
 }
 
-// best takes the oldest URL of the buckets that are worth most.
-func (f *Frontier) best() *Item {
+// due says what is to be asked, if it is time: every few fetches, and after each answer while places are empty.
+func (f *Frontier) due() (Places, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.since++
+	if (f.since < f.every && !f.short) || (f.short && !f.news && f.taken > 0) || len(f.live) == 0 {
+		return Places{}, false
+	}
+	f.since, f.news = 0, false
+	places := Places{InFlight: maps.Clone(f.underWay), N: f.every}
+	for bucket := range f.live {
+		places.Buckets = append(places.Buckets, bucket)
+	}
+	slices.SortFunc(places.Buckets, func(a, b string) int { return cmp.Compare(f.first(a).number, f.first(b).number) })
+	for _, bucket := range places.Buckets {
+		places.Waiting = append(places.Waiting, uint32(f.live[bucket]))
+	}
+	return places, true
+}
+
+// best takes the oldest URL of the buckets that are worth most among those that may go.
+func (f *Frontier) best(mayGo func(bucket string) bool) *Item {
 	var chosen string
 	var head *Item
 	for bucket := range f.queues {
@@ -145,12 +205,20 @@ func (f *Frontier) best() *Item {
 			delete(f.queues, bucket)
 			continue
 		}
+		if !mayGo(bucket) {
+			continue
+		}
 		if head == nil || f.values[bucket] > f.values[chosen] ||
 			(f.values[bucket] == f.values[chosen] && first.number < head.number) {
 			chosen, head = bucket, first
 		}
 	}
 	if head != nil {
+		head.from = chosen
+		f.underWay[chosen]++
+		if f.left[chosen] > 0 {
+			f.left[chosen]--
+		}
 		f.leave(head)
 	}
 	return head
@@ -184,6 +252,11 @@ func (f *Frontier) take(queue *[]*Item) *Item {
 
 func (f *Frontier) leave(item *Item) {
 	item.taken = true
+	for _, bucket := range item.places {
+		if f.live[bucket]--; f.live[bucket] <= 0 {
+			delete(f.live, bucket)
+		}
+	}
 	if f.waiting[item.URL] == item {
 		delete(f.waiting, item.URL)
 	}

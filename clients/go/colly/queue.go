@@ -197,9 +197,13 @@ func (q *Queue) Run() error {
 		go func() {
 			defer group.Done()
 			for q.begin() {
-				if item := q.frontier.Next(context.Background()); item != nil {
-					q.fetch(item)
+				item := q.frontier.Next(context.Background())
+				if item == nil {
+					q.rest()
+					continue
 				}
+				q.fetch(item)
+				q.frontier.Done(item)
 				q.end()
 			}
 		}()
@@ -230,6 +234,17 @@ func (q *Queue) end() {
 	q.mu.Lock()
 	q.active--
 	q.mu.Unlock()
+	q.changed.Broadcast()
+}
+
+// rest waits for the end of a fetch under way: nothing should be fetched before.
+func (q *Queue) rest() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.active--; q.active > 0 && !q.stopped {
+		q.changed.Wait()
+		return
+	}
 	q.changed.Broadcast()
 }
 

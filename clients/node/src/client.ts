@@ -18,7 +18,7 @@ import {
 } from "./gen/linkscore/v1/link_scoring_service_pb.js";
 import { PolicySpecSchema } from "./gen/linkscore/v1/policy_pb.js";
 import { SiteModelService } from "./gen/linkscore/v1/site_model_service_pb.js";
-import { crawlName, type Link, type Page, pageMessage, type Policy, policySpec, rows } from "./messages.js";
+import { crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows } from "./messages.js";
 import { type CallOptions, type Calls, stream, type Stub, stub } from "./rpc.js";
 
 export type { CallOptions };
@@ -175,6 +175,25 @@ export class Crawl {
     const request = { crawl: this.name, buckets: [...buckets] };
     const { order, values } = await this.client.stubs.links.rankBuckets(request, options);
     return new Map(order.map((at, i) => [buckets[at] ?? "", values[i] ?? 0]));
+  }
+
+  /**
+   * The value of each bucket now, and how many links of each to fetch before asking again. These may be fewer than asked
+   * for, none even: wait for the next answer then. Of a server that hands none out `urls` is undefined.
+   */
+  async planBuckets(places: Places, options?: CallOptions): Promise<{ values: Map<string, number>; urls?: Map<string, number> }> {
+    const buckets = [...places.waiting.keys()];
+    const request = {
+      crawl: this.name,
+      buckets,
+      waiting: [...places.waiting.values()],
+      inFlight: [...(places.inFlight ?? [])].map(([bucket, count]) => ({ bucket, count })),
+      n: places.n,
+      fill: places.fill ?? false,
+    };
+    const { order, values, urls } = await this.client.stubs.links.rankBuckets(request, options);
+    const named = (column: readonly number[]) => new Map(order.map((at, i) => [buckets[at] ?? "", column[i] ?? 0]));
+    return { values: named(values), ...(urls.length ? { urls: named(urls) } : {}) };
   }
 
   /** Scores links again, from URL and ticket, in the order given. */

@@ -204,6 +204,7 @@ export class BucketRequestQueue implements IRequestManager {
   async markRequestHandled(request: Request) {
     this.active--;
     this.handled++;
+    this.frontier.done(request.uniqueKey);
     this.tickets.delete(request.uniqueKey);
     request.handledAt = new Date().toISOString();
     return null;
@@ -212,16 +213,18 @@ export class BucketRequestQueue implements IRequestManager {
   /** Takes back a request that is to be tried again; it goes first. */
   async reclaimRequest(request: Request) {
     this.active--;
+    this.frontier.done(request.uniqueKey);
     this.again.push(request);
     return null;
   }
 
+  /** Whether there is nothing to fetch now: nothing waits, or nothing should go before the next page is answered. */
   async isEmpty(): Promise<boolean> {
-    return !this.again.length && !this.frontier.size;
+    return !this.again.length && (!this.frontier.size || this.frontier.held);
   }
 
   async isFinished(): Promise<boolean> {
-    return !this.active && (await this.isEmpty());
+    return !this.active && !this.again.length && !this.frontier.size;
   }
 
   async handledCount(): Promise<number> {

@@ -36,6 +36,18 @@ export interface Page {
   fetchTime?: Date;
 }
 
+/** Which links to fetch next while others are under way: what `planBuckets` is asked. */
+export interface Places {
+  /** How many links of each bucket wait; the bucket whose link waits longest comes first. */
+  waiting: ReadonlyMap<string, number>;
+  /** How many links were taken and not answered yet, by the bucket they were taken from. */
+  inFlight?: ReadonlyMap<string, number>;
+  /** How many links to hand out. */
+  n: number;
+  /** Asks for `n` even where little is known. */
+  fill?: boolean;
+}
+
 /** One scored link. */
 export interface Link {
   /** Absolute URL to request, without fragment. */

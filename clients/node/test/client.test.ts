@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
+import type { RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 import { Breaker, Client, Code, decodeTicket, encodeTicket, Frontier, LinkscoreError } from "../src/index.js";
 import { policySpec } from "../src/messages.js";
 import { Fake, refusal } from "./fake.js";
@@ -114,6 +115,23 @@ test("the frontier gives seeds, then the best bucket, then the unknown, each URL
   for (let item = await frontier.next(); item; item = await frontier.next()) order.push(item.value);
   assert.equal(order.join(""), "s231u");
   assert.equal(frontier.size, 0);
+});
+
+test("nothing goes beyond what was handed out until something is done", async () => {
+  const asked: RankBucketsRequest[] = [];
+  fake.handsOut = (request) => [[0, 1], [0, 0], [1, 0]][Math.min(asked.push(request), 3) - 1] ?? [];
+  const frontier = new Frontier<string>(async () => crawl());
+  for (const key of ["1", "2", "3"]) {
+    frontier.add(key, { bucket: "good", bucketValue: 0.9, ticket: new Uint8Array() }, key);
+    frontier.add(`${key}b`, { bucket: "bad", bucketValue: 0.1, ticket: new Uint8Array() }, `${key}b`);
+  }
+  const [first, second, third] = await Promise.all([frontier.next(), frontier.next(), frontier.next()]);
+  assert.deepEqual([first?.key, second, third], ["1b", undefined, undefined]);
+  assert.deepEqual([frontier.held, asked.length], [true, 2]);
+  frontier.done("1b");
+  assert.equal((await frontier.next())?.key, "1");
+  assert.deepEqual(asked[1]?.waiting, [3, 2]);
+  assert.deepEqual(asked.map(({ n, inFlight }) => [n, inFlight.map(({ bucket }) => bucket)]), [[1, []], [1, ["bad"]], [1, []]]);
 });
 
 test("a breaker lets one call through after an outage", () => {

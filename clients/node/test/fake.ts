@@ -6,7 +6,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../src/gen/g
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
 import { ItemCode, type Page } from "../src/gen/linkscore/v1/common_pb.js";
 import { CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
-import { LinkScoringService } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
+import { LinkScoringService, type RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 
 const { ingestPages, streamPages, rankBuckets, reportFeedback } = LinkScoringService.method;
 const { createCrawl } = CrawlService.method;
@@ -26,6 +26,8 @@ export class Fake {
   readonly tokens: unknown[] = [];
   /** Errors the next calls fail with. */
   readonly failures: Failure[] = [];
+  /** Links of each bucket that RankBuckets hands out; absent: it is a server that hands none out. */
+  handsOut: ((request: RankBucketsRequest) => number[]) | undefined;
   private readonly server = new Server({ "grpc.max_receive_message_length": 64 << 20 });
 
   async start(): Promise<string> {
@@ -54,9 +56,10 @@ export class Fake {
       this.ingested.push(...pages);
       return { results: pages.map((page) => ({ links: scored(page) })) };
     });
-    unary(rankBuckets, ({ buckets }: { buckets: string[] }) => ({
-      order: buckets.map((_, i) => i),
-      values: buckets.map((name) => (name === "good" ? 0.9 : 0.1)),
+    unary(rankBuckets, (request: RankBucketsRequest) => ({
+      order: request.buckets.map((_, i) => i),
+      values: request.buckets.map((name) => (name === "good" ? 0.9 : 0.1)),
+      urls: this.handsOut?.(request) ?? [],
     }));
     unary(reportFeedback, ({ feedback: [event] }: { feedback: { url: string; ticket: Uint8Array; outcome: { value: number } }[] }) => {
       const { url = "", ticket = [], outcome } = event ?? {};

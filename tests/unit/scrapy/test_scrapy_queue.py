@@ -190,3 +190,26 @@ def test_a_request_that_cannot_be_stored_leaves_no_trace(crawler: FakeCrawler, t
 def test_the_state_of_another_queue_is_refused(crawler: FakeCrawler) -> None:
     with pytest.raises(ValueError, match="SCHEDULER_PRIORITY_QUEUE"):
         queue_of(crawler, "", [-1, 0])
+
+
+def test_buckets_are_counted_and_named_by_their_oldest_link(queue: BucketQueue) -> None:
+    for name, bucket in (("a", "z"), ("b", "y"), ("c", "z"), ("d", "x")):
+        queue.push(scored(f"http://h/{name}", (bucket, 0.5)))
+    assert list(queue.buckets().items()) == [("z", 2), ("y", 1), ("x", 1)]
+    assert queue.pop().url == "http://h/a"
+    assert list(queue.buckets().items()) == [("y", 1), ("z", 1), ("x", 1)]
+
+
+def test_what_was_handed_out_goes_first_and_a_short_answer_is_all_that_goes(
+    crawler: FakeCrawler, queue: BucketQueue
+) -> None:
+    session = Session.of(crawler)
+    for name, bucket, score in (("a", "low", 0.1), ("b", "high", 0.9), ("c", "high", 0.9)):
+        queue.push(scored(f"http://h/{name}", (bucket, score)))
+    session.allotment.renew({"low": 1, "high": 1}, short=True)
+    kept = [queue.pop(), queue.pop(), queue.pop()]
+    assert [request and request.url[-1] for request in kept] == ["b", "a", None]
+    assert sorted(session.under_way.values()) == ["high", "low"]
+    session.answered(kept[0])
+    session.allotment.renew({}, short=False)
+    assert queue.pop().url == "http://h/c"

@@ -38,7 +38,7 @@ def test_a_url_that_is_not_on_the_page_has_no_row() -> None:
 def test_rows_that_could_not_be_used_are_left_out() -> None:
     links = scores(("http://h/a", "b", 0.5), ("", "b", 0.0))
     links.statuses[0].code = common_pb2.ITEM_CODE_INVALID
-    assert PageAnswer(links).buckets == set()
+    assert PageAnswer(links).of("http://h/a") == []
 
 
 def test_a_link_seen_through_several_paths_waits_in_each_bucket_best_first() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from scrapy import Request
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
 
@@ -84,41 +85,129 @@ async def test_a_bug_here_does_not_stop_the_crawl(session: Session) -> None:
     assert await session.call(send) is not None
 
 
-async def test_buckets_are_ranked_every_few_pops(session: Session, fake: FakeLinkscore) -> None:
-    class Queue:
-        values: dict[str, float] | None = None
+class Queue:
+    """Buckets that wait, and the values they were given."""
 
-        def buckets(self):
-            return ["b", "a"]
+    def __init__(self, waiting: dict[str, int]) -> None:
+        self.waiting = waiting
+        self.values: dict[str, float] | None = None
 
-        def reorder(self, values):
-            self.values = values
+    def buckets(self):
+        return self.waiting
 
-    queue = Queue()
-    session.queues.add(queue)
-    fake.values = {"a": 0.1, "b": 0.9, "new": 0.5}
-    session.popped = 1
-    await session.rank_if_due(["new"])
+    def reorder(self, values):
+        self.values = values
+
+
+@pytest.fixture
+def queue(session: Session, fake: FakeLinkscore) -> Queue:
+    """Buckets `a`, which is worth more, and `b`."""
+    fake.values = {"a": 0.9, "b": 0.1}
+    made = Queue({"b": 9, "a": 9})
+    session.queues.add(made)
+    return made
+
+
+def taken(session: Session, *buckets: str) -> list[Request]:
+    """Let requests of some buckets be under way."""
+    requests = [Request(f"http://h/{n}") for n in range(len(buckets))]
+    for request, bucket in zip(requests, buckets, strict=True):
+        session.took(request, bucket)
+    return requests
+
+
+async def rank(session: Session, *, after: int) -> None:
+    """Ask what comes next after so many answers about other pages."""
+    for _ in range(after):
+        session.answered(Request("http://h/seed"))
+    await session.rank_if_due()
+
+
+def may_go(session: Session, *buckets: str) -> list[list[str]]:
+    """Name which of some buckets may be taken from, in each round."""
+    return [[b for b in buckets if goes(b)] for goes in session.allotment.rounds(idle=session.idle)]
+
+
+async def test_buckets_are_ranked_every_few_fetches(session: Session, queue: Queue) -> None:
+    await rank(session, after=1)
     assert queue.values is None
-    session.popped = 2
-    await session.rank_if_due(["new"])
-    assert queue.values == {"a": 0.1, "b": 0.9, "new": 0.5}
-    assert (session.popped, counts(session)) == (0, {"linkscore/ranked": 1, "linkscore/buckets": 3})
+    await rank(session, after=1)
+    assert queue.values == {"a": 0.9, "b": 0.1}
+    assert counts(session) == {"linkscore/ranked": 1, "linkscore/buckets": 2}
+    assert session.fetched == 0
 
 
-async def test_many_buckets_are_ranked_more_seldom(session: Session, fake: FakeLinkscore) -> None:
-    class Queue:
-        def buckets(self):
-            return [f"b{i}" for i in range(1_200)]
-
-        def reorder(self, values):
-            pass
-
-    queue = Queue()
-    session.queues.add(queue)
-    session.popped = 2
-    await session.rank_if_due()
+async def test_many_buckets_are_ranked_more_seldom(
+    session: Session, fake: FakeLinkscore, queue: Queue
+) -> None:
+    queue.waiting = {f"b{i}": 1 for i in range(1_200)}
+    await rank(session, after=2)
     assert fake.calls["RankBuckets"] == 0
-    session.popped = 3
-    await session.rank_if_due()
+    await rank(session, after=1)
     assert [len(names) for names in fake.ranked] == [1_200]
+
+
+async def test_what_is_under_way_is_told_until_it_is_answered(
+    session: Session, fake: FakeLinkscore, queue: Queue
+) -> None:
+    requests = taken(session, "a", "a", "gone")
+    session.answered(requests[0])
+    await rank(session, after=1)
+    assert fake.in_flight == [{"a": 1, "gone": 1}]
+    del requests
+    await rank(session, after=2)
+    assert fake.in_flight[-1] == {}, "a request that the downloader dropped is not waited for"
+
+
+async def test_after_a_short_answer_only_what_was_given_may_go(
+    session: Session, fake: FakeLinkscore, queue: Queue
+) -> None:
+    assert may_go(session, "a", "b") == [["a", "b"]], "nobody was asked"
+    fake.hands_out = 1
+    requests = taken(session, "b")
+    await rank(session, after=2)
+    assert may_go(session, "a", "b") == [["a"]]
+    requests += taken(session, "a")
+    assert may_go(session, "a", "b") == []
+    requests.clear()
+    assert may_go(session, "a", "b") == [["a", "b"]], "nothing under way would bring an answer"
+
+
+async def test_a_short_answer_is_followed_by_a_question_after_each_fetch(
+    session: Session, fake: FakeLinkscore, queue: Queue
+) -> None:
+    fake.hands_out = 1
+    await rank(session, after=2)
+    await rank(session, after=1)
+    assert fake.calls["RankBuckets"] == 2
+
+
+async def test_after_a_whole_answer_others_go_when_what_was_given_cannot(
+    session: Session, queue: Queue
+) -> None:
+    queue.waiting = {"a": 3, "b": 99}
+    await rank(session, after=2)
+    assert may_go(session, "a", "b", "c") == [["a", "b"], ["a", "b", "c"]]
+
+
+async def test_while_the_server_is_out_the_order_alone_decides(
+    session: Session, fake: FakeLinkscore, queue: Queue
+) -> None:
+    fake.hands_out = 0
+    request = taken(session, "a")
+    await rank(session, after=2)
+    assert may_go(session, "a") == []
+    fake.failures["RankBuckets"] = [grpc.StatusCode.INTERNAL]
+    await rank(session, after=2)
+    assert may_go(session, "a") == [["a"]]
+    assert request
+
+
+async def test_links_that_just_arrived_are_counted_as_waiting(
+    session: Session, fake: FakeLinkscore, queue: Queue
+) -> None:
+    session.answered(Request("http://h/1"))
+    session.answered(Request("http://h/2"))
+    await session.rank_if_due({"new": 3, "a": 1})
+    assert fake.ranked == [["b", "a", "new"]]
+    assert queue.values is not None

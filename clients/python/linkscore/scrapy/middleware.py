@@ -118,6 +118,7 @@ class LinkscoreMiddleware:
 
     async def _answer(self, page: Page, request: Any) -> PageAnswer | None:
         answer = await self._scorer.ingest(page)
+        self._session.answered(request)
         if answer is not None:
             note_page(request, answer)
         return answer
@@ -130,7 +131,14 @@ class LinkscoreMiddleware:
         if isinstance(exception, IgnoreRequest) or request.callback is NO_CALLBACK or not is_web(request.url):
             return
         self._session.count("failed")
-        self._session.start(self._scorer.ingest(failed_page(request, exception)))
+        self._session.start(self._failed(failed_page(request, exception), request))
+
+    async def _failed(self, page: Page, request: Any) -> None:
+        await self._scorer.ingest(page)
+        self._session.answered(request)
+        if not self._session.config.observe_only:
+            await self._session.rank_if_due()
+            nudge(self._crawler)
 
     def _scraped(self, response: Any) -> None:
         fetched = self._fetched.get(response) if isinstance(response, Response) else None

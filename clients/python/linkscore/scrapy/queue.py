@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -89,9 +90,16 @@ class BucketQueue:
     def __len__(self) -> int:
         return len(self._index) + len(self._plain)
 
-    def buckets(self) -> Iterable[str]:
-        """Name the buckets that are not empty."""
-        return {bucket for bucket, _ in self._index.queues()}
+    def buckets(self) -> dict[str, int]:
+        """Count the links of each bucket that is not empty; the one with the oldest link comes first."""
+        oldest: dict[str, int] = {}
+        sizes: Counter[str] = Counter()
+        for queue in list(self._index.queues()):
+            head = self._index.head(queue)
+            if head is not None:
+                oldest[queue[0]] = min(head, oldest.get(queue[0], head))
+                sizes[queue[0]] += self._index.size(queue)
+        return {bucket: sizes[bucket] for bucket in sorted(oldest, key=oldest.__getitem__)}
 
     def reorder(self, values: Mapping[str, float]) -> None:
         """Take over the values RankBuckets answered."""
@@ -143,20 +151,22 @@ class BucketQueue:
             return None
         if self._plain_first():
             return self._pop_plain()
-        number = self._next()
-        if number is None:
+        head = self._next()
+        if head is None:
             return None
+        number, (bucket, _) = head
         for queue in self._index.take(number):
             self._ranking.drop(queue)
-        self._session.popped += 1
-        return self._store.take(number)
+        request = self._store.take(number)
+        self._session.took(request, bucket)
+        return request
 
     def peek(self) -> Any:
         """Give the request `pop` would give, and keep it."""
         if self._plain_first():
             return self._plain.peek()
-        number = self._next()
-        return None if number is None else self._store.get(number)
+        head = self._next()
+        return None if head is None else self._store.get(head[0])
 
     def _plain_first(self) -> bool:
         return not self._index or bool(self._urgent and self._plain)
@@ -167,17 +177,23 @@ class BucketQueue:
             self._urgent -= _is_urgent(request)
         return request
 
-    def _next(self) -> int | None:
+    def _next(self) -> tuple[int, QueueKey] | None:
         return None if self._throttle.must_wait() else self._best()
 
-    def _best(self) -> int | None:
-        """Number of the oldest head among the best queues whose host has room."""
+    def _best(self) -> tuple[int, QueueKey] | None:
+        """Oldest head among the best queues that may go now and whose host has room, with its queue."""
         busy = self._throttle.busy()
-        for group in self._ranking.groups():
-            heads = [self._index.head(queue) for queue in group if self._throttle.has_room(queue[1], busy)]
-            waiting = [head for head in heads if head is not None]
-            if waiting:
-                return min(waiting)
+        for may_go in self._session.allotment.rounds(idle=self._session.idle):
+            for group in self._ranking.groups():
+                heads = [
+                    (head, queue)
+                    for queue in group
+                    if may_go(queue[0])
+                    and self._throttle.has_room(queue[1], busy)
+                    and (head := self._index.head(queue)) is not None
+                ]
+                if heads:
+                    return min(heads)
         return None
 
     def close(self) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urldefrag
@@ -48,11 +48,6 @@ class PageAnswer:
                 self._by_url.setdefault(row.url, []).append(row)
         for found in self._by_url.values():
             found.sort(key=lambda row: -row.score)
-
-    @property
-    def buckets(self) -> Iterable[str]:
-        """Names of the buckets on the page."""
-        return {row.bucket for found in self._by_url.values() for row in found}
 
     def tickets(self) -> Iterable[tuple[str, bytes]]:
         """URL and best ticket of every link of the page."""
@@ -209,10 +204,12 @@ class Scorer:
             request.meta.pop(META, None)  # what a spider copied from the page before
         found = await asyncio.shield(pending) if pending is not None else None
         if found is None:
+            self._session.allotment.lift()
             self._session.count("fallback", len(requests))
             return requests
         pairs = await self._rows(found, requests)
-        await self._session.rank_if_due(found.buckets)
+        arrived = Counter(rows_[0].bucket for _, rows_, _ in pairs if rows_)
+        await self._session.rank_if_due(arrived)
         return [request for request, rows_, values in pairs if self._keep(request, rows_, values)]
 
     async def _rows(

@@ -8,13 +8,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from itertools import islice
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from linkscore.aio import AsyncClient
 from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
+from linkscore.scrapy.allotment import Allotment
 from linkscore.scrapy.config import LEARN, Config
 
 logger = logging.getLogger(__name__)
@@ -23,6 +26,8 @@ T = TypeVar("T")
 
 # What one call may carry (the server's default of `max_buckets_per_call`).
 _MAX_RANKED = 100_000
+# Links that one call hands out at most, as the contract says.
+_MAX_PLACES = 10_000
 # A bound, chosen: distinct messages of refused calls that are logged; the stats count them all.
 _MAX_LOGGED = 20
 # Chosen, not measured: names a fetch may cost. With more buckets the order is refreshed more seldom.
@@ -42,12 +47,19 @@ class Session:
         self.released: WeakSet[Any] = WeakSet()
         #: Pages whose Requests are on their way to the scheduler: the best of them may be the last.
         self.releasing = 0
-        self.popped = 0
+        #: Fetches answered since RankBuckets was asked.
+        self.fetched = 0
+        #: Requests taken and not answered, each with the bucket it was taken from; one dropped by the
+        #: downloader leaves with its last reference.
+        self.under_way: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+        self.allotment = Allotment()
+        self._places = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._stats = crawler.stats
         self._client: AsyncClient | None = None
         self._created: asyncio.Future[Any] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ranking = False
+        self._arrived: Counter[str] | None = None
         self._logged: set[str] = set()
 
     @classmethod
@@ -132,30 +144,73 @@ class Session:
         if not known:
             logger.warning("linkscore does not answer (%s): the crawl goes on in Scrapy's own order", error)
 
-    async def rank_if_due(self, arrived: Iterable[str] = ()) -> None:
-        """Refresh the order of the buckets when enough was fetched since the last time."""
-        if self._ranking or self.popped < self.config.refresh:
+    def took(self, request: Any, bucket: str) -> None:
+        """Note that a request was taken from a bucket and is under way."""
+        self.under_way[request] = bucket
+        self.allotment.take(bucket)
+
+    def answered(self, request: Any) -> None:
+        """Note that the server knows what came of a request, or never will."""
+        self.fetched += 1
+        self.under_way.pop(request, None)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way that would bring another answer of RankBuckets."""
+        return not (self.under_way or self._ranking)
+
+    async def rank_if_due(self, arrived: Mapping[str, int] | None = None) -> None:
+        """Ask which buckets come next when enough was fetched since the last time.
+
+        Pages that come while the server is asked are too late for its answer: it is asked once more then.
+
+        Parameters
+        ----------
+        arrived
+            Links, by bucket, that are with the scheduler in a moment.
+        """
+        self._arrived = (self._arrived or Counter()) + Counter(arrived or {})
+        if self._ranking:
             return
-        names = sorted({*arrived, *(name for queue in self.queues for name in queue.buckets())})
-        if not self.queues or self.popped * _NAMES_PER_FETCH < len(names):
-            return
-        self._ranking, self.popped = True, 0
+        self._ranking = True
         try:
-            await self._rank(names[:_MAX_RANKED])
+            while self._arrived is not None:
+                arrived, self._arrived = self._arrived, None
+                await self._rank(arrived)
         finally:
             self._ranking = False
 
-    async def _rank(self, names: list[str]) -> None:
-        if not names:
+    async def _rank(self, arrived: Mapping[str, int]) -> None:
+        waiting: Counter[str] = Counter()
+        for queue in self.queues:
+            waiting.update(queue.buckets())
+        waiting.update(arrived)
+        refresh = 1 if self.allotment.short else self.config.refresh
+        if not waiting or self.fetched < refresh or self.fetched * _NAMES_PER_FETCH < len(waiting):
             return
-        answer = await self.call(lambda client: client.rank_buckets(crawl=self.config.crawl, buckets=names))
+        self.fetched = 0
+        self.allotment.asked()
+        asked = dict(islice(waiting.items(), _MAX_RANKED))
+        in_flight = Counter(self.under_way.values())
+        # What is taken until the next question, `refresh` fetches from now, is handed out with this one.
+        n = min(_MAX_PLACES, max(1, self._places - in_flight.total()) + self.config.refresh - 1)
+        answer = await self.call(
+            lambda client: client.rank_buckets(
+                crawl=self.config.crawl, buckets=asked, n=n, in_flight=in_flight
+            )
+        )
         if answer is None:
+            self.allotment.lift()
             return
         self.count("ranked")
-        self._stats.set_value("linkscore/buckets", len(names))
+        self._stats.set_value("linkscore/buckets", len(asked))
+        names = list(asked)
         values = dict(zip((names[i] for i in answer.order), answer.values, strict=True))
         for queue in self.queues:
             queue.reorder(values)
+        urls = {names[i]: given for i, given in zip(answer.order, answer.urls, strict=False) if given}
+        short = bool(answer.urls) and sum(urls.values()) < min(n, waiting.total())
+        self.allotment.renew(urls, short=short)
 
     async def drain(self) -> None:
         """Wait for what runs beside the crawl, at most one deadline."""
