@@ -11,14 +11,16 @@ from linkscore_cli.explain import explain
 from linkscore_cli.extras import COMMANDS
 from linkscore_cli.logs import logs
 from linkscore_cli.plugins import CommandGroup
+from linkscore_cli.score import score
 from linkscore_cli.sites import advise, export_rules, seeds
 from linkscore_cli.tokens import token
 from linkscore_cli.top import top
 
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "data", "top", "console", "frontier"),
-    "Crawl": ("crawls", "explain", "advise", "seeds", "export-rules", "logs"),
+    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-rules", "logs"),
     "Replay and measure": ("demo", "replay", "suite", "compare", "cluster", "flips", "regexes"),
+    "Develop": ("conformance",),
     "Train": ("train",),
 }
 """Commands as `linkscore --help` groups them; those of other distributions come last."""
@@ -55,5 +57,5 @@ def main() -> None:
     """Which links should a crawler follow? A gRPC service that learns while you crawl."""
 
 
-for _command in (crawls, explain, advise, seeds, export_rules, logs, token, top):
+for _command in (crawls, score, explain, advise, seeds, export_rules, logs, token, top):
     main.add_command(_command)

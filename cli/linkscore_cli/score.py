@@ -1,0 +1,86 @@
+"""`linkscore score`: what URLs are worth, a quick look from the shell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from linkscore import Row, rows
+from linkscore.v1 import common_pb2, policy_pb2
+from linkscore_cli.connection import Connection, online
+from linkscore_cli.policies import PolicyType
+
+# URLs of one call: a quarter of what the server takes (setting `max_links_per_call`).
+_BATCH = 5_000
+
+
+@click.command()
+@click.argument("urls", nargs=-1, required=True, metavar="URL...")
+@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@click.option("--tsv", is_flag=True, help="Score, bucket and URL of each, tab separated, in the order given.")
+@online
+def score(
+    urls: tuple[str, ...], policy: policy_pb2.PolicySpec | None, tsv: bool, connection: Connection
+) -> None:
+    """Score URLs by what a crawl has learned, best first; - reads them from standard input.
+
+    Nothing is fetched and nothing learned. A URL is scored by itself: the place of its link, which a crawler
+    sends along, is not known here, so that a crawl may think otherwise of the same URL.
+    """
+    crawl, found = connection.crawl, list[tuple[str, Row]]()
+    wanted = _urls(urls)
+    with connection.client() as client:
+        while batch := list(islice(wanted, _BATCH)):
+            answer = client.score_links(crawl=crawl, links=batch, policy=policy)
+            found += zip(batch, rows(answer.links), strict=True)
+    if tsv:
+        for url, row in found:
+            click.echo(f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}")
+    else:
+        Console().print(_table(found))
+    for url, row in found:
+        if not row.usable:
+            click.echo(f"{url}: {_problem(row)}", err=True)
+    sys.exit(0 if any(row.usable for _, row in found) else 1)
+
+
+def _urls(given: Iterable[str]) -> Iterator[str]:
+    for url in given:
+        if url == "-":
+            yield from filter(None, map(str.strip, sys.stdin))
+        else:
+            yield url
+
+
+def _table(found: list[tuple[str, Row]]) -> Table:
+    table = Table("score", "advice", "kind", "bucket", "URL", box=None, pad_edge=False)
+    for url, row in sorted(found, key=lambda pair: -pair[1].score):
+        if row.usable:
+            table.add_row(
+                f"{row.score:.4f}", _advice(row), _kind(row), Text(row.bucket), Text(url, overflow="fold")
+            )
+    return table
+
+
+def _advice(row: Row) -> str:
+    if not row.in_scope:
+        return "out of scope"
+    if row.verdict == common_pb2.VERDICT_FOLLOW:
+        return "follow"
+    return "skip" if row.verdict == common_pb2.VERDICT_SKIP else ""
+
+
+def _kind(row: Row) -> str:
+    name = common_pb2.UrlType.Name(row.url_type) if row.url_type in common_pb2.UrlType.values() else ""
+    return name.removeprefix("URL_TYPE_").removeprefix("UNSPECIFIED").replace("_", " ").lower()
+
+
+def _problem(row: Row) -> str:
+    problems = row.status.problems if row.status is not None else ()
+    return "; ".join(problem.description for problem in problems) or "cannot be scored"

@@ -1,0 +1,49 @@
+"""`linkscore score` against a server whose answers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fake_linkscore import FakeLinkscore, serve
+from linkscore_cli.main import main
+
+LINKS = ("http://a.org/tag/x", "http://a.org/thread/1")
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeLinkscore]:
+    yield from serve(FakeLinkscore({"thread": 0.9, "tag": 0.1}))
+
+
+def score(fake: FakeLinkscore, *given: str, stdin: str = "") -> Result:
+    args = ["score", "--target", f"127.0.0.1:{fake.port}", "--crawl", "c", *given]
+    return CliRunner().invoke(main, args, input=stdin)
+
+
+def test_the_best_url_comes_first(fake: FakeLinkscore) -> None:
+    told = score(fake, *LINKS)
+    assert told.exit_code == 0
+    assert [line.split() for line in told.output.splitlines()[1:]] == [
+        ["0.9000", "thread", LINKS[1]],
+        ["0.1000", "tag", LINKS[0]],
+    ]
+    assert fake.pages == []
+
+
+def test_scripts_have_one_line_a_url_in_the_order_given(fake: FakeLinkscore) -> None:
+    told = score(fake, "--tsv", LINKS[0], "-", stdin=f"\n{LINKS[1]} \n{LINKS[0]}\n")
+    assert told.exit_code == 0, (told.output, told.exception)
+    assert told.output.splitlines() == [
+        f"0.1000\ttag\t{LINKS[0]}",
+        f"0.9000\tthread\t{LINKS[1]}",
+        f"0.1000\ttag\t{LINKS[0]}",
+    ]
+
+
+def test_a_crawl_and_a_url_must_be_named(fake: FakeLinkscore) -> None:
+    args = ["score", "--target", f"127.0.0.1:{fake.port}", LINKS[0]]
+    assert "Missing option '--crawl'" in CliRunner().invoke(main, args, env={"LINKSCORE_CRAWL": ""}).output
+    assert score(fake).exit_code == 2
