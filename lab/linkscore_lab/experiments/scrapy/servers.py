@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -123,6 +124,13 @@ class _SiteHandler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
         self.wfile.write(reply.body)
+
+    def do_CONNECT(self) -> None:
+        """Serve what comes through the tunnel: some crawlers ask a proxy for one even for plain HTTP."""
+        self.send_response_only(HTTPStatus.OK)
+        self.end_headers()
+        self.wfile.flush()
+        self.close_connection = False
 
     def _url(self) -> str:
         if self.path.startswith(("http://", "https://")):
