@@ -33,6 +33,11 @@ test-clients: $(STAMP)
 gen-go: $(STAMP)
 	cd clients/go && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml
 
+# Java's are not kept: Maven makes them whenever the module is built.
+.PHONY: gen-java
+gen-java:
+	cd clients/java && mvn --batch-mode --quiet --projects stubs generate-sources
+
 # Besides the contract, google.rpc's error details: from the package that the Python client has them from.
 RPC = $(shell $(BIN)/python -c 'import google.rpc.status_pb2 as s, pathlib; print(pathlib.Path(s.__file__).parents[2])')
 gen-node: $(STAMP)

@@ -48,6 +48,8 @@ class Language:
 
 
 PYTHON_DRIVER = (sys.executable, "-m", "linkscore_lab.conformance.python_driver")
+JAVA_CLASSES = "target/classes:target/test-classes:$(cat target/classpath)"
+
 LANGUAGES = (
     Language("python", (), ".", (), (PYTHON_DRIVER, (*PYTHON_DRIVER, "--aio"))),
     Language(
@@ -72,6 +74,13 @@ LANGUAGES = (
             ("go", "build", "-o", str(ROOT / "out" / "conformance-go"), "./conformance"),
         ),
         ((str(ROOT / "out" / "conformance-go"),),),
+    ),
+    Language(
+        "java",
+        ("java", "mvn"),
+        "clients/java",
+        (("mvn", "--batch-mode", "--quiet", "install"),),
+        (("sh", "-c", f'cd client && exec java -cp "{JAVA_CLASSES}" linkscore.conformance.Driver'),),
     ),
     Language(
         "node",

@@ -1,0 +1,144 @@
+package linkscore;
+
+import com.google.protobuf.ByteString;
+import io.grpc.Channel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import linkscore.v1.CandidateLink;
+import linkscore.v1.ExplainLinksRequest;
+import linkscore.v1.Feedback;
+import linkscore.v1.IngestPagesRequest;
+import linkscore.v1.LinkExplanation;
+import linkscore.v1.LinkScoringServiceGrpc;
+import linkscore.v1.LinkScoringServiceGrpc.LinkScoringServiceBlockingStub;
+import linkscore.v1.Page;
+import linkscore.v1.RankBucketsRequest;
+import linkscore.v1.ReportFeedbackRequest;
+import linkscore.v1.ScoreLinksRequest;
+
+/** A crawl of the server, by resource name. */
+public final class Crawl {
+  private final Channel channel;
+  private final String name;
+  private final Duration timeout;
+
+  Crawl(Channel channel, String name, Duration timeout) {
+    this.channel = channel;
+    this.name = name;
+    this.timeout = timeout;
+  }
+
+  /** Resource name, {@code crawls/...}. */
+  public String name() {
+    return name;
+  }
+
+  /** The same crawl with another deadline for each of its calls. */
+  public Crawl withTimeout(Duration each) {
+    return new Crawl(channel, name, each);
+  }
+
+  /**
+   * Sends fetched pages; a result for each, in order. An event id and, beside a body, status 200 are added where they
+   * are missing. Send all links of a page, or its body, and cut after scoring. A page that breaks a rule has {@link
+   * Result#status} INVALID, and the others count.
+   */
+  public List<Result> ingest(Collection<Page> pages) {
+    var request = IngestPagesRequest.newBuilder().setCrawl(name);
+    pages.forEach(page -> request.addPages(completed(page)));
+    var answer = LinkscoreException.typed(() -> stub().ingestPages(request.build()));
+    List<Result> results = new ArrayList<>(answer.getResultsCount());
+    answer.getResultsList().forEach(message -> results.add(new Result(message)));
+    return results;
+  }
+
+  /** Sends one fetched page. */
+  public Result ingest(Page page) {
+    return ingest(List.of(page)).get(0);
+  }
+
+  /**
+   * Sends pages as they come, from a thread of its own, and gives their answers in order; cheaper than a call for each
+   * page. No deadline. Close it to leave before the end.
+   */
+  public PageStream stream(Iterator<Page> pages) {
+    return new PageStream(LinkScoringServiceGrpc.newStub(channel), name, pages);
+  }
+
+  /**
+   * Reports a fetch that brought no page.
+   *
+   * @param status HTTP status, 0 if there was no answer
+   * @param reason why there was no answer, {@code timeout} say; may be empty
+   * @param ticket what came with the link; empty for none
+   */
+  public void failed(String url, int status, String reason, ByteString ticket) {
+    String why = status == 0 && reason.isEmpty() ? "unknown" : reason;
+    ingest(Page.newBuilder().setUrl(url).setStatusCode(status).setFetchError(why).setTicket(ticket).build());
+  }
+
+  /** The value of each bucket now. Name those that are not empty, every few fetches. */
+  public Map<String, Double> rankBuckets(Collection<String> buckets) {
+    var request = RankBucketsRequest.newBuilder().setCrawl(name).addAllBuckets(buckets).build();
+    var answer = LinkscoreException.typed(() -> stub().rankBuckets(request));
+    Map<String, Double> values = new HashMap<>();
+    for (int i = 0; i < answer.getOrderCount(); i++) {
+      values.put(request.getBuckets(answer.getOrder(i)), answer.getValues(i));
+    }
+    return values;
+  }
+
+  /** Scores links again, from URL and ticket, in the order given. */
+  public List<Link> score(List<CandidateLink> links) {
+    var request = ScoreLinksRequest.newBuilder().setCrawl(name).addAllLinks(links).build();
+    var answer = LinkscoreException.typed(() -> stub().scoreLinks(request));
+    var urls = new ArrayList<String>(links.size());
+    links.forEach(link -> urls.add(link.getUrl()));
+    return Link.rows(answer.getLinks().toBuilder().clearUrls().addAllUrls(urls).build());
+  }
+
+  /** Reports what extraction found on a page, its worth in [0, 1]; late and repeated reports are fine, the last counts. */
+  public void reward(String url, ByteString ticket, double worth) {
+    var event = Feedback.newBuilder().setEventId(eventId()).setUrl(url).setTicket(ticket).setReward(worth);
+    var request = ReportFeedbackRequest.newBuilder().setCrawl(name).addFeedback(event).build();
+    var answer = LinkscoreException.typed(() -> stub().reportFeedback(request));
+    LinkscoreException.check(answer.getStatuses(0));
+  }
+
+  /** Says why a link has its score, in words and numbers. */
+  public LinkExplanation explain(String url, ByteString ticket) {
+    var link = CandidateLink.newBuilder().setUrl(url).setTicket(ticket);
+    var request = ExplainLinksRequest.newBuilder().setCrawl(name).addLinks(link).build();
+    var explained = LinkscoreException.typed(() -> stub().explainLinks(request)).getExplanations(0);
+    LinkscoreException.check(explained.getStatus());
+    return explained;
+  }
+
+  /** Of each call, not of the stub: a deadline of a stub that is kept runs down once, for all of its calls. */
+  private LinkScoringServiceBlockingStub stub() {
+    return LinkScoringServiceGrpc.newBlockingStub(channel)
+        .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  static Page completed(Page page) {
+    Page.Builder made = page.toBuilder();
+    if (page.getEventId().isEmpty()) {
+      made.setEventId(eventId());
+    }
+    if (page.getStatusCode() == 0 && page.getFetchError().isEmpty() && page.hasBody()) {
+      made.setStatusCode(200);
+    }
+    return made.build();
+  }
+
+  private static String eventId() {
+    return UUID.randomUUID().toString();
+  }
+}

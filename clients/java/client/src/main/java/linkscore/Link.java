@@ -1,0 +1,102 @@
+package linkscore;
+
+import com.google.protobuf.ByteString;
+import java.util.ArrayList;
+import java.util.List;
+import linkscore.v1.ItemCode;
+import linkscore.v1.ItemStatus;
+import linkscore.v1.LinkScores;
+import linkscore.v1.UrlType;
+import linkscore.v1.Verdict;
+
+/** One scored link. */
+public final class Link {
+  private final LinkScores of;
+  private final int row;
+  private final double bucketValue;
+
+  private Link(LinkScores of, int row, double bucketValue) {
+    this.of = of;
+    this.row = row;
+    this.bucketValue = bucketValue;
+  }
+
+  /** Reads the columns of an answer as one link a row, in their order. */
+  public static List<Link> rows(LinkScores links) {
+    double[] values = bucketValues(links);
+    List<Link> rows = new ArrayList<>(links.getScoresCount());
+    for (int i = 0; i < links.getScoresCount(); i++) {
+      double value = i < links.getBucketsCount() ? values[links.getBuckets(i)] : links.getScores(i);
+      rows.add(new Link(links, i, value));
+    }
+    return rows;
+  }
+
+  /** Absolute URL to request, without fragment; empty if the link could not be used. */
+  public String url() {
+    return row < of.getUrlsCount() ? of.getUrls(row) : "";
+  }
+
+  /** In [0, 1], higher first. */
+  public double score() {
+    return of.getScores(row);
+  }
+
+  /** Name of the group whose value moves together. */
+  public String bucket() {
+    return row < of.getBucketsCount() ? of.getBucketNames(of.getBuckets(row)) : "";
+  }
+
+  /** What {@link Crawl#rankBuckets} would answer for {@link #bucket} now. */
+  public double bucketValue() {
+    return bucketValue;
+  }
+
+  /** At most 64 opaque bytes: keep them with the URL and send them back. */
+  public ByteString ticket() {
+    return row < of.getTicketsCount() ? of.getTicketValues(of.getTickets(row)) : ByteString.EMPTY;
+  }
+
+  /** Advice of a filtering policy. */
+  public Verdict verdict() {
+    return row < of.getVerdictsCount() ? of.getVerdicts(row) : Verdict.VERDICT_UNSPECIFIED;
+  }
+
+  /** What kind of page the link leads to, if the policy tells. */
+  public UrlType urlType() {
+    return row < of.getUrlTypesCount() ? of.getUrlTypes(row) : UrlType.URL_TYPE_UNSPECIFIED;
+  }
+
+  /** False for a link that leaves the crawl. */
+  public boolean inScope() {
+    return row >= of.getInScopeCount() || of.getInScope(row);
+  }
+
+  /** Whether the link was scored; {@link #status} says why not. */
+  public boolean usable() {
+    return status().getCode() != ItemCode.ITEM_CODE_INVALID;
+  }
+
+  /** What became of the link; without a code if nothing is wrong with it. */
+  public ItemStatus status() {
+    return of.getStatusesOrDefault(row, ItemStatus.getDefaultInstance());
+  }
+
+  @Override
+  public String toString() {
+    return url() + " " + score() + " " + bucket();
+  }
+
+  /** The value of each bucket of an answer; of a server that sends none, the score of its best link here. */
+  private static double[] bucketValues(LinkScores links) {
+    if (links.getBucketValuesCount() == links.getBucketNamesCount()) {
+      return links.getBucketValuesList().stream().mapToDouble(Double::doubleValue).toArray();
+    }
+    double[] values = new double[links.getBucketNamesCount()];
+    for (int i = 0; i < links.getBucketsCount(); i++) {
+      int at = links.getBuckets(i);
+      values[at] = Math.max(values[at], links.getScores(i));
+    }
+    return values;
+  }
+}

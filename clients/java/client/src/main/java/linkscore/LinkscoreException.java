@@ -1,0 +1,153 @@
+package linkscore;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.rpc.BadRequest;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import linkscore.v1.ItemCode;
+import linkscore.v1.ItemStatus;
+
+/**
+ * What a call failed with, its details decoded. The code is a gRPC status: INVALID_ARGUMENT ({@link #violations} name
+ * each field), UNAUTHENTICATED, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, RESOURCE_EXHAUSTED ({@link #retryAfter}
+ * says when to come back), UNAVAILABLE (was retried already), DEADLINE_EXCEEDED, CANCELLED, or INTERNAL (a fault of the
+ * server, the message carries a request id).
+ */
+public final class LinkscoreException extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  private final Status.Code code;
+  private final transient List<Violation> violations = new ArrayList<>();
+  private transient Map<String, String> metadata = Map.of();
+  private String reason = "";
+  private Duration retryAfter = Duration.ZERO;
+
+  private LinkscoreException(Status.Code code, String message, Throwable cause) {
+    super(message, cause);
+    this.code = code;
+  }
+
+  /** Status of the call. */
+  public Status.Code code() {
+    return code;
+  }
+
+  /** The server's stable UPPER_SNAKE reason, empty if it gave none. */
+  public String reason() {
+    return reason;
+  }
+
+  /** How long the server asks to wait, zero if it does not say. */
+  public Duration retryAfter() {
+    return retryAfter;
+  }
+
+  /** The fields of the request that break a rule. */
+  public List<Violation> violations() {
+    return Collections.unmodifiableList(violations);
+  }
+
+  /** The server's further facts about the error. */
+  public Map<String, String> metadata() {
+    return metadata;
+  }
+
+  /** Whether the server is away or has no room: no server, no answer in time, or too much load. */
+  public boolean isOutage() {
+    return code == Status.Code.UNAVAILABLE
+        || code == Status.Code.DEADLINE_EXCEEDED
+        || code == Status.Code.RESOURCE_EXHAUSTED;
+  }
+
+  /** Turns what a generated stub threw into an error of this class. */
+  public static LinkscoreException from(Throwable thrown) {
+    if (thrown instanceof LinkscoreException) {
+      return (LinkscoreException) thrown;
+    }
+    Status status = Status.fromThrowable(thrown);
+    String said = status.getDescription();
+    var made = new LinkscoreException(status.getCode(), status.getCode() + (said == null ? "" : ": " + said), thrown);
+    for (Any detail : details(thrown)) {
+      made.attach(detail);
+    }
+    return made;
+  }
+
+  static <T> T typed(Supplier<T> call) {
+    try {
+      return call.get();
+    } catch (RuntimeException e) {
+      throw from(e);
+    }
+  }
+
+  /** Throws if an item of a batch was refused. */
+  static void check(ItemStatus status) {
+    if (status.getCode() != ItemCode.ITEM_CODE_INVALID) {
+      return;
+    }
+    var text = new StringBuilder("INVALID_ARGUMENT");
+    status.getProblemsList().forEach(p -> text.append(": ").append(p.getField()).append(' ').append(p.getDescription()));
+    var made = new LinkscoreException(Status.Code.INVALID_ARGUMENT, text.toString(), null);
+    status.getProblemsList().forEach(p -> made.violations.add(new Violation(p.getField(), p.getDescription())));
+    throw made;
+  }
+
+  private static List<Any> details(Throwable thrown) {
+    try {
+      com.google.rpc.Status said = StatusProto.fromThrowable(thrown);
+      return said == null ? List.of() : said.getDetailsList();
+    } catch (IllegalArgumentException e) { // a proxy's details, not the server's
+      return List.of();
+    }
+  }
+
+  private void attach(Any detail) {
+    try {
+      if (detail.is(ErrorInfo.class)) {
+        ErrorInfo info = detail.unpack(ErrorInfo.class);
+        reason = info.getReason();
+        metadata = Map.copyOf(info.getMetadataMap());
+      } else if (detail.is(RetryInfo.class)) {
+        var delay = detail.unpack(RetryInfo.class).getRetryDelay();
+        retryAfter = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
+      } else if (detail.is(BadRequest.class)) {
+        for (var v : detail.unpack(BadRequest.class).getFieldViolationsList()) {
+          violations.add(new Violation(v.getField(), v.getDescription()));
+        }
+      }
+    } catch (InvalidProtocolBufferException e) { // the rest of the error is still worth having
+      addSuppressed(e);
+    }
+  }
+
+  /** One field of a request that breaks a rule. */
+  public static final class Violation {
+    private final String field;
+    private final String description;
+
+    Violation(String field, String description) {
+      this.field = field;
+      this.description = description;
+    }
+
+    /** Path of the field, {@code pages[3].url} say. */
+    public String field() {
+      return field;
+    }
+
+    /** The rule and the value got, in words. */
+    public String description() {
+      return description;
+    }
+  }
+}

@@ -1,0 +1,160 @@
+package linkscore;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import linkscore.v1.Page;
+import org.junit.jupiter.api.Test;
+
+class ClientTest {
+  private static final LinkscoreException DOWN =
+      LinkscoreException.from(Status.UNAVAILABLE.asRuntimeException());
+
+  private static Page page(String path, String... links) {
+    String body = "<a href=\"" + String.join("\"> <a href=\"", links) + "\">";
+    return Page.newBuilder().setUrl("http://a.test" + path).setBody(ByteString.copyFromUtf8(body)).build();
+  }
+
+  private static Session session(FakeServer server) {
+    return new Session(Client.to(server.target()).timeout(Duration.ofSeconds(5)).connect(), "x", null);
+  }
+
+  @Test
+  void aSessionMakesItsCrawlAndMakesItAgainWhenTheServerLostIt() throws Exception {
+    try (FakeServer server = new FakeServer();
+        Session session = session(server)) {
+      assertEquals("http://a.test/good", session.ingest(page("/", "/good")).orElseThrow().links().get(0).url());
+      server.crawls.clear();
+      assertTrue(session.ingest(page("/2")).isPresent());
+      assertEquals(2, session.pages.sum());
+    }
+  }
+
+  @Test
+  void aSessionWithoutAServerAnswersNothingAndAsksOnce() throws Exception {
+    FakeServer gone = new FakeServer();
+    gone.close();
+    try (Session session = session(gone)) {
+      assertTrue(session.ingest(page("/")).isEmpty());
+      assertTrue(session.isBroken());
+      long began = System.nanoTime();
+      for (int i = 0; i < 1000; i++) {
+        assertTrue(session.rankBuckets(List.of("good")).isEmpty());
+      }
+      assertTrue(System.nanoTime() - began < 1e9, "calls were made while the breaker was open");
+      assertEquals(0, session.pages.sum());
+    }
+  }
+
+  @Test
+  void aSessionFindsTheServerThatComesBack() throws Exception {
+    FakeServer first = new FakeServer();
+    try (Session session = session(first)) {
+      assertTrue(session.ingest(page("/")).isPresent());
+      first.close();
+      assertTrue(session.ingest(page("/2")).isEmpty());
+      try (FakeServer second = new FakeServer(first.port())) {
+        for (int i = 0; i < 100 && second.pages.isEmpty(); i++) {
+          Thread.sleep(100);
+          session.ingest(page("/3"));
+        }
+        assertEquals("http://a.test/3", second.pages.get(0).getUrl());
+        assertFalse(session.isBroken());
+      }
+    }
+  }
+
+  @Test
+  void failuresAndRewardsAreReportedAndCounted() throws Exception {
+    try (FakeServer server = new FakeServer();
+        Session session = session(server)) {
+      session.failed("http://a.test/gone", 404, "", ByteString.copyFromUtf8("t"));
+      session.reward("http://a.test/good", ByteString.copyFromUtf8("t"), 1);
+      assertEquals(404, server.pages.get(0).getStatusCode());
+      assertEquals(1, server.rewards.get(0).getReward());
+      assertEquals("pages=0 failed=1 rewards=1 scored=0 missed=0 fallback=0", session.toString());
+      assertNull(session.refusal());
+    }
+  }
+
+  @Test
+  void theFrontierGivesSeedsThenTheBestBucketThenTheUnknown() {
+    Map<String, Double> values = Map.of("a", .1, "b", .9);
+    Frontier frontier = new Frontier(buckets -> Optional.of(values), 1);
+    frontier.addUnknown("u");
+    frontier.add("1", "a", .9, ByteString.EMPTY); // the value of the bucket now counts, not the one it came with
+    frontier.add("2", "b", .1, ByteString.EMPTY);
+    frontier.add("3", "b", .1, ByteString.EMPTY);
+    frontier.addSeed("s");
+    assertEquals("s231u", taken(frontier));
+    assertEquals(0, frontier.size());
+  }
+
+  @Test
+  void aUrlFoundTwiceWaitsInBothBucketsAndIsGivenOnce() {
+    Frontier frontier = new Frontier(buckets -> Optional.of(Map.of("a", .1, "b", .9, "c", .5)), 1);
+    frontier.add("1", "a", .1, ByteString.EMPTY);
+    frontier.add("2", "c", .1, ByteString.EMPTY);
+    frontier.add("1", "b", .1, ByteString.EMPTY);
+    assertEquals("12", taken(frontier));
+  }
+
+  @Test
+  void withoutAServerTheFrontierKeepsTheLastOrderKnown() {
+    Frontier frontier = new Frontier(buckets -> Optional.empty(), 1);
+    frontier.add("1", "a", .1, ByteString.EMPTY);
+    frontier.add("2", "b", .9, ByteString.EMPTY);
+    assertEquals("21", taken(frontier));
+  }
+
+  private static String taken(Frontier frontier) {
+    StringBuilder order = new StringBuilder();
+    for (var item = frontier.next(); item.isPresent(); item = frontier.next()) {
+      order.append(item.get().url());
+    }
+    return order.toString();
+  }
+
+  @Test
+  void aBreakerLetsOneCallThroughAfterAnOutageAndWaitsTwiceAsLongAfterEach() {
+    AtomicLong now = new AtomicLong();
+    Breaker breaker = new Breaker(now::get);
+    assertTrue(breaker.allows());
+    breaker.done(DOWN);
+    assertFalse(breaker.allows());
+    now.addAndGet(Duration.ofMillis(1001).toNanos());
+    assertTrue(breaker.allows());
+    assertFalse(breaker.allows(), "one call at a time");
+    breaker.done(DOWN);
+    now.addAndGet(Duration.ofMillis(1001).toNanos());
+    assertFalse(breaker.allows(), "the wait must have doubled");
+    now.addAndGet(Duration.ofMillis(1000).toNanos());
+    assertTrue(breaker.allows());
+    breaker.done(null);
+    assertTrue(breaker.allows() && !breaker.isBroken());
+  }
+
+  @Test
+  void aTicketIsTextAndBack() {
+    ByteString raw = ByteString.copyFrom(new byte[] {(byte) 0xfb, (byte) 0xf0});
+    assertEquals("-_A", Tickets.encode(raw));
+    assertEquals(raw, Tickets.decode("-_A"));
+    assertEquals(ByteString.EMPTY, Tickets.decode("not base64!"));
+    assertEquals(ByteString.EMPTY, Tickets.decode(null));
+  }
+
+  @Test
+  void aPolicyIsNamedByTheContractOrComesFromOutside() {
+    assertTrue(Policies.named("harvest").hasHarvest());
+    assertEquals("mine", Policies.named("mine").getExternal().getName());
+  }
+}

@@ -1,0 +1,150 @@
+package linkscore;
+
+import com.google.protobuf.ByteString;
+import io.grpc.Grpc;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import linkscore.v1.CrawlServiceGrpc;
+import linkscore.v1.CreateCrawlRequest;
+import linkscore.v1.CreateCrawlResponse;
+import linkscore.v1.Feedback;
+import linkscore.v1.IngestPagesRequest;
+import linkscore.v1.IngestPagesResponse;
+import linkscore.v1.LinkScores;
+import linkscore.v1.LinkScoringServiceGrpc;
+import linkscore.v1.Outlink;
+import linkscore.v1.Page;
+import linkscore.v1.PageResult;
+import linkscore.v1.RankBucketsRequest;
+import linkscore.v1.RankBucketsResponse;
+import linkscore.v1.ReportFeedbackRequest;
+import linkscore.v1.ReportFeedbackResponse;
+
+/**
+ * A server for tests of the client and of the adapters: knows the crawls that were made, and scores links with {@code
+ * /good} in their URL .9, others .1, each kind a bucket. What the client does on the wire is tested by the scenarios that
+ * all clients pass; see conformance.Driver.
+ */
+public final class FakeServer implements AutoCloseable {
+  private static final Pattern HREF = Pattern.compile("href=\"([^\"]*)\"");
+
+  public final List<Page> pages = new CopyOnWriteArrayList<>();
+  public final List<Feedback> rewards = new CopyOnWriteArrayList<>();
+  public final List<List<String>> ranked = new CopyOnWriteArrayList<>();
+  public final Map<String, Boolean> crawls = new ConcurrentHashMap<>();
+  private final Server server;
+  private final int port;
+
+  public FakeServer() throws IOException {
+    this(0);
+  }
+
+  public FakeServer(int at) throws IOException {
+    server =
+        Grpc.newServerBuilderForPort(at, InsecureServerCredentials.create())
+            .addService(new Links())
+            .addService(new Crawls())
+            .build()
+            .start();
+    this.port = server.getPort();
+  }
+
+  public String target() {
+    return "localhost:" + port;
+  }
+
+  public int port() {
+    return port;
+  }
+
+  @Override
+  public void close() {
+    server.shutdownNow();
+    try {
+      server.awaitTermination();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static LinkScores scores(Page page) {
+    LinkScores.Builder links =
+        LinkScores.newBuilder()
+            .addBucketNames("bad")
+            .addBucketNames("good")
+            .addBucketValues(.1)
+            .addBucketValues(.9)
+            .addTicketValues(ByteString.copyFromUtf8("tb"))
+            .addTicketValues(ByteString.copyFromUtf8("tg"));
+    if (page.getOutlinksCount() > 0) {
+      page.getOutlinksList().stream().map(Outlink::getUrl).forEach(url -> add(links, url));
+    } else {
+      Matcher href = HREF.matcher(page.getBody().toStringUtf8());
+      while (href.find()) {
+        add(links, java.net.URI.create(page.getUrl()).resolve(href.group(1)).toString());
+      }
+    }
+    return links.build();
+  }
+
+  private static void add(LinkScores.Builder links, String url) {
+    int kind = url.contains("/good") ? 1 : 0;
+    links.addUrls(url).addScores(kind == 1 ? .9 : .1).addBuckets(kind).addTickets(kind);
+  }
+
+  private static <T> void answer(StreamObserver<T> to, T with) {
+    to.onNext(with);
+    to.onCompleted();
+  }
+
+  private final class Links extends LinkScoringServiceGrpc.LinkScoringServiceImplBase {
+    @Override
+    public void ingestPages(IngestPagesRequest request, StreamObserver<IngestPagesResponse> to) {
+      if (!crawls.containsKey(request.getCrawl())) {
+        to.onError(Status.NOT_FOUND.asRuntimeException());
+        return;
+      }
+      var answer = IngestPagesResponse.newBuilder();
+      for (Page page : request.getPagesList()) {
+        pages.add(page);
+        answer.addResults(PageResult.newBuilder().setLinks(scores(page)));
+      }
+      answer(to, answer.build());
+    }
+
+    @Override
+    public void rankBuckets(RankBucketsRequest request, StreamObserver<RankBucketsResponse> to) {
+      ranked.add(request.getBucketsList());
+      var answer = RankBucketsResponse.newBuilder();
+      for (int i = 0; i < request.getBucketsCount(); i++) {
+        answer.addOrder(i).addValues(request.getBuckets(i).equals("good") ? .9 : .1);
+      }
+      answer(to, answer.build());
+    }
+
+    @Override
+    public void reportFeedback(ReportFeedbackRequest request, StreamObserver<ReportFeedbackResponse> to) {
+      rewards.addAll(request.getFeedbackList());
+      var answer = ReportFeedbackResponse.newBuilder();
+      request.getFeedbackList().forEach(event -> answer.addStatusesBuilder());
+      answer(to, answer.build());
+    }
+  }
+
+  private final class Crawls extends CrawlServiceGrpc.CrawlServiceImplBase {
+    @Override
+    public void createCrawl(CreateCrawlRequest request, StreamObserver<CreateCrawlResponse> to) {
+      crawls.put(request.getCrawl().getName(), true);
+      answer(to, CreateCrawlResponse.newBuilder().setCrawl(request.getCrawl()).build());
+    }
+  }
+}

@@ -1,0 +1,168 @@
+package linkscore.heritrix;
+
+import com.google.protobuf.ByteString;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import linkscore.Link;
+import linkscore.Session;
+import linkscore.Tickets;
+import linkscore.v1.Page;
+import org.archive.modules.CrawlURI;
+import org.archive.modules.Processor;
+
+/**
+ * Sends every fetched page to a linkscore server, failed fetches too, and gives each link of the page its value and
+ * ticket. A bean at the head of the disposition chain, ahead of {@code candidates}, which schedules the links.
+ *
+ * <p>Only navigational links (hop L) are scored; embedded resources and guesses found in scripts are not, and go last.
+ * While the server is away links are scheduled behind those that were scored, and the crawl goes on.
+ */
+public final class LinkscoreProcessor extends Processor {
+  /** What another processor puts into the data of a URI to say what its page was worth: a Double in [0, 1]. */
+  public static final String REWARD = "linkscore.reward";
+
+  static final String VALUE = "linkscore.value";
+  static final String TICKET = "linkscore.ticket";
+  static final String MISSED = "linkscore.missed";
+
+  private static final Logger LOG = Logger.getLogger(LinkscoreProcessor.class.getName());
+
+  // A page may have 8 MiB (setting max_body_bytes of the server).
+  private static final int MAX_BODY_BYTES = 8 << 20;
+  private static final int FIRST_FAILURE = 400;
+  // From S_DOMAIN_UNRESOLVABLE to S_TIMEOUT: no answer. Lower ones are Heritrix's own doing, robots.txt or the scope.
+  private static final int LAST_NETWORK_FAILURE = -5;
+
+  private final Map<String, String> settings = new HashMap<>();
+  private Session session;
+
+  /** Address of the server; localhost:7411 if not set. */
+  public void setTarget(String target) {
+    settings.put("linkscore.target", target);
+  }
+
+  /** Name of the crawl on the server; heritrix if not set. Two jobs of one name share what was learned. */
+  public void setCrawl(String crawl) {
+    settings.put("linkscore.crawl", crawl);
+  }
+
+  /** Name of the policy; the server's default if not set. */
+  public void setPolicy(String policy) {
+    settings.put("linkscore.policy", policy);
+  }
+
+  /** File that holds the bearer token; read at every call. */
+  public void setTokenFile(String file) {
+    settings.put("linkscore.token.file", file);
+  }
+
+  /** PEM file of the authority to trust, or {@code system}; plain text if not set. */
+  public void setTlsCa(String authority) {
+    settings.put("linkscore.tls.ca", authority);
+  }
+
+  /** Deadline of each call in milliseconds; 10000 if not set. */
+  public void setTimeoutMs(long milliseconds) {
+    settings.put("linkscore.timeout.ms", Long.toString(milliseconds));
+  }
+
+  @Override
+  public void start() {
+    if (!isRunning()) {
+      session = Session.configured("heritrix", settings::get);
+      super.start();
+    }
+  }
+
+  @Override
+  public void stop() {
+    if (isRunning()) {
+      LOG.info("linkscore: " + session);
+      session.close();
+      super.stop();
+    }
+  }
+
+  /** The counts, in the processors' report. */
+  @Override
+  public String report() {
+    return super.report() + "  linkscore: " + session + "\n";
+  }
+
+  @Override
+  protected boolean shouldProcess(CrawlURI uri) {
+    boolean web = uri.getURI().startsWith("http:") || uri.getURI().startsWith("https:");
+    return web && !uri.isPrerequisite() && !uri.getPathFromSeed().endsWith("P") && uri.getFetchAttempts() > 0;
+  }
+
+  @Override
+  protected void innerProcess(CrawlURI uri) {
+    ByteString ticket = Tickets.decode((String) uri.getData().get(TICKET));
+    int status = uri.getFetchStatus();
+    if (status >= FIRST_FAILURE) {
+      session.failed(uri.getURI(), status, "", ticket);
+    } else if (status < 0 && status >= LAST_NETWORK_FAILURE) {
+      session.failed(uri.getURI(), 0, "heritrix status " + status, ticket);
+    } else if (status > 0 && uri.getContentType() != null && uri.getContentType().contains("html")) {
+      page(uri, ticket);
+    }
+    Object worth = uri.getData().get(REWARD);
+    if (worth instanceof Double) {
+      session.reward(uri.getURI(), ticket, (Double) worth);
+    }
+  }
+
+  private void page(CrawlURI uri, ByteString ticket) {
+    List<CrawlURI> links = new ArrayList<>();
+    for (CrawlURI link : uri.getOutLinks()) {
+      if ("L".equals(link.getLastHop())) {
+        links.add(link);
+      } else {
+        link.getData().put(MISSED, true);
+      }
+    }
+    Page.Builder page =
+        Page.newBuilder()
+            .setUrl(uri.getURI())
+            .setStatusCode(uri.getFetchStatus())
+            .setContentType(uri.getContentType())
+            .setTicket(ticket);
+    try {
+      page.setBody(body(uri));
+    } catch (IOException e) {
+      LOG.log(Level.WARNING, "linkscore: no body of " + uri, e);
+      return;
+    }
+    links.forEach(link -> page.addOutlinksBuilder().setUrl(link.getURI()));
+    session
+        .ingest(page.build())
+        .ifPresentOrElse(answer -> place(links, answer.links()), () -> session.fallback.add(links.size()));
+  }
+
+  private static ByteString body(CrawlURI uri) throws IOException {
+    try (InputStream in = uri.getRecorder().getContentReplayInputStream()) {
+      return ByteString.copyFrom(in.readNBytes(MAX_BODY_BYTES));
+    }
+  }
+
+  /** Gives links their places; the answer has them in their order. */
+  private void place(List<CrawlURI> uris, List<Link> links) {
+    for (int i = 0; i < uris.size(); i++) {
+      Map<String, Object> data = uris.get(i).getData();
+      if (i < links.size() && links.get(i).usable()) {
+        session.scored.increment();
+        data.put(VALUE, links.get(i).bucketValue());
+        data.put(TICKET, Tickets.encode(links.get(i).ticket()));
+      } else {
+        session.missed.increment();
+        data.put(MISSED, true);
+      }
+    }
+  }
+}

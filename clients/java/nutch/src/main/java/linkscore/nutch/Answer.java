@@ -1,0 +1,55 @@
+package linkscore.nutch;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.StringJoiner;
+import linkscore.Link;
+import linkscore.Tickets;
+import org.apache.nutch.parse.Outlink;
+
+/**
+ * What the server said of the outlinks of a page, as a text: the task that parses a page is not the one that writes its
+ * outlinks, and between them only metadata passes. A line a link, of URL, ticket, value and bucket with tabs between;
+ * none of the first three may hold a tab.
+ */
+final class Answer {
+  private Answer() {}
+
+  /** Writes the links of an answer, which are in the order of the outlinks; those that could not be used are left out. */
+  static String of(Outlink[] outlinks, List<Link> links) {
+    StringJoiner lines = new StringJoiner("\n");
+    for (int i = 0; i < Math.min(outlinks.length, links.size()); i++) {
+      Link link = links.get(i);
+      if (link.usable()) {
+        String ticket = Tickets.encode(link.ticket());
+        lines.add(outlinks[i].getToUrl() + "\t" + ticket + "\t" + link.bucketValue() + "\t" + link.bucket());
+      }
+    }
+    return lines.toString();
+  }
+
+  static Map<String, Row> read(String text) {
+    Map<String, Row> rows = new HashMap<>();
+    for (String line : text.split("\n")) {
+      String[] parts = line.split("\t", 4);
+      if (parts.length == 4) {
+        rows.put(parts[0], new Row(parts[1], parts[2], parts[3]));
+      }
+    }
+    return rows;
+  }
+
+  /** What is known of one link. */
+  static final class Row {
+    final String ticket;
+    final String value;
+    final String bucket;
+
+    private Row(String ticket, String value, String bucket) {
+      this.ticket = ticket;
+      this.value = value;
+      this.bucket = bucket;
+    }
+  }
+}

@@ -1,0 +1,167 @@
+package linkscore.nutch;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.AbstractMap.SimpleEntry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map.Entry;
+import linkscore.FakeServer;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.Text;
+import org.apache.nutch.crawl.CrawlDatum;
+import org.apache.nutch.metadata.Metadata;
+import org.apache.nutch.metadata.Nutch;
+import org.apache.nutch.parse.Outlink;
+import org.apache.nutch.parse.ParseData;
+import org.apache.nutch.parse.ParseImpl;
+import org.apache.nutch.parse.ParseStatus;
+import org.apache.nutch.protocol.Content;
+import org.apache.nutch.protocol.ProtocolStatus;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class LinkscoreScoringFilterTest {
+  private static final String PAGE = "http://a.test/";
+  private static final String GOOD = "http://a.test/good/1";
+  private static final String BAD = "http://a.test/bad/1";
+
+  private FakeServer server;
+  private LinkscoreScoringFilter filter;
+
+  @BeforeEach
+  void start() throws Exception {
+    server = new FakeServer();
+    filter = filterOf(server.target());
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  private static LinkscoreScoringFilter filterOf(String target) {
+    Configuration conf = new Configuration(false);
+    conf.set("linkscore.target", target);
+    conf.set("linkscore.timeout.ms", "3000");
+    LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
+    filter.setConf(conf);
+    return filter;
+  }
+
+  private static CrawlDatum datum(int status) {
+    return new CrawlDatum(status, 1);
+  }
+
+  /** The outlinks of a page that goes through parsing and is written, as a segment's tasks do it. */
+  private List<Entry<Text, CrawlDatum>> outlinksOf(CrawlDatum page) {
+    Metadata headers = new Metadata();
+    headers.set(Nutch.SEGMENT_NAME_KEY, "20260101000000");
+    byte[] body = ("<a href=\"" + BAD + "\"><a href=\"" + GOOD + "\">").getBytes(StandardCharsets.UTF_8);
+    Content content = new Content(PAGE, PAGE, body, "text/html", headers, new Configuration(false));
+    Outlink[] outlinks;
+    try {
+      outlinks = new Outlink[] {new Outlink(BAD, "b"), new Outlink(GOOD, "g")};
+    } catch (java.net.MalformedURLException e) {
+      throw new AssertionError(e);
+    }
+    ParseData data = new ParseData(ParseStatus.STATUS_SUCCESS, "", outlinks, headers);
+    filter.passScoreBeforeParsing(new Text(PAGE), page, content);
+    filter.passScoreAfterParsing(new Text(PAGE), content, new ParseImpl("", data));
+    List<Entry<Text, CrawlDatum>> targets = new ArrayList<>();
+    for (Outlink outlink : outlinks) {
+      targets.add(new SimpleEntry<>(new Text(outlink.getToUrl()), datum(CrawlDatum.STATUS_LINKED)));
+    }
+    filter.distributeScoreToOutlinks(new Text(PAGE), data, targets, null, 2);
+    assertNull(data.getParseMeta().get("linkscore.answer"), "the answer is not for the segment");
+    return targets;
+  }
+
+  private float sortValue(String url, CrawlDatum datum) {
+    return filter.generatorSortValue(new Text(url), datum, 1);
+  }
+
+  @Test
+  void startPagesGoFirstThenGoodLinksThenBadOnes() {
+    CrawlDatum seed = datum(CrawlDatum.STATUS_INJECTED);
+    filter.injectedScore(new Text(PAGE), seed);
+    var outlinks = outlinksOf(seed);
+    float good = sortValue(GOOD, outlinks.get(1).getValue());
+    float bad = sortValue(BAD, outlinks.get(0).getValue());
+    assertTrue(sortValue(PAGE, seed) > good && good > bad, good + " " + bad);
+    assertEquals(2, server.pages.get(0).getOutlinksCount());
+  }
+
+  @Test
+  void aPageThatIsParsedTwiceIsOneEvent() {
+    outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
+    outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
+    assertEquals(server.pages.get(0).getEventId(), server.pages.get(1).getEventId());
+  }
+
+  @Test
+  void aTicketGoesBackWithItsPage() {
+    CrawlDatum link = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    outlinksOf(link);
+    assertEquals("tg", server.pages.get(1).getTicket().toStringUtf8());
+  }
+
+  @Test
+  void aBucketIsAskedAboutOnceATask() {
+    CrawlDatum link = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    for (int i = 0; i < 10; i++) {
+      sortValue(GOOD, link);
+    }
+    assertEquals(List.of(List.of("good")), server.ranked);
+  }
+
+  @Test
+  void aFailureIsReportedOnceWithItsTicket() {
+    CrawlDatum old = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    old.setStatus(CrawlDatum.STATUS_DB_UNFETCHED);
+    CrawlDatum gone = new CrawlDatum();
+    gone.set(old);
+    gone.setStatus(CrawlDatum.STATUS_DB_GONE);
+    gone.getMetaData().put(Nutch.WRITABLE_PROTO_STATUS_KEY, new ProtocolStatus(ProtocolStatus.NOTFOUND));
+    filter.updateDbScore(new Text(GOOD), old, gone, List.of());
+    filter.updateDbScore(new Text(GOOD), gone, gone, List.of()); // a later round, in which nobody fetched it
+    assertEquals(2, server.pages.size());
+    assertEquals(404, server.pages.get(1).getStatusCode());
+    assertEquals("tg", server.pages.get(1).getTicket().toStringUtf8());
+  }
+
+  @Test
+  void aLinkFoundAgainWaitsWhereItIsWorthMost() {
+    var outlinks = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
+    CrawlDatum waiting = new CrawlDatum();
+    waiting.set(outlinks.get(0).getValue());
+    waiting.setStatus(CrawlDatum.STATUS_DB_UNFETCHED);
+    filter.updateDbScore(new Text(BAD), waiting, waiting, List.of(outlinks.get(1).getValue()));
+    assertEquals(sortValue(GOOD, outlinks.get(1).getValue()), sortValue(BAD, waiting));
+  }
+
+  @Test
+  void aRewardInTheParseMetadataIsReported() {
+    Metadata headers = new Metadata();
+    Content content = new Content(PAGE, PAGE, new byte[0], "text/html", headers, new Configuration(false));
+    Metadata found = new Metadata();
+    found.set(LinkscoreScoringFilter.REWARD, "0.5");
+    ParseData data = new ParseData(ParseStatus.STATUS_SUCCESS, "", new Outlink[0], headers, found);
+    filter.passScoreAfterParsing(new Text(PAGE), content, new ParseImpl("", data));
+    assertEquals(.5, server.rewards.get(0).getReward());
+  }
+
+  @Test
+  void withoutAServerLinksWaitBehindWhatWasScoredAndNothingFails() {
+    var scored = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    server.close();
+    filter = filterOf(server.target()); // another task
+    var unscored = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    assertTrue(sortValue(GOOD, scored) > sortValue(GOOD, unscored));
+    assertEquals(1.9f, sortValue(GOOD, scored), "the value it came with");
+  }
+}

@@ -1,0 +1,9 @@
+package org.apache.stormcrawler.persistence;
+
+public enum Status {
+  DISCOVERED,
+  FETCHED,
+  FETCH_ERROR,
+  REDIRECTION,
+  ERROR
+}

@@ -1,0 +1,12 @@
+package org.apache.stormcrawler.util;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Map;
+
+public interface Configurable {
+  String getName();
+
+  default void configure(Map<String, Object> stormConf, JsonNode filterParams) {}
+
+  default void configure(Map<String, Object> stormConf, JsonNode filterParams, String filterName) {}
+}

@@ -1,0 +1,15 @@
+package linkscore.stormcrawler;
+
+/** Metadata of a URL; all but the last are called alike by every adapter (docs/clients.md). */
+final class Keys {
+  /** Name of the bucket; empty if the server answered of the page, and not of this link. */
+  static final String BUCKET = "linkscore.bucket";
+  static final String VALUE = "linkscore.value";
+  static final String SCORE = "linkscore.score";
+  static final String TICKET = "linkscore.ticket";
+
+  /** What a parse filter says a page was worth, in [0, 1]. */
+  static final String REWARD = "linkscore.reward";
+
+  private Keys() {}
+}

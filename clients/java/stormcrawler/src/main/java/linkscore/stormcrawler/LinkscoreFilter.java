@@ -1,0 +1,85 @@
+package linkscore.stormcrawler;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.google.protobuf.ByteString;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import linkscore.Link;
+import linkscore.Result;
+import linkscore.Session;
+import linkscore.Tickets;
+import linkscore.v1.Page;
+import org.apache.stormcrawler.Metadata;
+import org.apache.stormcrawler.parse.JSoupFilter;
+import org.apache.stormcrawler.parse.Outlink;
+import org.apache.stormcrawler.parse.ParseResult;
+import org.apache.stormcrawler.util.AbstractConfigurable;
+import org.jsoup.nodes.Document;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sends every parsed page to a linkscore server and writes bucket, value, score and ticket into the metadata of its
+ * outlinks, by the names of docs/clients.md. What orders them is the frontier ({@code linkscore frontier}) or, more
+ * simply, {@link LinkscoreScheduler}.
+ */
+public final class LinkscoreFilter extends AbstractConfigurable implements JSoupFilter {
+  private static final Logger LOG = LoggerFactory.getLogger(LinkscoreFilter.class);
+  private static final int PAGES_A_LOG_LINE = 100;
+
+  private Session session;
+
+  @Override
+  public void configure(Map<String, Object> stormConf, JsonNode filterParams) {
+    session = Sessions.of(stormConf);
+  }
+
+  @Override
+  public void filter(String url, byte[] content, Document doc, ParseResult parse) {
+    Metadata known = parse.get(url).getMetadata();
+    List<Outlink> outlinks = parse.getOutlinks();
+    var page =
+        Page.newBuilder()
+            .setUrl(url)
+            .setContentType("text/html; charset=" + doc.charset().name())
+            .setBody(ByteString.copyFrom(content))
+            .setTicket(Tickets.decode(known.getFirstValue(Keys.TICKET)));
+    for (Outlink outlink : outlinks) { // their places on the page are read from the body
+      var sent = page.addOutlinksBuilder().setUrl(outlink.getTargetURL());
+      if (outlink.getAnchor() != null) {
+        sent.setAnchorText(outlink.getAnchor());
+      }
+    }
+    Optional<Result> answer = session.ingest(page.build());
+    if (answer.isPresent()) {
+      place(outlinks, answer.get().links());
+    } else {
+      session.fallback.add(outlinks.size());
+    }
+    if (session.pages.sum() % PAGES_A_LOG_LINE == 0) {
+      LOG.info("linkscore: {}", session);
+    }
+  }
+
+  /** Gives outlinks their places; the answer has them in their order. */
+  private void place(List<Outlink> outlinks, List<Link> links) {
+    for (int i = 0; i < outlinks.size(); i++) {
+      Link link = i < links.size() && links.get(i).usable() ? links.get(i) : null;
+      if (outlinks.get(i).getMetadata() == null) {
+        outlinks.get(i).setMetadata(new Metadata());
+      }
+      Metadata metadata = outlinks.get(i).getMetadata();
+      if (link == null) {
+        session.missed.increment();
+        metadata.setValue(Keys.BUCKET, "");
+      } else {
+        session.scored.increment();
+        metadata.setValue(Keys.BUCKET, link.bucket());
+        metadata.setValue(Keys.VALUE, Double.toString(link.bucketValue()));
+        metadata.setValue(Keys.SCORE, Double.toString(link.score()));
+        metadata.setValue(Keys.TICKET, Tickets.encode(link.ticket()));
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+package linkscore.stormcrawler;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.node.MissingNode;
+import java.nio.charset.StandardCharsets;
+import java.util.Date;
+import java.util.List;
+import java.util.Map;
+import linkscore.FakeServer;
+import org.apache.stormcrawler.Metadata;
+import org.apache.stormcrawler.parse.Outlink;
+import org.apache.stormcrawler.parse.ParseResult;
+import org.apache.stormcrawler.persistence.Status;
+import org.jsoup.Jsoup;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class AdapterTest {
+  private static final String PAGE = "http://a.test/";
+
+  private FakeServer server;
+  private final LinkscoreScheduler scheduler = new LinkscoreScheduler();
+
+  @BeforeEach
+  void start() throws Exception {
+    server = new FakeServer();
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  private Map<String, Object> conf() {
+    return Map.of("linkscore.target", server.target(), "linkscore.timeout.ms", 3000);
+  }
+
+  /** The metadata of a bad and a good link after the filter saw their page. */
+  private List<Outlink> filtered(String ticket) {
+    LinkscoreFilter filter = new LinkscoreFilter();
+    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
+    String html = "<a href=/bad><a href=/good>";
+    ParseResult parse = new ParseResult(List.of(new Outlink(PAGE + "bad"), new Outlink(PAGE + "good")));
+    if (ticket != null) {
+      parse.get(PAGE).getMetadata().setValue(Keys.TICKET, ticket);
+    }
+    filter.filter(PAGE, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, PAGE), parse);
+    return parse.getOutlinks();
+  }
+
+  private Date date(Metadata metadata) {
+    return scheduler.schedule(Status.DISCOVERED, metadata).orElseThrow();
+  }
+
+  @Test
+  void outlinksGetTheirPlacesAndTheTicketGoesBack() {
+    Metadata good = filtered("dGc").get(1).getMetadata();
+    assertEquals("good", good.getFirstValue("linkscore.bucket"));
+    assertEquals("0.9", good.getFirstValue("linkscore.value"));
+    assertEquals("dGc", good.getFirstValue("linkscore.ticket"));
+    assertEquals("tg", server.pages.get(0).getTicket().toStringUtf8());
+    assertEquals(2, server.pages.get(0).getOutlinksCount());
+  }
+
+  @Test
+  void goodLinksHaveEarlierDatesThanBadOnesAndUnknownOnesTheLast() {
+    List<Outlink> links = filtered(null);
+    Metadata missed = new Metadata();
+    missed.setValue(Keys.BUCKET, "");
+    Date bad = date(links.get(0).getMetadata());
+    assertTrue(date(links.get(1).getMetadata()).before(bad));
+    assertTrue(bad.before(date(new Metadata())));
+    assertTrue(date(new Metadata()).before(date(missed)));
+    assertTrue(date(missed).before(new Date()), "nothing may wait");
+  }
+
+  @Test
+  void withoutAServerThePageIsParsedAllTheSame() {
+    server.close();
+    for (Outlink outlink : filtered(null)) {
+      assertNull(outlink.getMetadata());
+    }
+  }
+
+  @Test
+  void failuresAndRewardsAreReportedWithTheirTickets() {
+    var session = Sessions.of(conf());
+    Metadata metadata = new Metadata();
+    metadata.setValue(Keys.TICKET, "dGc");
+    metadata.setValue("fetch.statusCode", "404");
+    LinkscoreReporter.report(session, false, PAGE, metadata, Status.FETCH_ERROR);
+    assertEquals(0, server.pages.size());
+    LinkscoreReporter.report(session, true, PAGE, metadata, Status.FETCH_ERROR);
+    assertEquals(404, server.pages.get(0).getStatusCode());
+    assertEquals("tg", server.pages.get(0).getTicket().toStringUtf8());
+    metadata.setValue(Keys.REWARD, "1");
+    LinkscoreReporter.report(session, true, PAGE, metadata, Status.FETCHED);
+    assertEquals(1, server.rewards.get(0).getReward());
+    LinkscoreReporter.report(session, true, PAGE, new Metadata(), Status.ERROR);
+    assertEquals("error", server.pages.get(1).getFetchError());
+  }
+}
