@@ -37,8 +37,14 @@ import lxml.html
 from benchmarks.pages import Corpus
 from benchmarks.table import Row
 from linkscore_scoring.features.html import Extractor
+from linkscore_scoring.features.native import NATIVE_VERSION
 
 ROUNDS = 5
+WORK = {
+    "Feature extraction": "extract_us",
+    "Feature extraction, compiled reader": "native_us",
+    "Feature extraction with layout": "layout_us",
+}
 Page = tuple[str, str, bytes]
 
 
@@ -64,8 +70,9 @@ def rows(corpus: Corpus) -> list[Row]:
     )
     return [
         Row(name, site, row[work] / 1e3, "ms CPU/page", row["parse_us"] / 1e3)
-        for name, work in (("Feature extraction", "extract_us"), ("The same with layout", "layout_us"))
+        for name, work in WORK.items()
         for site, row in found.items()
+        if work in row
     ]
 
 
@@ -74,6 +81,7 @@ def _measure(pages: list[Page]) -> dict[str, float]:
     parse = min(_cpu_us(_parse, new) for _ in range(ROUNDS))
     extract, again = map(min, zip(*(_extract(known, new) for _ in range(ROUNDS)), strict=True))
     layout = min(_extract(known, new, layout=True)[0] for _ in range(ROUNDS))
+    native = min(_extract(known, new, native=True)[0] for _ in range(ROUNDS)) if NATIVE_VERSION else 0.0
     return {
         "pages": len(new),
         "bytes": sum(len(body) for _, _, body in new) / len(new),
@@ -81,6 +89,7 @@ def _measure(pages: list[Page]) -> dict[str, float]:
         "extract_us": extract,
         "again_us": again,
         "layout_us": layout,
+        **({"native_us": native} if NATIVE_VERSION else {}),
         "ratio": extract / parse,
         "again_ratio": again / parse,
         "layout_ratio": layout / parse,
@@ -91,8 +100,10 @@ def _parse(page: Page) -> None:
     lxml.html.document_fromstring(page[2])
 
 
-def _extract(known: list[Page], new: list[Page], *, layout: bool = False) -> tuple[float, float]:
-    extractor = Extractor()
+def _extract(
+    known: list[Page], new: list[Page], *, layout: bool = False, native: bool = False
+) -> tuple[float, float]:
+    extractor = Extractor(native=native)
 
     def extract(page: Page) -> None:
         extractor.extract(page[2], url=page[0], content_type=page[1], layout=layout)

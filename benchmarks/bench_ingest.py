@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
+from itertools import product
 from statistics import median
 
 import msgpack
@@ -20,6 +22,7 @@ from benchmarks.table import Row
 from linkscore.v1 import common_pb2, site_model_service_pb2, site_model_service_pb2_grpc
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+from linkscore_scoring.features.native import NATIVE_VERSION
 
 TARGET = 2.5
 LEARNED_FROM = 200
@@ -28,14 +31,18 @@ ROUNDS = 6
 
 
 def run(corpus: Corpus) -> list[Row]:
-    """Return a row for each site and batch size: CPU milliseconds a page."""
+    """Return a row for each site, batch size and reader of pages: CPU milliseconds a page."""
     rows = []
-    with linkscore() as ours, bare() as other:
+    readers = {"": False, ", compiled reader": True} if NATIVE_VERSION else {"": False}
+    with ExitStack() as stack:
+        servers = {name: stack.enter_context(linkscore(native=native)) for name, native in readers.items()}
+        other = stack.enter_context(bare())
         for site in corpus.names:
             pages = corpus.pages(site, LEARNED_FROM + MEASURED)
-            for batch in (1, 10):
+            for batch, (name, ours) in product((1, 10), servers.items()):
                 mine, its = compare(ours, other, site, pages, batch)
-                rows.append(Row(f"IngestPages, {batch} a call", site, mine, "ms CPU/page", its, TARGET))
+                work = f"IngestPages, {batch} a call{name}"
+                rows.append(Row(work, site, mine, "ms CPU/page", its, TARGET))
     return rows
 
 

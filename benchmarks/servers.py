@@ -52,8 +52,8 @@ class Server:
 
 
 @contextmanager
-def linkscore() -> Iterator[Server]:
-    """Run linkscore, durable, on a new data folder."""
+def linkscore(*, native: bool = False) -> Iterator[Server]:
+    """Run linkscore, durable, on a new data folder; pages are read by pure Python unless told otherwise."""
     with TemporaryDirectory(prefix="linkscore-bench-") as data:
         flags = [
             "--listen",
@@ -65,7 +65,7 @@ def linkscore() -> Iterator[Server]:
             "--log-level",
             "warning",
         ]
-        with _running(["linkscore_server", "serve", *flags]) as server:
+        with _running(["linkscore_server", "serve", *flags], LINKSCORE_NATIVE=str(int(native))) as server:
             yield server
 
 
@@ -85,9 +85,10 @@ def create_crawl(server: Server, name: str, policy: policy_pb2.PolicySpec | None
 
 
 @contextmanager
-def _running(module: Sequence[str]) -> Iterator[Server]:
+def _running(module: Sequence[str], **more: str) -> Iterator[Server]:
     started = time.perf_counter()
     environment = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
+    environment |= more
     command = [sys.executable, "-m", *module]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:

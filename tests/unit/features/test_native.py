@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("linkscore_native", reason="the compiled reader is not installed: make native")
 
+from hostile import PAGES
 from linkscore_lab.experiments.readers import Readers, generated_page
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures
@@ -47,6 +48,14 @@ def test_pages_made_to_differ_do_not(seed: int) -> None:
     for _ in range(150):
         body = generated_page(rng)
         assert readers.difference(body) == "", body
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_hostile_pages_are_read_alike(name: str) -> None:
+    family = PAGES[name]
+    readers = Readers()
+    for size in (2_000, 40_000):
+        assert readers.difference(family.body(size), content_type=family.content_type) == ""
 
 
 def test_every_named_character_is_read_alike_in_texts_and_attributes() -> None:
