@@ -12,7 +12,7 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 CORES ?= 2
 SOURCES := clients/python scoring server frontier cli console lab
 
-.PHONY: demo native native-check console test-console test-clients gen-go gen-node run test slow quality check gen docs bench image lock baseline release clean
+.PHONY: demo native native-check console test-console test-clients gen-go gen-node run test slow quality check gen docs bench profile image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -112,6 +112,11 @@ docs: $(DOCS_VENV)/.installed
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# Where the CPU of a page goes, as a flame graph.
+profile: $(STAMP)
+	@mkdir -p out
+	$(BIN)/py-spy record --output out/profile.svg -- $(BIN)/python -m benchmarks.bench_budget --busy
 
 image:
 	docker build -t linkscore .

@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks import (
     bench_bandits,
     bench_browse,
+    bench_budget,
     bench_clustering,
     bench_features,
     bench_feedback,
@@ -30,6 +31,7 @@ from benchmarks.table import Row, lines
 
 BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "ingest": bench_ingest.run,
+    "budget": bench_budget.run,
     "questions": bench_questions.run,
     "feedback": bench_feedback.run,
     "memory": bench_memory.run,

@@ -1,0 +1,165 @@
+"""Where the CPU of a page goes, stage by stage, and which stages cost more than when the profile was written.
+
+Usage::
+
+    python -m benchmarks --only budget         the table; a stage is missed if it moved up
+    python -m benchmarks.bench_budget --write  writes budget.json: with the change that moved it
+    python -m benchmarks.bench_budget --busy   works through pages until all are read, for a profiler
+
+One page after the other goes through the stages in this process, as the server works on it, and each time the
+bare parse of the same page is measured beside it: the profile has ratios to that, which hold on any machine.
+The stages leave out what gRPC and the event loop cost, some tenth of a page in a call of ten and more in a
+call of one; `ingest` has the whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import lxml.html
+
+from benchmarks.pages import Corpus, Page, message
+from benchmarks.table import Row
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import encode
+from linkscore_scoring.features.types import Limits
+from linkscore_scoring.site.learning import run as learn
+from linkscore_server.grpc.convert import results
+from linkscore_server.grpc.convert.pages import PageParser
+from linkscore_server.storage.files import FileLog
+
+PROFILE = Path(__file__).with_name("budget.json")
+LEARNED_FROM, MEASURED, A_ROUND = 200, 180, 30
+MOVED = 1.15
+"""Times its share in the profile from which a stage has moved: runs of the same code differ by a tenth."""
+
+LEAST = 0.1
+"""Times the bare parse that a stage may cost more in any case: the smallest stages are all noise."""
+
+BARE = "bare parse"
+"""The stage that others are compared with."""
+
+Spent = dict[str, float]
+"""CPU seconds by stage."""
+
+
+class Pipeline:
+    """The stages of a page, each timed.
+
+    Parameters
+    ----------
+    folder
+        Where the log is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.spent: Spent = {}
+        self._model = CrawlModel(CrawlConfig("bench"), ticket_key=b"key")
+        self._parser = PageParser(Limits(), time.time)
+        self._log = FileLog(folder)
+        self._seq = 0
+
+    def take(self, page: Page) -> None:
+        """Let a page through."""
+        raw = pb.IngestPagesRequest(pages=[message(page)]).SerializeToString()
+        self._timed(BARE, lambda: lxml.html.document_fromstring(page.body))
+        request = self._timed("request in", lambda: pb.IngestPagesRequest.FromString(raw))
+        event = self._timed(
+            "page to features", lambda: self._parser.event(request.pages[0], self._model.site_of)
+        )
+        plain = self._timed("event to bytes", lambda: encode(event))
+        self._timed("log, fdatasync", lambda: self._log.append([plain]))
+        self._seq += 1
+        outcome = self._timed("apply and score", lambda: self._model.apply(self._seq, event))
+        features = event.features
+        links, notes = (features.links, features.notes) if features else (None, [])
+
+        def answer() -> bytes:
+            result = results.page_result("bench", outcome, links, notes)
+            return pb.IngestPagesResponse(results=[result]).SerializeToString()
+
+        self._timed("answer out", answer)
+        for job in self._model.take_jobs():
+            self._model.activate(job.site, self._timed("learning", partial(learn, job)))
+
+    def _timed(self, stage: str, work: Callable[[], Any]) -> Any:
+        started = time.process_time()
+        done = work()
+        self.spent[stage] = self.spent.get(stage, 0.0) + time.process_time() - started
+        return done
+
+
+def measure(pages: Sequence[Page]) -> tuple[float, dict[str, float]]:
+    """Return CPU milliseconds a page of the bare parse, and the ratio of each stage to it.
+
+    Medians over rounds of pages that are new to a learned site; learning is spread over all pages.
+    """
+    rounds: list[Spent] = []
+    with TemporaryDirectory(prefix="linkscore-bench-") as folder:
+        pipeline = Pipeline(Path(folder))
+        for page in pages[:LEARNED_FROM]:
+            pipeline.take(page)
+        learning = pipeline.spent.pop("learning", 0.0)
+        gc.collect()
+        gc.freeze()
+        for at in range(LEARNED_FROM, len(pages), A_ROUND):
+            some = pages[at : at + A_ROUND]
+            pipeline.spent = {}
+            for page in some:
+                pipeline.take(page)
+            learning += pipeline.spent.pop("learning", 0.0)
+            rounds.append({stage: seconds / len(some) for stage, seconds in pipeline.spent.items()})
+        gc.unfreeze()
+    bare = median(spent[BARE] for spent in rounds)
+    stages = [stage for stage in rounds[0] if stage != BARE]
+    ratios = {stage: median(spent[stage] / spent[BARE] for spent in rounds) for stage in stages}
+    ratios["all of these"] = median((sum(spent.values()) - spent[BARE]) / spent[BARE] for spent in rounds)
+    return bare * 1e3, ratios | {"learning": learning / len(pages) / bare}
+
+
+def run(corpus: Corpus) -> list[Row]:
+    """Return a row for each site and stage, with the most it may cost beside the profile."""
+    profile = json.loads(PROFILE.read_text())
+    rows = []
+    for site in corpus.names:
+        bare, ratios = measure(corpus.pages(site, LEARNED_FROM + MEASURED))
+        for stage, ratio in ratios.items():
+            known = profile.get(site, {}).get(stage)
+            most = None if known is None else round(max(known * MOVED, known + LEAST), 2)
+            rows.append(Row(f"Budget: {stage}", site, ratio * bare, "ms CPU/page", bare, most))
+    return rows
+
+
+def main() -> None:
+    """Write the profile, or keep busy."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpora", type=Path, default=Path(os.environ.get("LINKSCORE_CORPORA", "corpora")))
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--write", action="store_true", help="Measure, and write budget.json.")
+    what.add_argument("--busy", action="store_true", help="Only work through the pages.")
+    args = parser.parse_args()
+    corpus = Corpus(args.corpora)
+    found = {site: measure(corpus.pages(site, LEARNED_FROM + MEASURED))[1] for site in corpus.names}
+    if args.write:
+        rounded = {
+            site: {stage: round(x, 2) for stage, x in ratios.items()} for site, ratios in found.items()
+        }
+        PROFILE.write_text(json.dumps(rounded, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
