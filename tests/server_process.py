@@ -40,7 +40,15 @@ os.execv(sys.argv[2], sys.argv[2:])
 class ServerProcess:
     """`linkscore serve` on a free port; output goes to `folder`."""
 
-    def __init__(self, folder: Path, *flags: str, max_file_bytes: int = 0, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *flags: str,
+        max_file_bytes: int = 0,
+        patience_s: float = PATIENCE_S,
+        **environment: str,
+    ) -> None:
+        self.patience_s = patience_s
         folder.mkdir(parents=True, exist_ok=True)
         self.log = folder / "server.log"
         command = [sys.executable, "-m", "linkscore_cli", "serve", "--listen", "127.0.0.1:0"]
@@ -62,7 +70,7 @@ class ServerProcess:
         """Wait for the line that says where the server listens."""
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
-        said, until = b"", time.monotonic() + PATIENCE_S
+        said, until = b"", time.monotonic() + self.patience_s
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             while time.monotonic() < until:
@@ -101,13 +109,13 @@ class ServerProcess:
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(PATIENCE_S)
+                self.process.wait(self.patience_s)
             except subprocess.TimeoutExpired:
                 self.process.kill()
         self._ended()
 
     def _ended(self) -> int:
-        code = self.process.wait(PATIENCE_S)
+        code = self.process.wait(self.patience_s)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return code

@@ -197,22 +197,22 @@ def trial(kind: Kind, made: Path, sound: list[str], rng: random.Random, scratch:
 
 def campaign(trials: int, seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
     """Try every kind of file so often; returns outcomes by kind, and what was silently wrong."""
-    table: dict[str, Counter[str]] = {}
     wrong = []
     with tempfile.TemporaryDirectory(prefix="linkscore-damage-") as scratch:
         made = Path(scratch) / "made"
         asyncio.run(make(made))
         shutil.copytree(made, Path(scratch) / "sound")
         sound = asyncio.run(answers(Path(scratch) / "sound"))
-        for kind in KINDS:
-            table[kind.name] = Counter()
-            for number in range(trials):
+        table: dict[str, Counter[str]] = {kind.name: Counter() for kind in KINDS}
+        for number in range(trials):
+            for kind in KINDS:
                 rng = random.Random(f"{seed} {kind.name} {number}")
                 came, what = trial(kind, made, sound, rng, Path(scratch))
                 table[kind.name][came or "silently wrong"] += 1
                 if not came:
                     wrong.append(f"seed {seed}, {kind.name}, trial {number}: {what[:2_000]}")
-            print(f"{kind.name}: {dict(table[kind.name])}", file=sys.stderr, flush=True)
+            if number % 10 == 9:
+                print(f"{number + 1} trials a kind, {len(wrong)} silently wrong", file=sys.stderr, flush=True)
     return table, wrong
 
 

@@ -103,7 +103,8 @@ def write_log(folder: Path, crawl: str, events: int) -> None:
 def started(folder: Path, crawls: int) -> Start:
     """Start a server on the folder and wait until its crawls are open, asking for health meanwhile."""
     began, waits = time.monotonic(), list[float]()
-    server = ServerProcess(folder, "--max-crawls", str(crawls + 1), "--log-level", "info")
+    flags = ("--max-crawls", str(crawls + 1), "--log-level", "info")
+    server = ServerProcess(folder, *flags, patience_s=_OPEN_S)
     with stubs(server.target) as connected:
         health = health_pb2_grpc.HealthStub(connected.channel)
         while server.log.read_text().count(" replayed") < crawls:  # a line for each that is open
