@@ -30,6 +30,11 @@ test: $(STAMP)
 test-clients: $(STAMP)
 	$(BIN)/python tools/test_clients.py
 
+# A real crawler, plain beside linkscore, on the demonstration site: a table.
+crawl-crawlee-python crawl-crawl4ai: $(CRAWLERS_VENV)/.installed
+crawl-colly crawl-crawlee crawl-crawlee-python crawl-crawl4ai: $(STAMP)
+	CRAWL4AI_NO_CLOUD_NOTICE=1 $(BIN)/python -m linkscore_lab.experiments.crawlers $(@:crawl-%=%)
+
 gen-go: $(STAMP)
 	cd clients/go && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml
 

@@ -1,7 +1,9 @@
 """The servers a measured crawl talks to, each in a process of its own: the site, and the scoring service.
 
 A stored site answers by original URL: ``Host`` names the host and ``X-Forwarded-Proto`` the scheme, as a
-reverse proxy would send them (`StoredSiteHandler` in `linkscore_lab.experiments.scrapy.spider.spider`).
+reverse proxy would send them (`StoredSiteHandler` in `linkscore_lab.experiments.scrapy.spider.spider`). Other
+crawlers reach it as an HTTP proxy, with absolute URLs or by CONNECT (of plain HTTP: there are no
+certificates), or at its loopback address, if it is moved there (`MovedSite`).
 """
 
 from __future__ import annotations
@@ -10,18 +12,19 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 import click
 import grpc
 
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.datasets.site import Site
+from linkscore_lab.datasets.site import Reply, Site
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.experiments.scrapy.child import Child, ChildFailed
 
@@ -110,6 +113,69 @@ class SiteServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_port}"
 
 
+class MovedSite:
+    """A site at another address: links of its pages to its own origin lead to the new one.
+
+    Parameters
+    ----------
+    site
+        The site.
+    address
+        Where it is now, ``http://127.0.0.1:PORT``.
+
+    Notes
+    -----
+    Texts are changed wherever they hold the origin; scripts that put URLs together are not.
+
+    Examples
+    --------
+    >>> from linkscore_lab.datasets.site import Reply
+    >>> class Site:
+    ...     entry = "http://shop.example/"
+    ...     def respond(self, url):
+    ...         return Reply(200, {"Content-Type": "text/html"}, f"<a href='{url}?page=2'>".encode())
+    ...     def labels(self):
+    ...         return {"http://shop.example/": "list"}
+    >>> moved = MovedSite(Site(), "http://127.0.0.1:8000")
+    >>> moved.respond("http://127.0.0.1:8000/x").body
+    b"<a href='http://127.0.0.1:8000/x?page=2'>"
+    >>> moved.entry, moved.labels()
+    ('http://127.0.0.1:8000/', {'http://127.0.0.1:8000/': 'list'})
+    """
+
+    def __init__(self, site: Site, address: str) -> None:
+        parts = urlsplit(site.entry)
+        self._site = site
+        self._old, self._new = f"{parts.scheme}://{parts.netloc}", address
+
+    @property
+    def entry(self) -> str:
+        """Where a crawl starts."""
+        return self._moved(self._site.entry)
+
+    def respond(self, url: str) -> Reply:
+        """Answer for a URL at the new address, or at the old one."""
+        reply = self._site.respond(
+            self._old + url.removeprefix(self._new) if url.startswith(self._new) else url
+        )
+        headers = {
+            name: self._moved(value) if name.lower() == "location" else value
+            for name, value in reply.headers.items()
+        }
+        kind = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
+        body = reply.body
+        if kind.startswith("text/") or "xml" in kind:
+            body = body.replace(self._old.encode(), self._new.encode())
+        return Reply(reply.status, headers, body)
+
+    def labels(self) -> Mapping[str, str]:
+        """Page types by identity at the new address."""
+        return {self._moved(url): kind for url, kind in self._site.labels().items()}
+
+    def _moved(self, url: str) -> str:
+        return self._new + url.removeprefix(self._old) if url.startswith(self._old) else url
+
+
 class _SiteHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -156,12 +222,15 @@ def warc_server(warc: Path, port: int = 0) -> Child:
 @click.option("--demo", type=int, metavar="SEED", help="The demonstration site of this seed.")
 @click.option("--warc", type=click.Path(path_type=Path), help="A stored site.")
 @click.option("--port", type=int, default=0)
-def main(demo: int | None, warc: Path | None, port: int) -> None:
+@click.option("--move", is_flag=True, help="Serve a stored site as one of this address.")
+def main(demo: int | None, warc: Path | None, port: int, move: bool) -> None:
     """Serve a site until standard input closes: a server never outlives who started it."""
     if (demo is None) == (warc is None):
         raise click.UsageError("name either --demo or --warc")
     site: Site = WarcSite(warc) if warc else DemoSite(demo or 0)
     with SiteServer(site, port) as server:
+        if move:
+            server.site = MovedSite(site, server.address)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(server.address, flush=True)
         sys.stdin.read()
