@@ -26,7 +26,7 @@ def test_a_session_has_calls_of_every_kind_that_are_answered() -> None:
 def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
     soak = Soak(tmp_path, minutes=1.0, seed=2)
     soak.run()
-    assert [problem for problem in soak.problems if " grew from " not in problem] == []  # it ends too soon
+    assert [problem for problem in soak.problems if " grew" not in problem] == []  # it ends too soon
     assert sum(soak.acked.values()) > 100
     assert soak.kills > 1
 
