@@ -17,6 +17,9 @@ HALF_CHARS = 400.0
 """Characters of own text that are worth a reward of 0.5, > 0 (ADR 6); chosen, not measured."""
 NOBODY = 0
 """Owner of boilerplate; no page hashes to 0."""
+# Share of its owner's text, in (0, 1): a page that shows no more is a part of it. Chosen, not measured.
+_PART = 0.5
+_MAX_OWNERS = 50_000  # pages whose text is summed up; a bound
 _SEEN, _OWNER, _IDENTITY, _CHARS = range(4)
 """Cells of a block's record: pages that showed it, hash of its owner and of the owner's identity, length."""
 _LONGER = 1.1
@@ -47,8 +50,9 @@ class TextOwners(Stateful):
 
     A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original.
     A new block belongs to the page that shows it. A known one goes over to a page that is the canonical form
-    of its owner, or that brings at least `full_share` new text of its own (the article after the excerpt); on
-    the third page it is boilerplate and belongs to nobody.
+    of its owner, that brings at least `full_share` new text of its own (the article after the excerpt), or
+    that shows nothing but a part of one owner's (the article after a list of whole articles, where a copy
+    shows all); on the third page it is boilerplate and belongs to nobody.
 
     Parameters
     ----------
@@ -62,13 +66,14 @@ class TextOwners(Stateful):
 
     distinct_chars: Stored[int]
     _blocks: Annotated[dict[int, list[int]], stored_as("blocks", "records")]
+    _owned: Stored[dict[int, int]]
 
     def __init__(self, *, max_blocks: int = 500_000, full_share: float = 0.3, common: int = 3) -> None:
         self.max_blocks = max_blocks
         self.full_share = full_share
         self.common = common
         self.distinct_chars = 0
-        self._blocks = {}
+        self._blocks, self._owned = {}, {}
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -96,11 +101,28 @@ class TextOwners(Stateful):
         ]
         self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
-        full = change.new_chars >= self.full_share * sum(longest.values())
+        takes = change.new_chars >= self.full_share * sum(longest.values()) or self._is_part(known, page)
         for block, size in known:
-            self._meet(self._blocks[block], size, page, identity, full=full, change=change)
+            self._meet(self._blocks[block], size, page, identity, takes=takes, change=change)
+        self._sum_up(page, change)
         drop_oldest(self._blocks, self.max_blocks)
         return change
+
+    def _is_part(self, known: Sequence[tuple[int, int]], page: int) -> bool:
+        """Say whether all known text of a page belongs to one other page, and is a part of what that has."""
+        chars: dict[int, int] = {}
+        for block, size in known:
+            owner = self._blocks[block][_OWNER]
+            if owner not in (NOBODY, page):
+                chars[owner] = chars.get(owner, 0) + size
+        return len(chars) == 1 and all(n <= _PART * self._owned.get(owner, 0) for owner, n in chars.items())
+
+    def _sum_up(self, page: int, change: TextChange) -> None:
+        self._owned[page] = self._owned.get(page, 0) + change.own_chars
+        for owner, chars in change.lost.items():
+            if owner in self._owned:
+                self._owned[owner] -= chars
+        drop_oldest(self._owned, _MAX_OWNERS)
 
     def _is_new(self, block: int, size: int, page: int, identity: int, change: TextChange) -> bool:
         record = self._blocks.get(block)
@@ -114,7 +136,7 @@ class TextOwners(Stateful):
         return False
 
     def _meet(
-        self, record: list[int], size: int, page: int, identity: int, *, full: bool, change: TextChange
+        self, record: list[int], size: int, page: int, identity: int, *, takes: bool, change: TextChange
     ) -> None:
         owner, chars = record[_OWNER], record[_CHARS]
         if owner in (NOBODY, page):
@@ -125,8 +147,6 @@ class TextOwners(Stateful):
             change.lost[owner] = change.lost.get(owner, 0) + chars
             record[_OWNER] = NOBODY
             return
-        else:
-            takes = full
         if takes:
             change.lost[owner] = change.lost.get(owner, 0) + chars
             change.own_chars += min(size, chars)

@@ -121,12 +121,33 @@ def test_the_terms_of_the_reason_add_up_to_the_value() -> None:
         assert why.score == pytest.approx(value / (1.0 + value))
 
 
-def test_the_bonus_of_an_untried_arm_is_ucb1() -> None:
+def exploration(board: Board, path: str) -> float:
+    terms = {term.name: term.value for term in board.explain(path)[0].explanation.terms}
+    return terms["exploration"]
+
+
+def test_an_untried_arm_has_the_bonus_of_ucb1_and_trust_by_the_links_that_wait_in_it() -> None:
+    """Five links wait: half of both."""
+    board = Board("harvest")
+    board.page("/", [(f"/t{n}", LIST) for n in range(5)])
+    board.page("/a")
+    assert exploration(board, "/t0") == pytest.approx(0.5 * (0.02 * sqrt(2 * log(3)) + 0.2))
+
+
+def test_an_untried_arm_without_links_is_not_worth_a_try() -> None:
     board = Board("harvest")
     board.page("/")
-    board.page("/a")
-    terms = {term.name: term.value for term in board.explain("/x")[0].explanation.terms}
-    assert terms["exploration"] == pytest.approx(0.02 * sqrt(2 * log(3)))
+    assert exploration(board, "/x") == 0.0
+
+
+def test_among_arms_of_like_reward_the_bulk_of_what_waits_comes_first() -> None:
+    board = Board("harvest")
+    links = [(f"/t{n}", LIST) for n in range(30)] + [("/one", NEXT)]
+    board.page("/", links, texts=[("text", 900)])
+    many, one = board.explain("/t0", "/one")
+    terms = [{term.name: term.value for term in why.explanation.terms} for why in (many, one)]
+    assert terms[0]["reward"] == pytest.approx(terms[1]["reward"] * (1 + 0.2 * 30 / 60) / (1 + 0.2 / 31))
+    assert many.score > one.score
 
 
 def test_links_keep_their_bucket_while_the_site_is_crawled() -> None:

@@ -33,6 +33,21 @@ def test_a_copy_with_little_new_text_takes_nothing() -> None:
     assert (change.new_chars, change.own_chars, change.lost) == (30, 30, {})
 
 
+def test_an_article_takes_its_text_from_a_list_that_showed_all_of_it() -> None:
+    texts = TextOwners()
+    texts.see(LIST, LIST, [10, 20, 30], [300, 300, 300])
+    assert texts.see(ARTICLE, ARTICLE, [10], [300]).lost == {LIST: 300}
+    assert texts.see(OTHER, OTHER, [20], [300]).own_chars == 300
+
+
+def test_a_page_that_shows_most_of_another_or_parts_of_two_takes_nothing() -> None:
+    texts = TextOwners()
+    texts.see(LIST, LIST, [10, 20, 30], [300, 300, 300])
+    texts.see(ARTICLE, ARTICLE, [40, 41, 42], [300, 300, 300])
+    assert texts.see(COPY, COPY, [10, 20], [300, 300]).own_chars == 0
+    assert texts.see(OTHER, OTHER, [30, 40], [300, 300]).own_chars == 0
+
+
 def test_the_canonical_page_takes_all_from_a_copy_that_names_it() -> None:
     texts = TextOwners()
     texts.see(COPY, ARTICLE, [10], [300])

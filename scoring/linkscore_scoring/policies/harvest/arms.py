@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from math import log, sqrt
 from typing import Annotated
 
-from linkscore_scoring.state import Stateful, stored_as
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.state import Stateful, Stored, stored_as
 
 Node = tuple[int, int]
 """URL pattern and folded Apath, either of them `ANY`: what counts are kept for."""
@@ -20,12 +22,6 @@ NOTHING: Mapping[Node, int] = {}
 
 _N, _REWARD, _HUB = range(3)  # columns of a node's counts
 
-# Tunables of the default policy. They were set while looking at four stored sites (docs/policies.md,
-# harvest); what the hierarchy as a whole is worth was measured there: without it .960 / .960 and recall .726
-# instead of .975 / .970 and .861.
-_PRIOR = 0.3  # reward, in [0, 1]; chosen, not measured alone
-_PARENT_PULLS = 2.0  # pulls, > 0; chosen, not measured alone
-_POOLED = 0.3  # share of pulls, in [0, 1]; chosen, not measured alone
 _DOUBT = 1.0  # standard errors, >= 0; measured with many in flight, docs/policies.md#in-flight
 _MAX_NODES = 60_000  # nodes; a bound: 3 a pattern or Apath at the default bound of 20,000 arms a site
 
@@ -36,7 +32,7 @@ def nodes_of(pattern: int, apath: int) -> tuple[Node, Node, Node, Node]:
 
 
 class HierarchicalArms(Stateful):
-    """Pulls, rewards and hub yields of arms and of the nodes above them.
+    """Pulls, rewards and hub yields of arms and of the nodes above them, and the links that wait in each arm.
 
     The mean of a node is shrunk towards the mean of the one above it by `weight` pseudo-pulls, down the chain
     site -> Apath -> pattern -> (pattern, Apath), so that an arm nobody pulled starts from what its parts are
@@ -71,13 +67,14 @@ class HierarchicalArms(Stateful):
 
     pulls_total: Annotated[int, stored_as("total")]
     _nodes: Annotated[dict[Node, list[float]], stored_as("nodes", "counts")]
+    _waiting: Stored[dict[Node, int]]
 
     def __init__(
         self,
         *,
-        prior: float = _PRIOR,
-        weight: float = _PARENT_PULLS,
-        pooled: float = _POOLED,
+        prior: float = Tunables().prior,
+        weight: float = Tunables().parent_pulls,
+        pooled: float = Tunables().pooled,
         max_nodes: int = _MAX_NODES,
     ) -> None:
         self.prior = prior
@@ -85,10 +82,27 @@ class HierarchicalArms(Stateful):
         self.pooled = pooled
         self.max_nodes = max_nodes
         self.pulls_total = 0
-        self._nodes = {}
+        self._nodes, self._waiting = {}, {}
 
     def __len__(self) -> int:
         return len(self._nodes)
+
+    def found(self, arm: Node) -> None:
+        """Count a link found through an arm, of a page nobody had linked to."""
+        self._waiting[arm] = self._waiting.get(arm, 0) + 1
+        drop_oldest(self._waiting, self.max_nodes)
+
+    def fetched(self, arm: Node) -> None:
+        """Note that a link of an arm waits no more."""
+        left = self._waiting.get(arm, 0) - 1
+        if left > 0:
+            self._waiting[arm] = left
+        else:
+            self._waiting.pop(arm, None)
+
+    def waiting(self, arm: Node) -> int:
+        """Return how many links wait in an arm."""
+        return self._waiting.get(arm, 0)
 
     def credit(self, nodes: Iterable[Node], reward: float, hub: float, weight: float = 1.0) -> None:
         """Count one pull of each node, with its reward and hub yield; `weight` of a pull, in (0, 1]."""

@@ -13,13 +13,12 @@ from itertools import islice
 from typing import Annotated, Any
 
 from linkscore_scoring.policies.harvest.arms import Node
+from linkscore_scoring.policies.harvest.text_scale import TextScale
+from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.site.texts import HALF_CHARS, text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
-# Tunables of the default policy, set while looking at four stored sites. Taking expected text away and
-# doubting untested excerpts was measured as a whole (docs/policies.md, what each part is worth): without
-# either the early area falls from .866 to .817, on a blog of excerpts from .876 to .611.
-_PSEUDO_LINKS = 2.0  # links that took nothing, > 0; chosen, not measured alone
+_MOST_DOUBT = 0.9  # in (0, 1): what is left of a pull can be scaled up again; chosen, not measured
 _MAX_PAGES = 5_000  # pages a site; a bound (ADR 6)
 _MAX_APATHS = 20_000  # Apaths a site; a bound, the site's own replaces it
 
@@ -50,6 +49,8 @@ class PageWorth:
         Reward credited so far, in [0, 1].
     weight
         Share of a pull it was credited as, in (0, 1].
+    doubt
+        How far its text may be excerpts, in [0, 1): `weight` was multiplied by 1 - doubt.
     source
         Where the reward came from.
     """
@@ -61,6 +62,7 @@ class PageWorth:
     reward: float = 0.0
     weight: float = 1.0
     source: RewardSource = RewardSource.TEXT
+    doubt: float = 0.0
 
 
 class ExcerptLedger(Stateful):
@@ -68,8 +70,8 @@ class ExcerptLedger(Stateful):
 
     Parameters
     ----------
-    half_chars
-        Characters of own text that are worth a reward of 0.5, > 0.
+    tunables
+        Of the policy.
     max_pages
         Pages kept; what is dropped keeps its last reward.
     max_apaths
@@ -84,7 +86,7 @@ class ExcerptLedger(Stateful):
     A page of 1,000 characters with two links; then one link of their kind took 300 characters elsewhere, so
     each of the two is expected to take 300 / (1 + 2), and 800 characters remain:
 
-    >>> ledger = ExcerptLedger(half_chars=400)
+    >>> ledger = ExcerptLedger()
     >>> page = PageWorth(own_chars=1_000, nodes=[], pending={5: 2})
     >>> round(ledger.reward(page), 3)
     0.714
@@ -93,6 +95,7 @@ class ExcerptLedger(Stateful):
     0.667
     """
 
+    scale: Stored[TextScale]
     _pages: Stored[Flat[dict[int, PageWorth]]]
     _tested: Stored[dict[int, list[float]]]
     _pages_showing: Annotated[dict[int, int], stored_as("stakes")]
@@ -100,11 +103,12 @@ class ExcerptLedger(Stateful):
     def __init__(
         self,
         *,
-        half_chars: float = HALF_CHARS,
+        tunables: Tunables = Tunables(),  # noqa: B008 - frozen
         max_pages: int = _MAX_PAGES,
         max_apaths: int = _MAX_APATHS,
     ) -> None:
-        self.half_chars = half_chars
+        self.scale = TextScale(tunables)
+        self.excerpt_links = tunables.excerpt_links
         self.max_pages = max_pages
         self.max_apaths = max_apaths
         self._pages, self._tested, self._pages_showing = {}, {}, {}
@@ -119,7 +123,8 @@ class ExcerptLedger(Stateful):
     def add(self, page_key: int, page: PageWorth) -> None:
         """Remember a page; one with text of its own counts for the Apaths of the links between its texts."""
         self._pages[page_key] = page
-        if page.own_chars >= self.half_chars:
+        self.scale.add(page.own_chars)
+        if page.own_chars >= HALF_CHARS:
             for apath in page.between:
                 self._pages_showing[apath] = self._pages_showing.get(apath, 0) + 1
         _trim(self._pages, self.max_pages)
@@ -140,10 +145,28 @@ class ExcerptLedger(Stateful):
             page.pending[apath] -= 1
 
     def reward(self, page: PageWorth) -> float:
-        """Return x / (x + half_chars), x = own text less what pending links are expected to take."""
+        """Return x / (x + half), x = own text less what pending links are expected to take."""
         expected = sum(n * self._taken_per_link(apath) for apath, n in page.pending.items())
-        own = page.own_chars * (1.0 - self._excerpt_prob(page.between)) - expected
-        return text_reward(own, half_chars=self.half_chars)
+        return text_reward(page.own_chars - expected, half_chars=self.scale.half_chars)
+
+    def lost(self, page: PageWorth, chars: int) -> None:
+        """Note that other pages took characters from a page."""
+        before, page.own_chars = page.own_chars, max(0, page.own_chars - chars)
+        self.scale.move(before, page.own_chars)
+
+    def pages(self) -> Iterable[PageWorth]:
+        """Return every page that is remembered."""
+        return self._pages.values()
+
+    def doubt(self, page: PageWorth) -> float:
+        """Return how far a page's text may be excerpts while links between its texts are untested.
+
+        It fades with every page that shows such links, followed or not: some links are never followed,
+        because the crawler's own rules drop them.
+        """
+        k = self.excerpt_links
+        doubts = (k / (k + self.tested(a) + self.pages_showing(a)) for a in page.between)
+        return min(_MOST_DOUBT, max(doubts, default=0.0))
 
     def tested(self, apath: int) -> float:
         """Return how many links of an Apath were followed."""
@@ -155,21 +178,7 @@ class ExcerptLedger(Stateful):
 
     def _taken_per_link(self, apath: int) -> float:
         tested, taken = self._tested.get(apath, (0.0, 0.0))
-        return taken / (tested + _PSEUDO_LINKS)
-
-    def _excerpt_prob(self, between: Iterable[int]) -> float:
-        """Return the share of a page's text that may be excerpts while links between its texts are untested.
-
-        It fades with every page that shows such links, followed or not: some links are never followed,
-        because the crawler's own rules drop them.
-        """
-        return max(
-            (
-                _PSEUDO_LINKS / (_PSEUDO_LINKS + self.tested(apath) + self.pages_showing(apath))
-                for apath in between
-            ),
-            default=0.0,
-        )
+        return taken / (tested + self.excerpt_links)
 
 
 def _trim(table: dict[int, Any], most: int) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from linkscore_scoring.policies.harvest.arms import NOTHING, SITE, HierarchicalA
 from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
 from linkscore_scoring.policies.harvest.rewards import PageRewards
+from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
@@ -26,9 +27,7 @@ from linkscore_scoring.types import (
     PageObservation,
 )
 
-# Tunables of the policy that are no parameters of it. All were set while looking at four stored sites; what
-# the parts they belong to are worth is in docs/policies.md (harvest, what each part is worth).
-_HUB_LINKS = 20.0  # expected reward of open links that makes a whole hub, > 0; chosen, not measured alone
+# Set while looking at four stored sites; what curiosity is worth is in docs/policies.md (harvest).
 _TRIES = 3  # links of an Apath followed until curiosity ends, >= 1; chosen, not measured alone
 _CURIOUS_PAGES = 3.0  # pages showing an Apath between texts for full curiosity, > 0; as above
 _BETWEEN = 3  # links of an Apath, each after another new text, that stand between texts, >= 1; as above
@@ -75,12 +74,12 @@ class HarvestParams(Params):
 class Harvest(Stateful, Policy):
     """A sleeping bandit over (URL pattern, Apath) arms whose reward is text of a page's own.
 
-    Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + 400), x = characters
+    Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + half), x = characters
     in long text blocks that belong to the page (`site.texts`) less what its links are expected to take over
-    once they are fetched (`harvest.excerpts`); it is revised as that happens, so that lists of excerpts,
-    copies and sort orders fade. If the crawl has example pages, the reward is likeness to them
-    (`harvest.likeness`); feedback replaces both. Choose it first; it beats breadth-first on every site
-    measured.
+    once they are fetched (`harvest.excerpts`), half = what is much on this site (`harvest.text_scale`); it
+    is revised as that becomes known, so that lists of excerpts, copies and sort orders fade. If the crawl has
+    example pages, the reward is likeness to them (`harvest.likeness`); feedback replaces both. Choose it
+    first; what it is worth where is in docs/policies.md.
 
     Value of an arm by text = mean reward + hub_weight x mean hub yield + exploration x UCB bonus + curiosity;
     by labels = worth per fetch of the page and the fresh links behind it (`harvest.hubs`), where shrinkage
@@ -106,6 +105,7 @@ class Harvest(Stateful, Policy):
     name = "harvest"
     Params = HarvestParams
     reads_templates = False
+    tunables: ClassVar[Tunables] = Tunables()
 
     arms: Stored[HierarchicalArms]
     rewards: Stored[PageRewards]
@@ -113,8 +113,9 @@ class Harvest(Stateful, Policy):
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self.arms = HierarchicalArms()
-        self.rewards = PageRewards(self.arms)
+        t = self.tunables
+        self.arms = HierarchicalArms(prior=t.prior, weight=t.parent_pulls, pooled=t.pooled)
+        self.rewards = PageRewards(self.arms, t)
         self.hubs = HubLedger(self.arms)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
@@ -130,7 +131,9 @@ class Harvest(Stateful, Policy):
             worth.pending = dict(Counter(apath for _, apath in compress(arms, page.first_here)))
             worth.between = _between(page, arms, fetched)
             self.rewards.update_text_reward(worth)
-            hub = self._hub_yield(page, arms, fetched)
+            hub = self._hub_yield(page, arms)
+            self._count_found(page, arms)
+        self._count_fetched(page, site)
         self.arms.credit(worth.nodes, worth.reward, hub, worth.weight)
         self.rewards.record(page, worth, site)
         if self.rewards.labelled_share:
@@ -189,15 +192,25 @@ class Harvest(Stateful, Policy):
     def _parts(
         self, arm: Arm, site: SiteModel, begun: Mapping[Node, int] = NOTHING
     ) -> tuple[float, float, float, float]:
-        """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide."""
+        """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide.
+
+        A try teaches something of the links that wait beside it, so exploring counts by these. An arm of few
+        links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
+        reward the one that holds the bulk of the site comes first.
+        """
         p, share = self.params, self.rewards.labelled_share
         reward, hub = self.arms.means(*arm, begun)
         reward = max(0.0, reward)
+        t, waiting = self.tunables, self.arms.waiting(arm)
+        worth_trying = waiting / (waiting + t.waiting_half)
+        bulk = 1.0 + (1.0 - share) * t.bulk * waiting / (waiting + t.bulk_half)
+        untried = self.arms.weight / (self.arms.weight + self.arms.pulls(arm))
+        trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
         beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
         return (
-            reward,
+            reward * bulk,
             share * beyond + (1.0 - share) * p.hub_weight * hub,
-            (1.0 - share) * p.exploration * self.arms.bonus(*arm),
+            (1.0 - share) * (p.exploration * self.arms.bonus(*arm) * worth_trying + trust),
             (1.0 - share) * p.curiosity * self._curiosity(arm[1]),
         )
 
@@ -211,6 +224,16 @@ class Harvest(Stateful, Policy):
         folded = dict.fromkeys(site.apaths.get(apath).folded for _, apath in contexts)
         nodes = dict.fromkeys(node for apath in folded for node in nodes_of(pattern, apath))
         return list(nodes) or [SITE]
+
+    def _count_fetched(self, page: PageObservation, site: SiteModel) -> None:
+        """Take a page off the links that wait in its arms."""
+        for folded in dict.fromkeys(site.apaths.get(apath).folded for _, apath in page.contexts):
+            self.arms.fetched((page.pattern, folded))
+
+    def _count_found(self, page: PageObservation, arms: Sequence[Arm]) -> None:
+        """Count the links nobody had shown before, each in its first arm."""
+        for arm in compress(arms, page.fresh):
+            self.arms.found(arm)
 
     def _count_hub(self, page: PageObservation, site: SiteModel) -> None:
         """Count a page by its fresh links, each under the best arm it was seen through."""
@@ -227,15 +250,18 @@ class Harvest(Stateful, Policy):
         record = self.hubs.page(list(arms), dict(Counter(best.values())), site.patterns)
         self.hubs.add(page.key, record, site.patterns)
 
-    def _hub_yield(self, page: PageObservation, arms: Sequence[Arm], fetched: Container[int]) -> float:
-        """Return min(1, expected reward of unfetched pages linked here / 20), each page by its best arm."""
-        means = {arm: self.arms.reward(*arm) for arm in dict.fromkeys(arms)}
+    def _hub_yield(self, page: PageObservation, arms: Sequence[Arm]) -> float:
+        """Return min(1, expected reward of fresh links / 20), each page by its best arm here.
+
+        Menus are on every page and fresh on one: what all pages link to makes none a hub.
+        """
+        fresh = {key for key, new in zip(page.links.keys, page.fresh, strict=True) if new}
+        means = {arm: self.arms.reward(*arm) for arm in dict.fromkeys(arms)} if fresh else {}
         best: dict[int, float] = {}
-        for key, mean in zip(page.links.keys, map(means.__getitem__, arms), strict=True):
-            if mean > best.get(key, 0.0):
-                best[key] = mean
-        open_ = sum(mean for key, mean in best.items() if key not in fetched)
-        return min(1.0, open_ / _HUB_LINKS)
+        for key, arm in zip(page.links.keys, arms, strict=True):
+            if key in fresh and means[arm] > best.get(key, 0.0):
+                best[key] = means[arm]
+        return min(1.0, sum(best.values()) / self.tunables.hub_links)
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
         reward, hub, bonus, curiosity = self._parts(arm, site)
@@ -253,7 +279,7 @@ class Harvest(Stateful, Policy):
                     self.hubs.fresh_links(arm, site.patterns),
                     "links worth following that nobody showed before, expected behind it",
                 ),
-                Term("exploration", bonus, "bonus for what was tried little"),
+                Term("exploration", bonus, "bonus for what was tried, or tried little and has links waiting"),
                 Term("curiosity", curiosity, "bonus for untried links between texts"),
                 Term("labelled", self.rewards.labelled_share, "how far labels, not text, decide"),
             ],

@@ -9,6 +9,7 @@ from linkscore_scoring.policies.harvest.arms import HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.examples import ExampleCandidate, ExampleCandidates, suggest_examples
 from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.likeness import Likeness
+from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
@@ -38,9 +39,9 @@ class PageRewards(Stateful):
     labels: Stored[int]
     candidates: Stored[ExampleCandidates]
 
-    def __init__(self, arms: HierarchicalArms) -> None:
+    def __init__(self, arms: HierarchicalArms, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
         self.arms = arms
-        self.ledger = ExcerptLedger()
+        self.ledger = ExcerptLedger(tunables=tunables)
         self.likeness = Likeness()
         self.candidates = ExampleCandidates()
         self.labels = 0
@@ -76,9 +77,8 @@ class PageRewards(Stateful):
         for key in dict.fromkeys([*sources, *page.lost]):
             known = self.ledger.page(key)
             if known is not None:
-                known.own_chars = max(0, known.own_chars - page.lost.get(key, 0))
-                if known.source is RewardSource.TEXT:
-                    self._revise(known, self.ledger.reward(known))
+                self.ledger.lost(known, page.lost.get(key, 0))
+                self.revise(known)
 
     def worth_of(self, page: PageObservation, nodes: list[Node], site: SiteModel) -> PageWorth:
         """Return the worth of a page just fetched, compared with the examples; it is not credited yet."""
@@ -90,13 +90,20 @@ class PageRewards(Stateful):
         return worth
 
     def update_text_reward(self, worth: PageWorth) -> None:
-        """Set the reward by text of a page whose links are known by now."""
+        """Set the reward by text of a page whose links are known by now.
+
+        What may be excerpts counts as little known, not as nothing: a page in doubt is a part of a pull.
+        """
         if worth.source is RewardSource.TEXT:
-            worth.reward = self.ledger.reward(worth)
+            worth.reward, worth.doubt = self.ledger.reward(worth), self.ledger.doubt(worth)
+            worth.weight *= 1.0 - worth.doubt
 
     def record(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
         """Keep the worth of a page, and the page itself as one a user may be asked about."""
         self.ledger.add(page.key, worth)
+        if self.ledger.scale.look():
+            for known in self.ledger.pages():
+                self.revise(known)
         if page.failed or page.is_copy:
             return
         candidate = ExampleCandidate(page.key, page.url, text_reward(page.own_chars))
@@ -112,8 +119,13 @@ class PageRewards(Stateful):
         if page is None:
             return False
         self.arms.revise(page.nodes, reward - page.weight * page.reward, 1.0 - page.weight)
-        page.reward, page.weight, page.source = reward, 1.0, RewardSource.FEEDBACK
+        page.reward, page.weight, page.doubt, page.source = reward, 1.0, 0.0, RewardSource.FEEDBACK
         return True
+
+    def revise(self, page: PageWorth) -> None:
+        """Judge a page that was credited by its text anew, by what is known by now."""
+        if page.source is RewardSource.TEXT:
+            self._revise(page, self.ledger.reward(page))
 
     def _compare(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
         if self.likeness.see(page.url, page.paths):
@@ -150,5 +162,8 @@ class PageRewards(Stateful):
         return candidate.text_reward if known is None else self.ledger.reward(known)
 
     def _revise(self, page: PageWorth, reward: float) -> None:
-        self.arms.revise(page.nodes, page.weight * (reward - page.reward))
-        page.reward = reward
+        """Change the reward of a page, and its weight by what is in doubt by now."""
+        doubt = self.ledger.doubt(page) if page.doubt else 0.0
+        weight = page.weight * (1.0 - doubt) / (1.0 - page.doubt)
+        self.arms.revise(page.nodes, weight * reward - page.weight * page.reward, weight - page.weight)
+        page.reward, page.weight, page.doubt = reward, weight, doubt

@@ -9,6 +9,17 @@ import pytest
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node, nodes_of
 
 
+def test_links_wait_until_they_are_fetched_and_never_less_than_none() -> None:
+    arms = HierarchicalArms()
+    for _ in range(3):
+        arms.found((1, 2))
+    arms.fetched((1, 2))
+    assert arms.waiting((1, 2)) == 2
+    for _ in range(5):
+        arms.fetched((1, 2))
+    assert (arms.waiting((1, 2)), arms.waiting((7, 7))) == (0, 0)
+
+
 def test_an_arm_nobody_knows_is_worth_the_prior() -> None:
     arms = HierarchicalArms(prior=0.3)
     assert (arms.reward(1, 2), arms.hub(1, 2)) == (0.3, 0.3)

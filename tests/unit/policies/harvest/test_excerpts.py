@@ -8,7 +8,7 @@ from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth
 
 
 def test_a_page_without_links_keeps_its_text() -> None:
-    assert ExcerptLedger(half_chars=400).reward(PageWorth(1_200, [])) == 0.75
+    assert ExcerptLedger().reward(PageWorth(1_200, [])) == 0.75
 
 
 def test_a_followed_link_that_took_text_makes_the_next_expected_to() -> None:
@@ -33,13 +33,33 @@ def test_what_is_expected_never_makes_a_reward_negative() -> None:
 
 
 def test_text_around_links_between_texts_may_be_excerpts_until_they_were_tried() -> None:
-    """A share of 2 / (2 + tested + pages showing them): all at first, 2/5 after three."""
+    """In doubt is a share of 2 / (2 + tested + pages showing them): .9 at most, 2/5 after three tried."""
     ledger = ExcerptLedger()
-    page = PageWorth(1_000, [], {}, [5])
-    assert ledger.reward(page) == 0.0
+    page = PageWorth(1_200, [], {}, [5])
+    assert (ledger.doubt(page), ledger.reward(page)) == (0.9, 0.75)
     for _ in range(3):
         ledger.followed(1, 5, 0)
-    assert ledger.reward(page) == pytest.approx(600 / 1_000)
+    assert ledger.doubt(page) == pytest.approx(2 / 5)
+    assert ledger.reward(page) == 0.75
+
+
+def test_a_page_without_links_between_texts_is_in_no_doubt() -> None:
+    assert ExcerptLedger().doubt(PageWorth(1_200, [], {5: 3})) == 0.0
+
+
+def test_what_other_pages_take_leaves_the_scale_of_the_site() -> None:
+    """Lists of 6,400 characters lose all but 64: the scale falls from 400 to an eighth of 64, at least 10."""
+    ledger = ExcerptLedger()
+    lists = [PageWorth(6_400, []) for _ in range(40)]
+    for n, page in enumerate(lists):
+        ledger.add(n, page)
+    ledger.scale.look()
+    assert ledger.scale.half_chars == 400.0
+    for n, page in enumerate(lists):
+        ledger.lost(page, 6_336)
+        ledger.add(100 + n, PageWorth(64, []))
+    ledger.scale.look()
+    assert ledger.scale.half_chars == 10.0
 
 
 def test_a_link_followed_is_pending_no_more() -> None:

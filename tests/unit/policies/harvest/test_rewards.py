@@ -7,8 +7,9 @@ from boards_with_examples import POST, Board, example
 
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest import Harvest
-from linkscore_scoring.policies.harvest.arms import SITE
+from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms
 from linkscore_scoring.policies.harvest.excerpts import PageWorth, RewardSource
+from linkscore_scoring.policies.harvest.rewards import PageRewards
 
 
 def worth(board: Board, path: str) -> PageWorth:
@@ -70,3 +71,16 @@ def test_examples_of_another_site_say_nothing_here() -> None:
     board = Board(example("/post/1", host="other"))
     board.page("/post/2", leaves=POST)
     assert worth(board, "/post/2").source is RewardSource.TEXT
+
+
+def test_text_that_may_be_excerpts_is_little_known_and_not_little_worth() -> None:
+    """Links between its texts, none tried: a doubt of .9; after three that took nothing, 2/5."""
+    rewards = PageRewards(HierarchicalArms())
+    page = PageWorth(1_200, [SITE], between=[5])
+    rewards.update_text_reward(page)
+    rewards.arms.credit(page.nodes, page.reward, 0.0, page.weight)
+    assert (page.reward, page.weight) == (0.75, pytest.approx(0.1))
+    for _ in range(3):
+        rewards.ledger.followed(1, 5, 0)
+    rewards.revise(page)
+    assert page.weight == rewards.arms.pulls(SITE) == pytest.approx(0.6)

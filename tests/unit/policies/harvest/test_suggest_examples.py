@@ -33,6 +33,10 @@ def crawled(*examples: str) -> Board:
     return board
 
 
+HALF = 2**8.5 / 8  # the bin of 400 characters is 2 ** 8 to 2 ** 9, by halves
+POSTS, PRINTS = 12 * 400 / (400 + HALF), 11 * 100 / (100 + HALF)
+
+
 def asked(board: Board, n: int = 5) -> list[ExampleWanted]:
     return [wanted for _, wanted in CrawlQueries(board.model).suggest_examples(n, "h")]
 
@@ -42,12 +46,12 @@ def kinds(found: list[ExampleWanted]) -> list[str]:
 
 
 def test_without_examples_one_page_of_each_type_is_asked_about_most_text_first() -> None:
-    """12 posts of 400 / 800 bring 6, 11 prints of 100 / 500 bring 2.2; value t / (t + 5)."""
+    """12 posts of 400 characters, 11 prints of 100: an eighth of some 362 is worth .5; value t / (t + 5)."""
     found = asked(crawled())
     assert kinds(found) == ["post", "print", "list", ""]
     assert [wanted.pages for wanted in found] == [12, 11, 10, 1]
-    assert found[0].value == pytest.approx(6 / 11)
-    assert found[1].value == pytest.approx(2.2 / 7.2)
+    assert found[0].value == pytest.approx(POSTS / (POSTS + 5))
+    assert found[1].value == pytest.approx(PRINTS / (PRINTS + 5))
     assert all(wanted.label is None for wanted in found)
     assert "12 pages of" in found[0].reason
 
@@ -96,14 +100,14 @@ def test_examples_and_pages_with_feedback_are_not_asked_about() -> None:
 
 
 def test_types_surely_like_an_example_of_another_pattern_count_half() -> None:
-    """Prints bring 2.2: 2.2 / (2.2 + 5) / 2."""
+    """Prints bring t, worth t / (t + 5), of which half counts."""
     board = crawled("/post/1")
     policy = board.shard.served
     for member in policy.rewards.candidates.members():  # type: ignore[attr-defined]
         if "/print/" in member.url:
             member.label = member.layout_label = 1.0
     [wanted] = [each for each in asked(board) if "/print/" in each.url]
-    assert wanted.value == pytest.approx(2.2 / 7.2 / 2)
+    assert wanted.value == pytest.approx(PRINTS / (PRINTS + 5) / 2)
 
 
 def test_examples_given_later_count_at_once() -> None:
