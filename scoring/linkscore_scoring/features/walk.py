@@ -200,7 +200,11 @@ class PageWalk:
                     anchor = self._close_anchor()
                 node = parents[node]
             elif step is None:
-                node = self._meet(specials.get(raw) or self._tags.learn(raw), node)
+                special = specials.get(raw)
+                if special is not None:
+                    node = self._add_special(special, node)
+                else:
+                    node = self._meet(self._tags.learn(raw), node)
                 anchor = self._open[-1]
             elif step is not VOID:
                 node = children[node].get(step) or self.paths.grow(node, step)

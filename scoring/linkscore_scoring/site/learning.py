@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from linkscore_scoring.clustering.identity import ClusterIdentities
@@ -197,5 +198,5 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
 
 def observe_page_links(table: NavigationTable, source: int, links: Sequence[tuple[int, int, int]]) -> None:
     """Count the links of one page by Apath (eq. 4)."""
-    counts = Counter((apath, classless) for apath, classless, _ in links)
+    counts = Counter(map(itemgetter(0, 1), links))
     table.observe_links(source, [a for a, _ in counts], [c for _, c in counts], list(counts.values()))

@@ -93,16 +93,18 @@ class LinkMemory(Stateful):
         """
         links = self._links
         seen = Sighting()
+        fresh, first_here, seen_patterns = seen.fresh, seen.first_here, seen.patterns
         for key, apath in zip(keys, apaths, strict=True):
             known = links.get(key)
-            seen.fresh.append(known is None)
+            fresh.append(known is None)
             if known is None:
                 known = links[key] = [depth, NOT_FETCHED, patterns[key], source, apath]
-                first = True
+                first_here.append(True)
+            elif known[_CLUSTER] == NOT_FETCHED:
+                first_here.append(self._renew(known, source, apath, seen))
             else:
-                first = known[_CLUSTER] == NOT_FETCHED and self._renew(known, source, apath, seen)
-            seen.first_here.append(first)
-            seen.patterns.append(known[_PATTERN])
+                first_here.append(False)
+            seen_patterns.append(known[_PATTERN])
         self._evict()
         return seen
 

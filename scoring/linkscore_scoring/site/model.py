@@ -355,7 +355,8 @@ class SiteModel(Stateful):
     def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> SampledPage:
         """Keep a page for the next learning."""
         distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))
-        links = [(apath, self.apaths.get(apath).classless, key) for apath, key in distinct]
+        classless = {apath: self.apaths.get(apath).classless for apath in set(page.links.apaths)}
+        links = [(apath, classless[apath], key) for apath, key in distinct]
         sampled = SampledPage(fetch.seq, features.key, fetch.key, features.paths, links)
         self.sample.append(sampled)
         return sampled

@@ -32,13 +32,13 @@ def url_tokens(key: str) -> list[str]:
     ['a.org', '/x', '/#', '/', '?p&q', 'p=#', 'q=z']
     """
     try:
-        parts = urlsplit(key)
+        host, path, query = _split(key)
     except ValueError:
         return [_fold(key)]
-    segments = [token for segment in parts.path.split("/")[1:] for token in _segment_tokens(unquote(segment))]
+    segments = [token for segment in path.split("/")[1:] for token in _segment_tokens(unquote(segment))]
     if len(segments) > MAX_SEGMENTS:
         segments = [*segments[:MAX_SEGMENTS], REST]
-    return [parts.netloc.lower(), *segments, *_query_tokens(parts.query)]
+    return [host.lower(), *segments, *_query_tokens(query)]
 
 
 def wildcard_of(token: str) -> str:
@@ -55,6 +55,18 @@ def wildcard_of(token: str) -> str:
 def is_fixed(token: str) -> bool:
     """Return whether a slot never generalises: it is a wildcard, a bare number, or empty."""
     return token in {"/", "/#", ":#", REST} or token.endswith("=#") or token == wildcard_of(token)
+
+
+def _split(key: str) -> tuple[str, str, str]:
+    """Return host, path and query as `urlsplit` does; keys of links have nothing that takes its care."""
+    scheme, _, rest = key.partition("://")
+    plain = key.isascii() and key.isprintable() and not ("#" in key or "[" in key or "]" in key)
+    if not plain or scheme not in ("http", "https"):
+        parts = urlsplit(key)
+        return parts.netloc, parts.path, parts.query
+    address, _, query = rest.partition("?")
+    host, slash, path = address.partition("/")
+    return host, slash + path, query
 
 
 def _segment_tokens(segment: str) -> list[str]:
@@ -77,4 +89,4 @@ def _query_tokens(query: str) -> list[str]:
 
 
 def _fold(text: str) -> str:
-    return _DIGITS.sub("#", text)
+    return text if text.isalpha() else _DIGITS.sub("#", text)

@@ -138,8 +138,9 @@ class HierarchicalArms(Stateful):
 
     def bonus(self, pattern: int, apath: int) -> float:
         """Return the bonus sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents."""
-        around = max(self.pulls((pattern, ANY)), self.pulls((ANY, apath)))
-        n = 1.0 + max(self.pulls((pattern, apath)), self.pooled * around)
+        pulls, none = self._nodes.get, (0.0,)
+        around = max(pulls((pattern, ANY), none)[_N], pulls((ANY, apath), none)[_N])
+        n = 1.0 + max(pulls((pattern, apath), none)[_N], self.pooled * around)
         return sqrt(2.0 * log(self.pulls_total + 1.0) / n)
 
     def means(self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING) -> tuple[float, float]:
