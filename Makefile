@@ -106,10 +106,12 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/python tools/breaking.py $(BIN)/buf
 	$(BIN)/python tools/generate_stubs.py --check $(GEN_VENV)/bin/python
 	$(BIN)/python tools/docs_tables.py --check
+	$(BIN)/python tools/dashboards.py --check
 
 gen: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/python tools/generate_stubs.py $(GEN_VENV)/bin/python
 	$(BIN)/python tools/docs_tables.py
+	$(BIN)/python tools/dashboards.py
 
 # The documentation site, in out/docs; a warning is an error.
 docs: $(DOCS_VENV)/.installed

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from linkscore_lab.datasets.site import identity
 from linkscore_lab.experiments.scrapy.crawl import make_mode, with_settings
 from linkscore_lab.experiments.scrapy.servers import own
 from linkscore_lab.experiments.scrapy.spider.plan import PageFetch
@@ -91,7 +92,7 @@ def crawl(testbed: Testbed, name: str, how: str, address: str, target: str, log:
     mode = with_settings(mode, {"CONCURRENT_REQUESTS": 1})
     host = urllib.parse.urlsplit(testbed.target.entry).netloc
     types = testbed.survey.types
-    teacher = Teacher(address, crawl_name, host, lambda url: types.get(url, "") in SITES[name])
+    teacher = Teacher(address, crawl_name, host, lambda url: types.get(identity(url), "") in SITES[name])
     note = teacher.fetched if how == "answers" else lambda fetch: None
     _, row = testbed.run(mode, testbed.budget("25%"), wanted, fetched=note, log=log)
     said = f"{sum(teacher.said.values())} wanted, {len(teacher.said) - sum(teacher.said.values())} not"

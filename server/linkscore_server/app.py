@@ -18,6 +18,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+from prometheus_client import ProcessCollector
 
 from linkscore.v1 import (
     browse_log_service_pb2,
@@ -122,6 +123,7 @@ class Application:
         if self.settings.metrics_listen:
             host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
             self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
+            ProcessCollector(registry=self.metrics.registry)
             self._metrics_server = MetricsServer(host.strip("[]"), int(metrics_port), self.metrics.registry)
             self.metrics_port = self._metrics_server.port
             _log.info("metrics on %s:%d", host, self.metrics_port)
