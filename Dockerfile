@@ -1,4 +1,4 @@
-# linkscore: the server, without the demonstration and the crawler side. See docs/operations.md.
+# linkscore: the server and the console, without the demonstration and the crawler side. See docs/operations.md.
 #
 # An authority of a build network of your own: docker build --secret id=build_ca,src=ca.pem .
 # The base is named by its tag, which gets the security fixes of Debian and Python; all that is installed on top is
@@ -23,6 +23,7 @@ COPY scoring scoring
 COPY server server
 COPY frontier frontier
 COPY cli cli
+COPY console/linkscore_console console/linkscore_console
 COPY lab lab
 RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /dist . \
     && /opt/build/bin/python -m pip --python /opt/linkscore/bin/python install --quiet --no-compile \

@@ -72,6 +72,11 @@ native-check:
 	    cd native && cargo fmt --check && cargo clippy --quiet --release --locked -- -D warnings; \
 	else echo "native: skipped, there is no cargo"; fi
 
+# The chart, rendered in both modes and held against the schemas of Kubernetes; what has no tool here is skipped.
+.PHONY: test-deploy
+test-deploy: $(STAMP)
+	$(BIN)/python -m pytest -q -rs tests/unit/test_deploy_files.py
+
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow
 

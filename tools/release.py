@@ -24,7 +24,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 # Files that name the version beside pyproject.toml.
-ALSO_NAMED_IN = ("deploy/kubernetes-sidecar.yaml",)
+ALSO_NAMED_IN = (
+    "deploy/kubernetes-sidecar.yaml",
+    "deploy/helm/linkscore/Chart.yaml",
+    "deploy/kustomize/base/linkscore.yaml",
+)
 # A user of the sdist must be able to read, build and test it.
 IN_SDIST = ("LICENSE", "README.md", "CHANGELOG.md", "Makefile", "requirements/dev.lock", "tests/conftest.py")
 

@@ -1,0 +1,91 @@
+"""The chart renders in both modes to what Kubernetes takes, and refuses bad values by name."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+CHART = DEPLOY / "helm/linkscore"
+KUBERNETES = "1.31.0"
+SIDECAR = ["--set", "mode=sidecar,replicas=3,crawler.container.name=c,crawler.container.image=i"]
+FULL = ["--set", "serviceMonitor.enabled=true,console.enabled=true,tokensSecret=tokens"]
+
+needs_helm = pytest.mark.skipif(not shutil.which("helm"), reason="needs helm")
+needs_kubeconform = pytest.mark.skipif(not shutil.which("kubeconform"), reason="needs kubeconform")
+
+
+def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["helm", *arguments], capture_output=True, text=True, check=False)
+
+
+def rendered(*arguments: str, name: str = "r") -> str:
+    done = helm("template", name, str(CHART), "--kube-version", KUBERNETES, *arguments)
+    assert done.returncode == 0, done.stderr
+    return re.sub(r"^# Source: .*\n", "", done.stdout, flags=re.MULTILINE)
+
+
+def test_the_schema_of_the_values_is_one_and_names_every_value() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    names = re.findall(r"^(\w+):", (CHART / "values.yaml").read_text(), re.MULTILINE)
+    assert set(names) == set(schema["properties"]) - {"global"}
+
+
+def test_the_chart_has_the_version_of_the_package() -> None:
+    project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
+    chart = (CHART / "Chart.yaml").read_text()
+    assert f"\nversion: {project['version']}\n" in chart
+    assert f'\nappVersion: "{project["version"]}"\n' in chart
+
+
+@needs_helm
+def test_the_chart_is_clean() -> None:
+    done = helm("lint", "--strict", str(CHART))
+    assert done.returncode == 0, done.stdout
+
+
+@needs_helm
+@needs_kubeconform
+@pytest.mark.parametrize("values", [[], FULL, SIDECAR, [*SIDECAR, "--set", "tlsSecret=tls"]])
+def test_what_it_renders_is_what_kubernetes_takes(values: list[str]) -> None:
+    location = str(DEPLOY / "helm/schemas/{{.ResourceKind}}{{.KindSuffix}}.json")
+    command = ["kubeconform", "-strict", "-kubernetes-version", KUBERNETES, "-skip", "ServiceMonitor"]
+    done = subprocess.run(
+        [*command, "-schema-location", location, "-"],
+        input=rendered(*values),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ("mode=sidecar", "crawler/container"),
+        ("replicas=2", "replicas"),
+        ("persistence.size=lots", "persistence/size"),
+        ("no_such=1", "no_such"),
+        ("settings.MAX_SITES=5", "settings"),
+        ("terminationGracePeriodSeconds=5", "terminationGracePeriodSeconds"),
+    ],
+)
+def test_bad_values_are_refused_by_name(values: str, named: str) -> None:
+    done = helm("template", "r", str(CHART), "--kube-version", KUBERNETES, "--set", values)
+    assert done.returncode != 0
+    assert named in done.stderr
+
+
+@needs_helm
+def test_the_base_is_what_the_chart_renders() -> None:
+    assert (DEPLOY / "kustomize/base/linkscore.yaml").read_text() == rendered(name="linkscore")
