@@ -7,9 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Map.Entry;
-import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import linkscore.Session;
 import linkscore.Tickets;
 import linkscore.v1.Page;
@@ -61,14 +59,14 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   private Configuration conf;
   private Session session;
-  // Of this task: values move while a round is fetched, and hold still while one is generated.
-  private final Map<String, Optional<Double>> values = new ConcurrentHashMap<>();
+  private BucketValues values;
 
   @Override
   public void setConf(Configuration conf) {
     this.conf = conf;
     if (conf != null) {
       session = Sessions.of(conf);
+      values = new BucketValues(session, System::nanoTime);
     }
   }
 
@@ -96,12 +94,8 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     if (bucket == null) {
       return datum.getMetaData().containsKey(MISSED) ? LAST : FALLBACK;
     }
-    Optional<Double> now = values.computeIfAbsent(bucket, this::valueNow);
-    return SCORED + (float) now.orElse(valueThen(datum)).doubleValue();
-  }
-
-  private Optional<Double> valueNow(String bucket) {
-    return session.rankBuckets(List.of(bucket)).map(all -> all.get(bucket));
+    double now = values.of(bucket).orElseGet(() -> valueThen(datum));
+    return SCORED + (float) now;
   }
 
   /** Hands the ticket on to the page. */

@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.AbstractMap.SimpleEntry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map.Entry;
+import java.util.concurrent.atomic.AtomicLong;
 import linkscore.FakeServer;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
@@ -111,12 +113,22 @@ class LinkscoreScoringFilterTest {
   }
 
   @Test
-  void aBucketIsAskedAboutOnceATask() {
+  void aBucketIsAskedAboutOnceWhileARoundIsGenerated() {
     CrawlDatum link = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
     for (int i = 0; i < 10; i++) {
       sortValue(GOOD, link);
     }
     assertEquals(List.of(List.of("good")), server.ranked);
+  }
+
+  @Test
+  void aBucketIsAskedAboutAgainForTheNextRound() {
+    AtomicLong now = new AtomicLong();
+    BucketValues values = new BucketValues(Sessions.of(filter.getConf()), now::get);
+    assertEquals(.9, values.of("good").orElseThrow());
+    now.addAndGet(Duration.ofSeconds(6).toNanos());
+    values.of("good");
+    assertEquals(2, server.ranked.size());
   }
 
   @Test
