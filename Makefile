@@ -145,7 +145,7 @@ release: $(STAMP) $(RELEASE_VENV)/.installed
 	$(RELEASE_VENV)/bin/python tools/release.py $(if $(filter no,$(TAG)),--no-tag)
 
 clean:
-	rm -rf $(VENV) $(GEN_VENV) $(DOCS_VENV) $(RELEASE_VENV) $(CRAWLERS_VENV) dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(GEN_VENV) $(DOCS_VENV) $(RELEASE_VENV) $(CRAWLERS_VENV) native/target dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(STAMP): requirements/dev.lock pyproject.toml
 	$(PYTHON) tools/make_venv.py $(VENV) requirements/dev.lock --editable

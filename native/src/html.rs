@@ -43,7 +43,7 @@ pub fn read(
 
 /// The attributes somebody asks for.
 #[derive(Clone, Copy)]
-pub enum Name {
+pub enum Attribute {
     Class,
     Href,
     Rel,
@@ -54,15 +54,15 @@ pub enum Name {
     Content,
 }
 
-const ATTRIBUTE_NAMES: [(&str, Name); 8] = [
-    ("class", Name::Class),
-    ("href", Name::Href),
-    ("rel", Name::Rel),
-    ("alt", Name::Alt),
-    ("id", Name::Id),
-    ("datetime", Name::Datetime),
-    ("name", Name::Name),
-    ("content", Name::Content),
+const ATTRIBUTE_NAMES: [(&str, Attribute); 8] = [
+    ("class", Attribute::Class),
+    ("href", Attribute::Href),
+    ("rel", Attribute::Rel),
+    ("alt", Attribute::Alt),
+    ("id", Attribute::Id),
+    ("datetime", Attribute::Datetime),
+    ("name", Attribute::Name),
+    ("content", Attribute::Content),
 ];
 
 /// The attributes of one tag: of several of one name the first counts.
@@ -74,7 +74,7 @@ pub struct Attributes {
 
 impl Attributes {
     /// Returns a value, which is empty if there is none, or None if there is no such attribute.
-    pub fn get(&self, name: Name) -> Option<&str> {
+    pub fn get(&self, name: Attribute) -> Option<&str> {
         self.places[name as usize].map(|(start, end)| &self.text[start..end])
     }
 
@@ -83,7 +83,7 @@ impl Attributes {
         self.places = Default::default();
     }
 
-    fn set(&mut self, name: Name, raw: &str, entities: &Entities) {
+    fn set(&mut self, name: Attribute, raw: &str, entities: &Entities) {
         let place = &mut self.places[name as usize];
         if place.is_none() {
             let start = self.text.len();
@@ -93,7 +93,7 @@ impl Attributes {
     }
 }
 
-fn asked_for(name: &str) -> Option<Name> {
+fn asked_for(name: &str) -> Option<Attribute> {
     let found = ATTRIBUTE_NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, name)| *name)
 }

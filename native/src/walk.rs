@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::bounds::Bounds;
-use crate::html::{Attributes, Name, Sink};
+use crate::html::{Attribute, Attributes, Sink};
 use crate::paths::{Node, PathTree, StepId, Texts};
 use crate::tags::{self, Tag, Tags};
 use crate::text::{
@@ -226,17 +226,17 @@ impl Walk {
     }
 
     fn element(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes) -> Element {
-        let classes = attributes.get(Name::Class).unwrap_or("");
+        let classes = attributes.get(Attribute::Class).unwrap_or("");
         let step = self.paths.steps.step(tag, &without_controls(classes), tags);
         let alt = |most| {
-            let alt = without_controls(attributes.get(Name::Alt).unwrap_or(""));
+            let alt = without_controls(attributes.get(Attribute::Alt).unwrap_or(""));
             collapse(prefix(&alt, most), most)
         };
-        let leaf = match (tag, attributes.get(Name::Href)) {
+        let leaf = match (tag, attributes.get(Attribute::Href)) {
             (tags::IMG, _) => Leaf::Image { alt: alt(self.bounds.alt_chars) },
             (tags::A | tags::AREA, Some(href)) => Leaf::Link {
                 href: without_controls(href).into_owned(),
-                rel: self.rel(attributes.get(Name::Rel).unwrap_or("")),
+                rel: self.rel(attributes.get(Attribute::Rel).unwrap_or("")),
                 alt: if tag == tags::AREA { alt(self.bounds.alt_chars) } else { String::new() },
                 is_leaf: tag == tags::A,
             },
@@ -262,13 +262,15 @@ impl Walk {
         let get = |name| attributes.get(name).unwrap_or("");
         let head = &mut self.head;
         if tag == tags::BASE && head.base.is_empty() {
-            head.base = get(Name::Href).to_owned();
+            head.base = get(Attribute::Href).to_owned();
         } else if tag == tags::LINK && head.canonical.is_empty() {
-            if words(get(Name::Rel)).any(|token| token.eq_ignore_ascii_case("canonical")) {
-                head.canonical = get(Name::Href).to_owned();
+            if words(get(Attribute::Rel)).any(|token| token.eq_ignore_ascii_case("canonical")) {
+                head.canonical = get(Attribute::Href).to_owned();
             }
-        } else if tag == tags::META && get(Name::Name).trim_matches(is_space).eq_ignore_ascii_case("robots") {
-            let content = get(Name::Content).replace(',', " ");
+        } else if tag == tags::META
+            && get(Attribute::Name).trim_matches(is_space).eq_ignore_ascii_case("robots")
+        {
+            let content = get(Attribute::Content).replace(',', " ");
             let forbids =
                 |word: &str| word.eq_ignore_ascii_case("nofollow") || word.eq_ignore_ascii_case("none");
             head.nofollow |= words(&content).any(forbids);
