@@ -12,7 +12,7 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 CORES ?= 2
 SOURCES := clients/python scoring server frontier cli console lab
 
-.PHONY: demo native native-check console test-console test-clients gen-go gen-node run test slow quality check gen docs bench profile image lock baseline release clean
+.PHONY: tune demo native native-check console test-console test-clients gen-go gen-node run test slow quality check gen docs bench profile image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -102,6 +102,11 @@ restarts: $(STAMP)
 
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_lab.quality $(if $(CORPORA),--corpora $(CORPORA))
+
+# Constants of harvest by regret: every stored site and the zoo, hours. JUDGE=1: what they are worth elsewhere.
+tune: $(STAMP)
+	$(BIN)/python -m linkscore_lab.tuning $(foreach dir,$(CORPORA),--corpora $(dir)) $(if $(JUDGE),--judge) \
+	    $(if $(ZOO),--zoo $(ZOO)) $(if $(OUT),--out $(OUT))
 
 check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/ruff check .

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 class Tunables:
     """What `make tune` chooses; the parameters of the policy are for users, these are not.
 
-    Where a value comes from is in docs/policies.md (harvest, how its constants were chosen).
+    `prior`, `parent_pulls`, `pooled`, `hub_links` and `excerpt_links` were set while looking at four stored
+    sites; those of text, waiting, bulk and trust on six of them and the zoo, by few trials of each
+    (docs/policies.md, chosen by regret on sites nobody chose). A whole run of `make tune` is to be made.
 
     Attributes
     ----------
