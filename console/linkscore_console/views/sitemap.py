@@ -30,6 +30,8 @@ _SAMPLES = 20
 """Sample URLs of a template at a time."""
 _LEARN_S = 300.0
 """Longest learning that the page waits for; a site of 2,000 sampled pages takes seconds."""
+_KNOWN = 200
+"""Templates among which one is looked up for its figures and what leads there, the most crawled: a bound."""
 _HITS_TEMPLATES = 200
 """Templates up to which hub and authority are asked for: they cost the square of it."""
 
@@ -95,7 +97,7 @@ async def template(request: Request) -> Response:
     console, (crawl, site) = console_of(request), site_of(request)
     name, source = request.path_params["template"], console.source
     listed, pages = await asyncio.gather(
-        source.ask(source.client.list_templates, crawl=crawl, site=site, page_size=1_000, max_exits=_EXITS),
+        source.ask(source.client.list_templates, crawl=crawl, site=site, page_size=_KNOWN, max_exits=_EXITS),
         source.ask(
             source.client.list_template_pages,
             crawl=crawl,

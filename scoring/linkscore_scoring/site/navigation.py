@@ -173,13 +173,7 @@ class NavigationTable(Stateful):
 
     def entries(self) -> list[NavigationEntry]:
         """Return every (cluster, Apath) row with its destinations, oldest first."""
-        clusters = self._rows.clusters()
-        found = []
-        for (level, source, apath), counts, total, links in self._rows.items(clusters):
-            if level == 0:
-                shares = {c: float(n / total) for c, n in zip(clusters, counts, strict=True) if n > 0.0}
-                found.append(NavigationEntry(source, apath, int(links), total, shares))
-        return found
+        return [self._rows.entry(key) for key in self._rows.row_keys() if key[0] == 0]
 
     def strongest(self, sources: Collection[int], n: int) -> dict[int, list[NavigationEntry]]:
         """Return, for each of some clusters, its `n` rows with the most links; cost O(rows)."""
