@@ -36,10 +36,10 @@ def test_one_place_and_nothing_under_way_is_the_first_of_the_order(policy: str, 
 
 def test_many_places_at_once_are_filled_as_one_after_the_other() -> None:
     queries, names = crawled(40)
-    at_once = queries.plan_fetches(names, 16).takes
+    at_once = queries.plan_fetches(names, 16, fill=True).takes
     begun: dict[str, int] = {}
     for _ in range(16):
-        takes = queries.plan_fetches(names, 1, in_flight=begun).takes
+        takes = queries.plan_fetches(names, 1, in_flight=begun, fill=True).takes
         name = names[int(takes.argmax())]
         begun[name] = begun.get(name, 0) + 1
     assert {names[row]: n for row, n in enumerate(at_once.tolist()) if n} == begun

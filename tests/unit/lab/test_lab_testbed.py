@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from io import StringIO
+from urllib.request import urlopen
 
 import pytest
 from rich.console import Console
 
+from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.survey import PageFacts, Survey
 from linkscore_lab.experiments.scrapy.crawl import Target
 from linkscore_lab.experiments.scrapy.measure import target_task, user_content_task
 from linkscore_lab.experiments.scrapy.report import CrawlRow, print_rows
+from linkscore_lab.experiments.scrapy.servers import SiteServer
 from linkscore_lab.experiments.scrapy.testbed import Testbed
 from linkscore_scoring.errors import InvalidInput
 
@@ -91,3 +96,13 @@ def test_drops_are_left_out_where_there_were_none() -> None:
 def test_a_row_without_scores_is_pointed_out() -> None:
     row = CrawlRow("harvest", metrics(), 1.0, 0, unscored=1234)
     assert "harvest: 1,234 links came without a score" in rendered(row)
+
+
+def test_a_site_that_is_served_with_latency_waits_before_each_answer() -> None:
+    with SiteServer(DemoSite(1), latency_s=0.2) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        began = time.monotonic()
+        with urlopen(f"{server.address}/") as reply:
+            assert reply.read()
+        assert time.monotonic() - began >= 0.2
+        server.shutdown()

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from linkscore_lab.datasets.labels import read_page_types
 from linkscore_lab.datasets.warc_site import WarcSite
-from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, make_mode
+from linkscore_lab.experiments.scrapy.crawl import BREADTH_FIRST, make_mode, with_settings
 from linkscore_lab.experiments.scrapy.report import CrawlRow, print_rows
 from linkscore_lab.experiments.scrapy.servers import Service, own, running
 from linkscore_lab.experiments.scrapy.testbed import Testbed, warc_testbed
@@ -87,6 +87,7 @@ def measure_site(
     logs: Path,
     *,
     feedback: bool,
+    concurrency: int = 1,
 ) -> Iterator[tuple[ScrapyTask, CrawlRow]]:
     """Crawl `testbed` for each task under each policy, and yield each row as it is done."""
     for task in tasks:
@@ -94,6 +95,7 @@ def measure_site(
             crawl = f"{testbed.name}-{task.name}-{policy}-{time.time_ns()}"
             params = {"example_html": task.example} if policy == SOURCE_TARGET else None
             mode = make_mode(policy, address, crawl, params=params, feedback=feedback)
+            mode = with_settings(mode, {"CONCURRENT_REQUESTS": concurrency})
             log = logs / f"{testbed.name}-{task.name}-{policy}.log"
             yield task, testbed.run(mode, task.budget, task.wanted, log=log)[1]
 
@@ -110,6 +112,8 @@ class MeasureOptions:
     seed: int
     feedback: bool
     address: str
+    concurrency: int
+    latency: float
     out: Path
 
 
@@ -138,6 +142,12 @@ class MeasureOptions:
 )
 @click.option("--seed", default=1, show_default=True, help="Of the example page of a target task.")
 @click.option("--feedback", is_flag=True, help="Wanted pages yield an item.")
+@click.option(
+    "--concurrency", type=click.IntRange(1, 64), default=1, show_default=True, help="Fetches at once."
+)
+@click.option(
+    "--latency", type=click.FloatRange(0), default=0.0, help="Seconds the site waits before each answer."
+)
 @click.option("--target", "address", default="", help="A running server at host:port; default: start one.")
 @click.option(
     "--out",
@@ -164,11 +174,17 @@ def _measure_named(
 ) -> list[dict[str, Any]]:
     warc, labels = (options.corpora / f"{site}.{end}" for end in ("warc.gz", "labels.tsv.gz"))
     results = []
-    with warc_testbed(warc, labels) as testbed:
+    with warc_testbed(warc, labels, latency_s=options.latency) as testbed:
         for task in _tasks(testbed, options, warc):
             rows = []
             found = measure_site(
-                testbed, [task], options.policies, address, options.out.parent, feedback=options.feedback
+                testbed,
+                [task],
+                options.policies,
+                address,
+                options.out.parent,
+                feedback=options.feedback,
+                concurrency=options.concurrency,
             )
             for _, row in found:
                 rows.append(row)

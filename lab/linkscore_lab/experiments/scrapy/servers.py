@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from http import HTTPStatus
@@ -98,13 +99,14 @@ LOOPBACK = "127.0.0.1"
 
 
 class SiteServer(ThreadingHTTPServer):
-    """An HTTP server of one site on loopback; port 0 picks a free one."""
+    """An HTTP server of one site on loopback that waits before each answer; port 0 picks a free one."""
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, site: Site, port: int = 0) -> None:
+    def __init__(self, site: Site, port: int = 0, *, latency_s: float = 0.0) -> None:
         self.site = site
+        self.latency_s = latency_s
         super().__init__((LOOPBACK, port), _SiteHandler)
 
     @property
@@ -183,6 +185,7 @@ class _SiteHandler(BaseHTTPRequestHandler):
     server: SiteServer
 
     def do_GET(self) -> None:
+        time.sleep(self.server.latency_s)
         reply = self.server.site.respond(self._url())
         self.send_response(reply.status)
         for name, value in reply.headers.items():
@@ -213,9 +216,9 @@ def demo_server(seed: int, port: int = 0) -> Child:
     return Child.start(__name__, ["--demo", str(seed), "--port", str(port)])
 
 
-def warc_server(warc: Path, port: int = 0) -> Child:
+def warc_server(warc: Path, port: int = 0, *, latency_s: float = 0.0) -> Child:
     """Start serving the stored site `warc`; the child's greeting is the server's address."""
-    return Child.start(__name__, ["--warc", str(warc), "--port", str(port)])
+    return Child.start(__name__, ["--warc", str(warc), "--port", str(port), "--latency", str(latency_s)])
 
 
 @click.command()
@@ -223,12 +226,13 @@ def warc_server(warc: Path, port: int = 0) -> Child:
 @click.option("--warc", type=click.Path(path_type=Path), help="A stored site.")
 @click.option("--port", type=int, default=0)
 @click.option("--move", is_flag=True, help="Serve a stored site as one of this address.")
-def main(demo: int | None, warc: Path | None, port: int, move: bool) -> None:
+@click.option("--latency", type=float, default=0.0, help="Seconds before each answer.")
+def main(demo: int | None, warc: Path | None, port: int, move: bool, latency: float) -> None:
     """Serve a site until standard input closes: a server never outlives who started it."""
     if (demo is None) == (warc is None):
         raise click.UsageError("name either --demo or --warc")
     site: Site = WarcSite(warc) if warc else DemoSite(demo or 0)
-    with SiteServer(site, port) as server:
+    with SiteServer(site, port, latency_s=latency) as server:
         if move:
             server.site = MovedSite(site, server.address)
         threading.Thread(target=server.serve_forever, daemon=True).start()

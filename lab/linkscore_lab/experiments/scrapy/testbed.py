@@ -88,14 +88,16 @@ def demo_testbed(seed: int = 1, seen_page: Callable[[], None] = lambda: None) ->
 
 
 @contextmanager
-def warc_testbed(warc: Path, labels: Path, seen_page: Callable[[], None] = lambda: None) -> Iterator[Testbed]:
+def warc_testbed(
+    warc: Path, labels: Path, seen_page: Callable[[], None] = lambda: None, *, latency_s: float = 0.0
+) -> Iterator[Testbed]:
     """Serve a stored site on loopback and give its testbed; links without a record never reach a queue."""
     site = WarcSite(warc, labels)
     try:
         survey, known = survey_site(site, seen_page), site.known()
     finally:
         site.close()
-    with warc_server(warc) as server:
+    with warc_server(warc, latency_s=latency_s) as server:
         yield Testbed(warc.name.split(".")[0], Target(site.entry, server.greeting, known), survey)
 
 

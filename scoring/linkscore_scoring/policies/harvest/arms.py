@@ -22,7 +22,7 @@ NOTHING: Mapping[Node, int] = {}
 
 _N, _REWARD, _HUB = range(3)  # columns of a node's counts
 
-_DOUBT = 1.0  # standard errors, >= 0; measured with many in flight, docs/policies.md#in-flight
+_DOUBT = 1.0  # standard errors, >= 0; measured with many in flight, docs/policies.md#many-in-flight
 _MAX_NODES = 60_000  # nodes; a bound: 3 a pattern or Apath at the default bound of 20,000 arms a site
 
 

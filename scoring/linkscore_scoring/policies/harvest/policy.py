@@ -32,9 +32,8 @@ _TRIES = 3  # links of an Apath followed until curiosity ends, >= 1; chosen, not
 _CURIOUS_PAGES = 3.0  # pages showing an Apath between texts for full curiosity, > 0; as above
 _BETWEEN = 3  # links of an Apath, each after another new text, that stand between texts, >= 1; as above
 
-_PLACES_PER_PULL = (
-    0.5  # fetches more that may be under way for each answer, > 0; see docs/policies.md#in-flight
-)
+# Fetches more that may be under way for each answer, > 0; measured, docs/policies.md#many-in-flight.
+_PLACES_PER_PULL = 0.25
 
 _NODES_PER_ARM = 3  # nodes kept for each arm a site may have: Apath, pattern and the arm itself
 _LEDGER_PAGES = 5_000  # pages whose rewards can be revised; a bound (ADR 6)
