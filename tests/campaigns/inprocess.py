@@ -17,6 +17,8 @@ from linkscore.v1 import (
     browse_log_service_pb2_grpc,
     crawl_service_pb2,
     crawl_service_pb2_grpc,
+    inspection_service_pb2,
+    inspection_service_pb2_grpc,
     link_scoring_service_pb2,
     link_scoring_service_pb2_grpc,
     site_model_service_pb2,
@@ -29,6 +31,7 @@ from linkscore_server.grpc.admission import InflightBytes, WorkAhead
 from linkscore_server.grpc.browse_logs import BrowseLogService
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
+from linkscore_server.grpc.inspection import InspectionService
 from linkscore_server.grpc.interceptors import CallInterceptor
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
@@ -44,6 +47,7 @@ SERVICES: tuple[ServiceDescriptor, ...] = (
     crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"],
     site_model_service_pb2.DESCRIPTOR.services_by_name["SiteModelService"],
     browse_log_service_pb2.DESCRIPTOR.services_by_name["BrowseLogService"],
+    inspection_service_pb2.DESCRIPTOR.services_by_name["InspectionService"],
 )
 
 
@@ -139,6 +143,8 @@ class InProcess:
         )
         browse = BrowseLogService(self.registry, self._browse_logs)
         browse_log_service_pb2_grpc.add_BrowseLogServiceServicer_to_server(browse, self)
+        inspection = InspectionService(self.registry)
+        inspection_service_pb2_grpc.add_InspectionServiceServicer_to_server(inspection, self)
         self._noted = _Noted()
         logging.getLogger("linkscore_server").addHandler(self._noted)
 

@@ -263,6 +263,7 @@ _KINDS = {
     "bucket": "bucket",
     "urls": "url",
     "site": "site",
+    "cluster": "cluster",
     "next_page_token": "page_token",
 }
 """What fields of answers are called in requests."""
@@ -276,6 +277,7 @@ _TEXTS: dict[str, Callable[[Messages], str]] = {
     "DeleteCrawlRequest.name": lambda m: m.one_of("crawls/d", "crawls/e", "crawls/f"),
     "name": Messages.site,
     "site": Messages.host,
+    "template": lambda m: m.seen("cluster", "outlier"),
     "hosts": Messages.host,
     "url": Messages.url,
     "final_url": Messages.url,
