@@ -259,7 +259,8 @@ def test_a_message_that_is_none_is_refused_without_a_traceback(server: Stubs) ->
 def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl: str) -> None:
     request = links_pb.IngestPagesRequest(crawl=crawl, pages=[page(n) for n in range(300)])
     told = refusal(lambda: server.links.IngestPages(request, timeout=0.005))
-    assert told.code == grpc.StatusCode.DEADLINE_EXCEEDED
+    # A server that still works on a call before it refuses what cannot be done in time.
+    assert told.code in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED)
     again = server.links.IngestPages(request)
     assert all(r.status.code in (common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE) for r in again.results)
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count == 300
