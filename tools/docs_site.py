@@ -31,7 +31,7 @@ PACKAGES = {
 }
 # Generated code documents itself in proto/.
 NO_PAGE = {"linkscore.v1"}
-_LINK = re.compile(r"(?<!!)\[([^]]+)\]\(([^)\s]+)\)")
+_LINK = re.compile(r"(!?)\[([^]]+)\]\(([^)\s]+)\)")  # a picture has the mark in front
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -66,7 +66,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     home = posixpath.dirname(sources.get(page.file.src_uri, f"docs/{page.file.src_uri}"))
 
     def link(found: re.Match[str]) -> str:
-        text, address = found.groups()
+        mark, text, address = found.groups()
         path, _, anchor = address.partition("#")
         if "://" in address or not path:
             return found[0]
@@ -77,7 +77,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         if target not in ROOT_PAGES and not target.startswith("docs/"):
             return f"{text} (`{target}`)" if target not in text else f"`{target}`"
         relative = posixpath.relpath(site_path, posixpath.dirname(page.file.src_uri) or ".")
-        return f"[{text}]({relative}{'#' + anchor if anchor else ''})"
+        return f"{mark}[{text}]({relative}{'#' + anchor if anchor else ''})"
 
     return _LINK.sub(link, markdown)
 
