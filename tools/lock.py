@@ -14,7 +14,12 @@ from make_venv import find_uv
 _COMPILE = ["pip", "compile", "--quiet", "--universal", "--generate-hashes", "--python-version", "3.11"]
 _PORTABLE = ["--no-emit-index-url", "--no-emit-find-links", "--custom-compile-command", "make lock"]
 _LOCKS = {
-    "requirements/server.lock": ["pyproject.toml", "--extra", "server", "--extra", "console"],
+    "requirements/server.lock": [
+        "pyproject.toml",
+        *("--extra", "server"),
+        *("--extra", "console"),
+        *("--extra", "tracing"),
+    ],
     "requirements/dev.lock": ["pyproject.toml", "--extra", "dev"],
     "requirements/gen.lock": ["requirements/gen.in"],
     "requirements/build.lock": ["requirements/build.in"],

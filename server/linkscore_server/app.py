@@ -48,6 +48,7 @@ from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.plugins import external_policies
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
@@ -86,12 +87,20 @@ class Application:
         Where events go; from `settings.data_dir` if not given.
     clock
         Seconds since the epoch.
+    tracing
+        Where traces go; as `settings.otlp_endpoint` says if not given.
     """
 
     def __init__(
-        self, settings: Settings, *, store: Store | None = None, clock: Callable[[], float] = time.time
+        self,
+        settings: Settings,
+        *,
+        store: Store | None = None,
+        clock: Callable[[], float] = time.time,
+        tracing: Tracing | None = None,
     ) -> None:
         self.settings = settings
+        self._tracing = tracing or tracing_to(settings.otlp_endpoint)
         self.metrics = Metrics()
         self.address = settings.listen
         self.metrics_port = 0
@@ -99,7 +108,9 @@ class Application:
         for policy in external_policies():
             register(policy)
         self._store = store or _store(settings)
-        self.registry = CrawlRegistry(self._store, settings, self.metrics, domain_of=registrable_domain)
+        self.registry = CrawlRegistry(
+            self._store, settings, self.metrics, domain_of=registrable_domain, tracing=self._tracing
+        )
         self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
         self.registry.opened = self.browse_logs.crawl_opened
         self._health = health.aio.HealthServicer()
@@ -158,6 +169,7 @@ class Application:
             self._metrics_server.close()
         if isinstance(self._store, FileStore):
             self._store.close()
+        await self._tracing.close()
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s = self.settings
@@ -173,12 +185,16 @@ class Application:
             is_ready=lambda: self._ready,
             wait_s=s.target_delay_s,
         )
-        server = grpc.aio.server(interceptors=[self.calls], options=_options(s))
+        server = grpc.aio.server(
+            interceptors=[*self._tracing.interceptors(), self.calls], options=_options(s)
+        )
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
-        parser = self._parser = PageParser(limits, clock, self.metrics.count_left_page)
-        self.scoring = LinkScoringService(self.registry, parser, s, self.metrics, clock, work)
+        parser = self._parser = PageParser(limits, clock, self.metrics.count_left_page, self._tracing.watch)
+        self.scoring = LinkScoringService(
+            self.registry, parser, s, self.metrics, clock, work, self._tracing.watch
+        )
         link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self.scoring, server)
         crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
         site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,9 @@ class Settings:
         "tokens that calls must carry, one a line as `linkscore token new` prints it, or one plain token",
     )
     log_level: str = _setting("info", "debug, info, warning or error")
+    otlp_endpoint: str = _setting(
+        "", "OpenTelemetry collector that traces go to, `http://host:port` of its gRPC port; empty: no traces"
+    )
 
     def problems(self) -> list[FieldProblem]:
         """Return one problem for each field that cannot work."""
@@ -105,7 +109,7 @@ class Settings:
             found.append(
                 FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}")
             )
-        found += self._token_problems()
+        found += self._token_problems() + self._tracing_problems()
         found += _address_problems("listen", self.listen, unix=True)
         found += _address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)
         return found
@@ -118,6 +122,26 @@ class Settings:
         except (OSError, ValueError) as exc:
             return [FieldProblem("token_file", f"{self.token_file}: {exc}")]
         return []
+
+    def _tracing_problems(self) -> list[FieldProblem]:
+        if not self.otlp_endpoint:
+            return []
+        if not self.otlp_endpoint.startswith(("http://", "https://")):
+            return [FieldProblem("otlp_endpoint", f"must be http://host:port, got {self.otlp_endpoint!r}")]
+        if not _is_importable(
+            "opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.grpc"
+        ):
+            return [
+                FieldProblem("otlp_endpoint", "needs the tracing extra: pip install 'linkscore[tracing]'")
+            ]
+        return []
+
+
+def _is_importable(*modules: str) -> bool:
+    try:
+        return all(find_spec(module) for module in modules)
+    except ImportError:
+        return False
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> Settings:

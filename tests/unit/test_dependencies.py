@@ -17,6 +17,7 @@ CLIENT = ROOT / "clients/python/linkscore"
 # Adapters of crawlers that are in an environment of their own: `make test-clients`.
 CRAWLERS = ("crawl4ai", "crawlee")
 ADAPTERS = [CLIENT / f"{name}.py" for name in CRAWLERS]
+TRACING = ROOT / "server/linkscore_server/observability/tracing.py"
 PARTS = {
     "base": [
         path
@@ -26,7 +27,10 @@ PARTS = {
     "scrapy": list((CLIENT / "scrapy").rglob("*.py")),
     "cli": list((ROOT / "cli").rglob("*.py")),
     "console": list((ROOT / "console").rglob("*.py")),
-    "server": [path for part in ("scoring", "server") for path in (ROOT / part).rglob("*.py")],
+    "server": [
+        path for part in ("scoring", "server") for path in (ROOT / part).rglob("*.py") if path != TRACING
+    ],
+    "tracing": [TRACING],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
     "lab": list((ROOT / "lab").rglob("*.py")),
 }
@@ -40,8 +44,17 @@ OWN = {
     "linkscore_scoring",
     "linkscore_server",
 }
-# Two distributions share the package `google`.
-GOOGLE = {"protobuf": "protobuf", "rpc": "googleapis-common-protos"}
+# Packages that several distributions share, by the first part of a name below them.
+SHARED = {
+    "google": {"protobuf": "protobuf", "rpc": "googleapis-common-protos"},
+    "opentelemetry": {
+        "context": "opentelemetry-api",
+        "trace": "opentelemetry-api",
+        "sdk": "opentelemetry-sdk",
+        "exporter": "opentelemetry-exporter-otlp-proto-grpc",
+        "instrumentation": "opentelemetry-instrumentation-grpc",
+    },
+}
 
 
 def imported(paths: list[Path]) -> Iterator[str]:
@@ -51,8 +64,8 @@ def imported(paths: list[Path]) -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             for name in modules(node):
                 top, _, rest = name.partition(".")
-                if top == "google":
-                    yield GOOGLE[rest.partition(".")[0]]
+                if top in SHARED:
+                    yield SHARED[top][rest.partition(".")[0]]
                 elif top not in sys.stdlib_module_names and top not in OWN:
                     yield normal(homes[top][0])
 
@@ -87,6 +100,7 @@ def declared() -> dict[str, set[str]]:
         ("cli", ["base", "cli"]),
         ("console", ["base", "cli", "console"]),
         ("server", ["base", "cli", "server"]),
+        ("tracing", ["base", "server", "tracing"]),
         ("frontier", ["base", "cli", "frontier"]),
         ("lab", ["base", "cli", "scrapy", "server", "lab"]),
     ],
@@ -118,7 +132,7 @@ def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("server", ["base", "cli", "server"]), ("dev", ["base", *PARTS, "dev"])]
+    ("lock", "extras"), [("server", ["base", "cli", "server", "tracing"]), ("dev", ["base", *PARTS, "dev"])]
 )
 def test_every_declared_dependency_is_locked(lock: str, extras: list[str]) -> None:
     text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")

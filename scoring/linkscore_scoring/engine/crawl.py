@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from linkscore_scoring.bounded import drop_oldest
@@ -50,6 +51,15 @@ MOST_RECORDS = (1 << 63) - 1
 """A bound: records of one outcome that are counted; answers and snapshots hold 64 bits."""
 _SUGGESTIONS = 4
 """Pages to fetch that are named with every answer; chosen, not measured."""
+
+Watch = Callable[[str], AbstractContextManager[object]]
+"""Is told the name of a stage of the work; what it returns is open until the stage ends. For traces."""
+_NOTHING = nullcontext()
+
+
+def unwatched(stage: str) -> AbstractContextManager[object]:
+    """Return nothing to open: nobody watches."""
+    return _NOTHING
 
 
 class BrowseLedger(Stateful):
@@ -107,6 +117,8 @@ class CrawlModel:
         Writes and reads tickets.
     jobs
         Learnings that became due, see `take_jobs`.
+    watch
+        Told of the stages of a page, `observe` and `score`.
     """
 
     def __init__(
@@ -119,6 +131,7 @@ class CrawlModel:
         self.ledger = BrowseLedger()
         self.book = TicketBook(ticket_key, config.name)
         self.jobs: list[LearningJob] = []
+        self.watch: Watch = unwatched
         self._hosts: dict[int, str] = {}
         self._event_ids: OrderedDict[str, None] = OrderedDict()
         self._domain_of = domain_of or (lambda host: host)
@@ -228,7 +241,8 @@ class CrawlModel:
             return self._outcome(seq, event, shard, self._score(shard, event, fetch, depth, cluster), None)
         self.pages += 1
         relearned = capabilities.relearned(shard.served)
-        observation = shard.observe(fetch)
+        with self.watch("observe"):
+            observation = shard.observe(fetch)
         if found is not None:
             model.sessions.observe(found.url, [found.links.urls[row] for row in fetch.in_scope])
         job = model.due_job(seq)
@@ -245,7 +259,10 @@ class CrawlModel:
         self, shard: SiteShard, event: PageFetched, fetch: Fetch, depth: int, cluster: int
     ) -> ScoredLinks:
         links = event.features.links if event.features is not None else None
-        return score_page(shard.model, shard.served, fetch, links, self.book, depth=depth, cluster=cluster)
+        with self.watch("score"):
+            return score_page(
+                shard.model, shard.served, fetch, links, self.book, depth=depth, cluster=cluster
+            )
 
     def _outcome(
         self,

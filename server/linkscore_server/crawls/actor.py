@@ -28,6 +28,7 @@ from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
 from linkscore_server.storage.base import CrawlLog, Snapshot
 from linkscore_server.storage.formats import unreadable
 
@@ -47,6 +48,7 @@ class _Submission:
     events: Sequence[Event]
     raw: list[bytes]
     done: asyncio.Future[list[Any]]
+    trace: Submitted
     learned: LearnedSite | None = None
 
     @property
@@ -83,6 +85,8 @@ class CrawlActor:
         Answers big questions, see `ask`; None: `executor`.
     snapshot_events
         Events between snapshots.
+    tracing
+        Where the stages of an event are told.
     """
 
     def __init__(
@@ -96,8 +100,10 @@ class CrawlActor:
         background: Executor | None = None,
         reader: Executor | None = None,
         snapshot_events: int = 20_000,
+        tracing: Tracing = NO_TRACING,
     ) -> None:
         self.model = model
+        model.watch = tracing.watch
         self.queries = CrawlQueries(model)
         self._log = log
         self._executor = executor
@@ -106,6 +112,7 @@ class CrawlActor:
         self._learner = learner
         self._metrics = metrics
         self._snapshot_events = snapshot_events
+        self._tracing = tracing
         self._snapshot_seq = 0
         self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
         self._owed: list[_Submission] = []
@@ -209,7 +216,8 @@ class CrawlActor:
         if self._closed:
             raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait(_Submission(events, [encode(event) for event in events], done, learned))
+        trace = self._tracing.submitted(self.model.config.name, len(events))
+        self._queue.put_nowait(_Submission(events, [encode(event) for event in events], done, trace, learned))
         return done
 
     async def learn(self, site: str) -> None:
@@ -288,12 +296,15 @@ class CrawlActor:
             self._metrics.commit_failures.inc()
             _log.error("log of %s: %s", self.model.config.name, exc)
             for item in group:
+                item.trace.durable(exc)
                 _fail(item.done, exc)
                 if item.is_owed:
                     self._owe(item)
             return False
         self._metrics.commit_seconds.observe(time.perf_counter() - started)
         self._metrics.commit_events.inc(len(raw))
+        for item in group:
+            item.trace.durable()
         return True
 
     def _owe(self, item: _Submission) -> None:
@@ -311,7 +322,8 @@ class CrawlActor:
             outcomes = []
             for event in item.events:
                 seq += 1
-                outcomes.append(self._apply(seq, event, item.learned))
+                with item.trace.watch("apply"):
+                    outcomes.append(self._apply(seq, event, item.learned))
                 for job in self.model.take_jobs():
                     self._start_learning(job)
                 if len(outcomes) % _EVENTS_A_SLICE == 0:

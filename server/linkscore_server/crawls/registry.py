@@ -33,6 +33,7 @@ from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.types import ExamplePage
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.visits.base import VisitStore
@@ -76,11 +77,13 @@ class CrawlRegistry:
         *,
         domain_of: Callable[[str], str] | None = None,
         most_open: int = 0,
+        tracing: Tracing = NO_TRACING,
     ) -> None:
         self._store = store
         self._settings = settings
         self._metrics = metrics
         self._domain_of = domain_of
+        self._tracing = tracing
         self._most_open = most_open or _most_open()
         self._names: set[str] = set()
         self._actors: dict[str, CrawlActor] = {}
@@ -348,6 +351,7 @@ class CrawlRegistry:
             reader=self._reader,
             metrics=self._metrics,
             snapshot_events=self._settings.snapshot_events,
+            tracing=self._tracing,
         )
 
     def _recover_crawl(self, name: str) -> CrawlActor | None:

@@ -14,6 +14,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
 from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
@@ -69,6 +70,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         Seconds since the epoch.
     work
         Predicts what calls take.
+    watch
+        Told when the answer to a page is made, as `answer`.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         metrics: Metrics,
         clock: Callable[[], float],
         work: WorkAhead,
+        watch: Watch = unwatched,
     ) -> None:
         self._registry = registry
         self._parser = parser
@@ -87,6 +91,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._inbox = FeedbackInbox(parser.limits, metrics, clock)
         self._admission = AdmissionLimit(settings.max_items_in_work)
         self._work = work
+        self._watch = watch
         self._parsing = asyncio.Semaphore(_CALLS_PARSED)
         self._calls_parsed = 0
         self._page = asyncio.Lock()
@@ -367,12 +372,13 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         if not isinstance(parsed, PageFetched):
             return pb.PageResult(status=parsed)
         outcome: PageOutcome = await actor.submit(parsed)
-        if choice is not None:
-            actor.queries.answer_by(choice, parsed, outcome)
-        if encode:
-            actor.queries.encode(outcome, encode)
-        self._count(outcome)
-        return _result(actor, parsed, outcome)
+        with self._watch("answer"):
+            if choice is not None:
+                actor.queries.answer_by(choice, parsed, outcome)
+            if encode:
+                actor.queries.encode(outcome, encode)
+            self._count(outcome)
+            return _result(actor, parsed, outcome)
 
     def _event(self, actor: CrawlActor, page: common_pb2.Page, own: _Large) -> PageFetched:
         if isinstance(own, Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ BAD_FILES: dict[str, tuple[str, str, str]] = {
     "client CA without certificate": ("tls_client_ca = '/x'", "tls_client_ca", "needs tls_cert"),
     "missing key file": ("tls_key = '/no/such'", "tls_key", "no such file: /no/such"),
     "missing token file": ("token_file = '/no/such'", "token_file", "no such file: /no/such"),
+    "no scheme": ("otlp_endpoint = 'collector:4317'", "otlp_endpoint", "must be http://host:port"),
     "log level": ("log_level = 'loud'", "log_level", "debug, info, warning or error"),
 }
 
@@ -70,6 +72,12 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     file.write_text("max_links = 0\nnonsense = 1")
     found = refused({"log_level": "loud"}, {"LINKSCORE_MAX_CRAWLS": "x"}, file)
     assert set(found) == {"max_links", "nonsense", "log_level", "max_crawls"}
+
+
+def test_traces_without_their_extra_are_refused_naming_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    rule = refused({"otlp_endpoint": "http://collector:4317"}, {}, None)["otlp_endpoint"]
+    assert rule == "needs the tracing extra: pip install 'linkscore[tracing]'"
 
 
 def test_an_unknown_variable_of_ours_is_refused() -> None:

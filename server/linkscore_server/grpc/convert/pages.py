@@ -7,6 +7,7 @@ from collections.abc import Callable
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import common_pb2
+from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
@@ -32,6 +33,8 @@ class PageParser:
         Seconds since the epoch, for pages without a fetch time.
     on_left
         Told why, of each page that the compiled reader leaves to the pure one.
+    watch
+        Told when features are read, as `read`.
     """
 
     def __init__(
@@ -39,9 +42,11 @@ class PageParser:
         limits: Limits,
         clock: Callable[[], float],
         on_left: Callable[[str], None] = lambda reason: None,
+        watch: Watch = unwatched,
     ) -> None:
         self.limits = limits
         self._clock = clock
+        self._watch = watch
         self._extractor = Extractor(limits, on_left=on_left)
         self._large = LargePages(limits)
 
@@ -60,7 +65,8 @@ class PageParser:
         if not self._large.takes(body):
             return None
         self._checked(page)
-        return await self._large.read(body)
+        with self._watch("read"):
+            return await self._large.read(body)
 
     def close(self) -> None:
         """Let the process that reads large pages go."""
@@ -124,19 +130,23 @@ class PageParser:
         if page.WhichOneof("content") == "extracted":
             features = _from_extracted(page, url, self.limits)
         else:
-            features = own or self._extractor.extract(
-                page.body,
-                url=url,
-                content_type=page.content_type,
-                content_encoding=page.content_encoding,
-                layout=layout,
-            )
+            features = own or self._read(page, url, layout=layout)
         if page.outlinks:
             given = [
                 ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in page.outlinks
             ]
             features = with_links(features, given, limits=self.limits)
         return features
+
+    def _read(self, page: common_pb2.Page, url: str, *, layout: bool) -> PageFeatures:
+        with self._watch("read"):
+            return self._extractor.extract(
+                page.body,
+                url=url,
+                content_type=page.content_type,
+                content_encoding=page.content_encoding,
+                layout=layout,
+            )
 
 
 def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:

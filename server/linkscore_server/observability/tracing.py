@@ -1,0 +1,147 @@
+"""OpenTelemetry traces: a span for each call, and within it one for each stage of a page.
+
+Off, `NO_TRACING` stands in: nothing of OpenTelemetry is imported, a stage costs a call of a function. On, the
+spans of a page are `read` (HTML to features), `log` (until the event is durable), `apply` with `observe` and
+`score` in it, and `answer`. Spans name crawls; never a site or a URL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from linkscore_scoring.engine.crawl import unwatched
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import Span, Tracer
+
+_OURS = "linkscore.v1."
+_FLUSH_S = 2.0
+"""Longest wait at the stop for a collector to take the last spans; chosen, so that one that is away does not
+hold up a drained server."""
+
+
+class Submitted:
+    """What is traced of events on their way to the writer of their crawl: nothing."""
+
+    def watch(self, stage: str) -> AbstractContextManager[object]:
+        """Open the span of a stage, within that of the call they came by."""
+        return unwatched(stage)
+
+    def durable(self, error: Exception | None = None) -> None:
+        """Say that they are in the log, or why they are not."""
+
+
+class Tracing:
+    """No traces."""
+
+    def watch(self, stage: str) -> AbstractContextManager[object]:
+        """Open the span of a stage, within the one that is open."""
+        return unwatched(stage)
+
+    def interceptors(self) -> Sequence[Any]:
+        """Return what opens the span of a call, under that of the caller."""
+        return ()
+
+    def submitted(self, crawl: str, events: int) -> Submitted:
+        """Begin to trace events that are handed to the writer of a crawl."""
+        return _UNTRACED
+
+    async def close(self) -> None:
+        """Send what is left."""
+
+
+_UNTRACED = Submitted()
+NO_TRACING = Tracing()
+
+
+class OpenTelemetry(Tracing):
+    """Traces by OpenTelemetry.
+
+    Parameters
+    ----------
+    provider
+        Where spans go.
+    """
+
+    def __init__(self, provider: TracerProvider) -> None:
+        self._provider = provider
+        self._tracer = provider.get_tracer("linkscore", version("linkscore"))
+
+    def watch(self, stage: str) -> AbstractContextManager[object]:
+        """Open the span of a stage, within the one that is open; none in a call that is not sampled."""
+        from opentelemetry.trace import get_current_span
+
+        if not get_current_span().is_recording():
+            return unwatched(stage)
+        return self._tracer.start_as_current_span(stage)
+
+    def interceptors(self) -> Sequence[Any]:
+        """Return what opens the span of a call, under that of the caller (W3C trace context)."""
+        from opentelemetry.instrumentation.grpc import aio_server_interceptor, filters
+
+        return (aio_server_interceptor(self._provider, filters.service_prefix(_OURS)),)
+
+    def submitted(self, crawl: str, events: int) -> Submitted:
+        """Begin to trace events, if the call that hands them over is traced."""
+        from opentelemetry.context import get_current
+        from opentelemetry.trace import get_current_span
+
+        if not get_current_span().is_recording():
+            return _UNTRACED
+        log = self._tracer.start_span(
+            "log", attributes={"linkscore.crawl": crawl, "linkscore.events": events}
+        )
+        return _Traced(self._tracer, get_current(), log)
+
+    async def close(self) -> None:
+        """Send what is left, if the collector takes it in time."""
+        sending = threading.Thread(target=self._provider.shutdown, daemon=True)  # it may retry for long
+        sending.start()
+        await asyncio.to_thread(sending.join, _FLUSH_S)
+
+
+@dataclass(slots=True)
+class _Traced(Submitted):
+    """Events that are traced: the context they came from, and the span until they are durable."""
+
+    tracer: Tracer
+    context: Context
+    log: Span
+
+    def watch(self, stage: str) -> AbstractContextManager[object]:
+        return self.tracer.start_as_current_span(stage, context=self.context)
+
+    def durable(self, error: Exception | None = None) -> None:
+        from opentelemetry.trace import Status, StatusCode
+
+        if error is not None:
+            self.log.set_status(Status(StatusCode.ERROR, str(error)))
+        self.log.end()
+
+
+def tracing_to(endpoint: str) -> Tracing:
+    """Return what traces to an OTLP collector; empty for none. Needs the extra `tracing`.
+
+    Name of the service, sampler, headers and so on are as the variables `OTEL_*` of OpenTelemetry say.
+    """
+    if not endpoint:
+        return NO_TRACING
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    resource = Resource.create({"service.version": version("linkscore")})
+    if str(resource.attributes["service.name"]).startswith("unknown_service"):  # no variable names it
+        resource = resource.merge(Resource({"service.name": "linkscore"}))
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)  # `close` does it
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+    return OpenTelemetry(provider)
