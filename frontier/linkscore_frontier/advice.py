@@ -20,7 +20,8 @@ from linkscore.v1 import common_pb2
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.metrics import FrontierMetrics
-from linkscore_frontier.store import Failure, Place
+from linkscore_frontier.records import Failure, Place, Question
+from linkscore_frontier.store import CrawlStore
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -35,8 +36,6 @@ STATUS = "fetch.statusCode"
 _BATCH = 2_000
 # Pages of one IngestPages call that reports failures: below the server's `max_pages_per_call` of 500.
 _FAILURES = 200
-# What one RankBuckets call may carry (the server's default of `max_buckets_per_call`).
-_MAX_RANKED = 100_000
 # Seconds between two looks for work: new URLs wait that long, at most, in the order they came. Chosen.
 _PAUSE_S = 0.1
 
@@ -91,29 +90,42 @@ class Advisor:
         """Return the crawl of linkscore that a crawl of the frontier belongs to."""
         return self._crawl or linkscore_name(crawl)
 
-    async def rank(self, crawl: str) -> None:
-        """Bring the order of a crawl's buckets up to date, unless linkscore is away or takes too long."""
+    async def rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
+        """Bring the order of a crawl's buckets up to date, unless linkscore is away or takes too long.
+
+        Parameters
+        ----------
+        crawl
+            Its id.
+        ask
+            Returns the question. Who comes while one is being asked takes of what its answer hands out.
+        """
         running = self._ranking.get(crawl)
         if running is None:
-            running = self._ranking[crawl] = asyncio.create_task(self._rank(crawl))
+            running = self._ranking[crawl] = asyncio.create_task(self._rank(crawl, ask))
             running.add_done_callback(lambda _: self._ranking.pop(crawl, None))
         await asyncio.wait([running], timeout=self._timeout_s)
 
-    async def _rank(self, crawl: str) -> None:
+    async def _rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
         store = self._crawls.find(crawl)
         if store is None:
             return
-        names = (await self._crawls.run(lambda: store.waiting_buckets))[:_MAX_RANKED]
-        if len(names) < 2:  # nothing to order
+        question = await self._crawls.run(lambda: ask(store))
+        if question is None:
             return
         answer = await self._call(
             crawl,
-            lambda client, name: client.rank_buckets(crawl=name, buckets=names, timeout_s=self._timeout_s),
+            lambda client, name: client.rank_buckets(
+                crawl=name,
+                buckets=question.waiting,
+                n=question.places,
+                in_flight=question.under_way,
+                fill=question.fill,
+                timeout_s=self._timeout_s,
+            ),
         )
-        if answer is not None:
-            self._metrics.ranked.inc()
-            values = dict(zip((names[i] for i in answer.order), answer.values, strict=True))
-            await self._crawls.run(lambda: store.revalue(values))
+        self._metrics.ranked.inc(answer is not None)
+        await self._crawls.run(lambda: store.answered(question, answer))
 
     async def _keep_working(self) -> None:
         while True:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import quote, unquote
 
-from linkscore_frontier.store import MAX_GIVEN, CrawlStore, Given
+from linkscore_frontier.records import Given
+from linkscore_frontier.store import MAX_GIVEN, CrawlStore
 
 T = TypeVar("T")
 

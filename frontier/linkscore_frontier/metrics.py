@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 
 from linkscore_frontier.crawls import Crawls
-from linkscore_frontier.store import State
+from linkscore_frontier.records import State
 
 _MAX_CRAWLS = 100
 """Crawls that have metrics of their own: a bound of what Prometheus keeps."""

@@ -17,7 +17,8 @@ from linkscore_frontier.access import may_touch
 from linkscore_frontier.advice import STATUS, Advisor, places_in, ticket_in
 from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls
 from linkscore_frontier.metrics import FrontierMetrics
-from linkscore_frontier.store import Arrival, CrawlStore, Listed, State, Status
+from linkscore_frontier.records import Arrival, Listed, Question, State, Status
+from linkscore_frontier.store import CrawlStore
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,7 +35,7 @@ _LEASE_S = 30
 _MAX_URL_CHARS = 2_083
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
 _FIRST_FAILURE = 400
-_DAY_S = 86_400
+_DAY_S = 24 * 60 * 60  # PurgeURLs counts in days
 _LEVELS = {0: logging.DEBUG, 1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
 
 
@@ -125,7 +126,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             else:
                 crawls = [crawl for crawl, _ in self._crawls.stores()]
             crawls = [crawl for crawl in crawls if may_touch(crawl)]
-            await asyncio.gather(*(self._advisor.rank(crawl) for crawl in crawls))
+            await asyncio.gather(*(self._advisor.rank(crawl, self._asker(request)) for crawl in crawls))
             given = await self._crawls.run(
                 lambda: self._crawls.take(
                     crawls,
@@ -142,6 +143,15 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             info.url, info.key, info.crawlID = one.url, one.key, crawl
             yield info
 
+    def _asker(self, request: pb.GetParams) -> Callable[[CrawlStore], Question | None]:
+        return lambda store: store.question(
+            queues=request.max_queues,
+            each=request.max_urls_per_queue,
+            now=self._clock(),
+            delay=self._crawls.delay_s,
+            key=request.key,
+        )
+
     async def GetURLStatus(self, request: pb.URLStatusRequest, context: Any) -> pb.URLItem:
         """Say where a URL stands."""
         key = request.key or _host(request.url)
@@ -150,7 +160,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
                 grpc.StatusCode.INVALID_ARGUMENT, f"url: has no host, got {request.url[:200]!r}"
             )
         crawl = _crawl(request.crawlID)
-        found = await self._read(crawl, lambda store: store.find(key, request.url))
+        found = await self._read(crawl, lambda store: store.listing.find(key, request.url))
         if found is None:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")
         return _item(crawl, cast(Listed, found))  # abort raises
@@ -170,7 +180,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         """Count URLs, done ones too."""
         count = await self._read(
             _crawl(request.crawlID),
-            lambda store: store.count(key=request.key, text=request.filter, fold=request.ignoreCase),
+            lambda store: store.listing.count(key=request.key, text=request.filter, fold=request.ignoreCase),
         )
         return pb.Long(value=count or 0)
 
@@ -320,7 +330,7 @@ class _End:
 def _portion(
     request: pb.ListUrlParams, after: int, most: int, skip: int
 ) -> Callable[[CrawlStore], list[Listed]]:
-    return lambda store: store.list_urls(
+    return lambda store: store.listing.urls(
         after=after, most=most, key=request.key, text=request.filter, fold=request.ignoreCase, skip=skip
     )
 

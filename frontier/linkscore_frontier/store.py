@@ -1,8 +1,9 @@
 """The URLs of one crawl in one SQLite file: what waits, what is leased, what is done; one writer.
 
 A URL waits in up to four buckets of its queue. Buckets are ordered by their values, the URLs of a bucket by
-the part of the score that is their own, then first in, first out. Counts of what waits are kept in memory
-and read anew when the file is opened; everything else is in the file before a call returns.
+the part of the score that is their own, then first in, first out. Counts of what waits and of what is under
+way are kept in memory and read anew when the file is opened; everything else is in the file before a call
+returns.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from enum import IntEnum
-from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
+
+from linkscore.allotment import Allotment
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+from linkscore_frontier.listing import Listing, condition, mark
+from linkscore_frontier.records import Arrival, Failure, Given, Place, Question, Queue, State, Status
 
 MAX_PLACES = 4
 """Buckets a URL waits in at most: as for Scrapy."""
@@ -26,6 +30,8 @@ MAX_PLACES = 4
 MAX_GIVEN = 10_000
 """URLs of one answer at most: a bound, so that one call does not lease a whole crawl."""
 
+# What one RankBuckets call may carry (the server's default of `max_buckets_per_call`).
+_MAX_RANKED = 100_000
 # Leases and dates that run out are looked at in portions: a bound of the time one call takes.
 _SWEPT = 10_000
 # Digits of a part of a score that count: differences below are noise of the server's arithmetic.
@@ -45,7 +51,7 @@ CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, key TEXT UNIQUE, delay
     blocked INTEGER DEFAULT 0, most INTEGER DEFAULT 0, given REAL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS bucket (id INTEGER PRIMARY KEY, name TEXT UNIQUE, value REAL);
 CREATE TABLE IF NOT EXISTS url (id INTEGER PRIMARY KEY, mark BLOB UNIQUE, url TEXT, queue INTEGER,
-    state INTEGER, due INTEGER, created INTEGER, places TEXT, info BLOB);
+    state INTEGER, due INTEGER, created INTEGER, places TEXT, info BLOB, taken INTEGER DEFAULT 0);
 CREATE INDEX IF NOT EXISTS url_queue ON url (queue);
 CREATE INDEX IF NOT EXISTS url_due ON url (due) WHERE state IN (1, 2);
 CREATE TABLE IF NOT EXISTS wait (bucket INTEGER, queue INTEGER, worse REAL, since INTEGER, url INTEGER,
@@ -55,118 +61,18 @@ CREATE TABLE IF NOT EXISTS failure (id INTEGER PRIMARY KEY, event TEXT, url TEXT
 """
 
 
-class State(IntEnum):
-    """Where a URL stands: `due` is when it came, when it may be fetched again, or when its lease ends."""
+class _Kept(NamedTuple):
+    """Where a URL stands, as the file has it: `taken` is the bucket a leased one was taken from."""
 
-    WAITING = 0
-    LATER = 1
-    LEASED = 2
-    DONE = 3
-
-
-class Status(IntEnum):
-    """What became of a URL that was put: numbers of the contract."""
-
-    OK = 0
-    SKIPPED = 1
-    FAIL = 2
-
-
-class Place(NamedTuple):
-    """A bucket a link waits in, the score of the link there, and the value the bucket had."""
-
-    bucket: str
-    score: float
-    value: float
-
-
-@dataclass(slots=True)
-class Arrival:
-    """A URL that is put.
-
-    Attributes
-    ----------
-    url, key
-        The URL and its queue.
-    info
-        What the crawler keeps with it, as bytes.
-    places
-        Buckets it waits in; None if linkscore was not asked about it, empty if it knows nothing.
-    is_known
-        Whether it was fetched.
-    due
-        Second from which it may be fetched again; 0: never.
-    failed_status, ticket
-        HTTP status of a fetch that failed, 0 if it did not; ticket of the link.
-    """
-
-    url: str
-    key: str
-    info: bytes = b""
-    places: Sequence[Place] | None = None
-    is_known: bool = False
-    due: int = 0
-    failed_status: int = 0
-    ticket: bytes = b""
-
-
-class Given(NamedTuple):
-    """A URL that is given to a crawler."""
-
-    url: str
-    key: str
-    info: bytes
-
-
-class Listed(NamedTuple):
-    """A URL as a list shows it."""
-
-    id: int
-    url: str
-    key: str
-    info: bytes
-    state: State
+    number: int
+    queue: int
+    state: int
     due: int
-    created: int
+    places: str | None
+    taken: int
 
 
-class Failure(NamedTuple):
-    """A fetch that failed, to be reported: a repeated report of one `event` counts once."""
-
-    id: int
-    event: str
-    url: str
-    status: int
-    ticket: bytes
-
-
-@dataclass(slots=True)
-class Queue:
-    """A queue: how many of its URLs wait in which bucket, are in other states, and how it is paced."""
-
-    id: int
-    key: str
-    delay: int | None = None
-    blocked: int = 0
-    most: int = 0
-    given: float = 0.0
-    waiting: Counter[int] = field(default_factory=Counter)
-    states: Counter[State] = field(default_factory=Counter)
-
-    @property
-    def active(self) -> int:
-        """URLs that are not done."""
-        return sum(n for state, n in self.states.items() if state is not State.DONE)
-
-    def gives(self, now: float, each: int, delay: int) -> bool:
-        """Say whether it may give URLs now: not blocked, paced, within its limit, not too many under way."""
-        return (
-            bool(self.waiting)
-            and self.blocked < now
-            and self.given + (delay if self.delay is None else self.delay) <= now
-            and not 0 < self.most <= self.states[State.DONE]
-            and (not each or self.states[State.LEASED] < each)
-        )
+_KEPT = "id, queue, state, due, places, taken"
 
 
 class CrawlStore:
@@ -181,6 +87,17 @@ class CrawlStore:
     ------
     sqlite3.Error
         If it cannot be opened.
+
+    Attributes
+    ----------
+    listing
+        Answers questions about single URLs, lists and counts.
+    queues
+        By key.
+    values
+        What buckets are worth, by number.
+    failures
+        How many failed fetches linkscore was not told of yet.
     """
 
     def __init__(self, path: Path) -> None:
@@ -190,6 +107,10 @@ class CrawlStore:
         self._db.execute("PRAGMA synchronous = FULL")  # what was acknowledged is on the disk
         self._db.execute("PRAGMA cache_size = -65536")  # 64 MiB: the inner pages of some ten million URLs
         self._db.executescript(_SCHEMA)
+        self._add_columns()
+        self.listing = Listing(self._db)
+        self._allotment = Allotment()
+        self._is_scored = False
         self._load()
 
     def close(self) -> None:
@@ -201,6 +122,11 @@ class CrawlStore:
         self._db.close()
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+    def _add_columns(self) -> None:
+        """Bring a file of an earlier version up to date: what was leased then was taken from no bucket."""
+        if "taken" not in {row[1] for row in self._db.execute("PRAGMA table_info(url)")}:
+            self._db.execute("ALTER TABLE url ADD COLUMN taken INTEGER DEFAULT 0")
 
     def _load(self) -> None:
         db = self._db
@@ -217,6 +143,9 @@ class CrawlStore:
             by_id[queue].states[State(state)] = n
         for queue, bucket, n in db.execute("SELECT queue, bucket, COUNT(*) FROM wait GROUP BY bucket, queue"):
             by_id[queue].waiting[bucket] = n
+        leased = "SELECT taken, COUNT(*) FROM url WHERE state = 2 GROUP BY taken"
+        self._under_way = Counter(dict(db.execute(leased)))
+        self._is_news = True
         self._by_id = by_id
         self.failures: int = db.execute("SELECT COUNT(*) FROM failure").fetchone()[0]
 
@@ -242,16 +171,16 @@ class CrawlStore:
 
     def _put(self, new: Arrival, now: int) -> Status:
         queue = self._queue(new.key)
-        mark = _mark(new.key, new.url)
-        row = self._db.execute("SELECT id, state, due, places FROM url WHERE mark = ?", (mark,)).fetchone()
+        known = self._kept(mark(new.key, new.url))
         places = None if new.places is None else self._numbered(new.places)
-        if row is not None and not new.is_known:
-            if State(row[1]) is State.WAITING and places:
-                self._wait_also(row[0], queue, row[2], _read(row[3]), places)
+        self._is_scored |= bool(places)
+        if known is not None and not new.is_known:
+            if known.state == State.WAITING and places:
+                self._wait_also(known.number, queue, known.due, _read(known.places), places)
             return Status.SKIPPED
-        if row is not None:
-            self._leave(row[0], queue, State(row[1]), row[2], _read(row[3]))
-            places = places or _read(row[3])
+        if known is not None:
+            self._leave(known)
+            places = places or _read(known.places)
         state = State.WAITING
         if new.is_known and new.due == 0:
             state = State.DONE
@@ -259,15 +188,15 @@ class CrawlStore:
             state = State.LATER
         due = new.due if new.is_known else now
         written = None if places is None else json.dumps(places)
-        if row is None:
+        if known is None:
             cursor = self._db.execute(
                 "INSERT INTO url (mark, url, queue, state, due, created, places, info) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (mark, new.url, queue.id, state, due, now, written, new.info),
+                (mark(new.key, new.url), new.url, queue.id, state, due, now, written, new.info),
             )
             number = cursor.lastrowid or 0
         else:
-            number = row[0]
+            number = known.number
             self._db.execute(
                 "UPDATE url SET state = ?, due = ?, places = ?, info = ? WHERE id = ?",
                 (state, due, written, new.info, number),
@@ -280,6 +209,10 @@ class CrawlStore:
             self._db.execute("INSERT INTO failure (event, url, status, ticket) VALUES (?, ?, ?, ?)", failure)
             self.failures += 1
         return Status.OK
+
+    def _kept(self, marked: bytes) -> _Kept | None:
+        row = self._db.execute(f"SELECT {_KEPT} FROM url WHERE mark = ?", (marked,)).fetchone()
+        return None if row is None else _Kept(*row)
 
     def _queue(self, key: str) -> Queue:
         queue = self.queues.get(key)
@@ -324,13 +257,21 @@ class CrawlStore:
         places = json.dumps([*(old or ()), *more])
         self._db.execute("UPDATE url SET places = ? WHERE id = ?", (places, number))
 
-    def _leave(
-        self, number: int, queue: Queue, state: State, due: int, places: list[list[float]] | None
-    ) -> None:
+    def _leave(self, url: _Kept) -> None:
         """Take a URL out of the state it is in."""
-        queue.states[state] -= 1
-        if state is State.WAITING:
-            self._stop_waiting(number, queue, due, places)
+        queue = self._by_id[url.queue]
+        queue.states[State(url.state)] -= 1
+        if url.state == State.WAITING:
+            self._stop_waiting(url.number, queue, url.due, _read(url.places))
+        elif url.state == State.LEASED:
+            self._is_news = True
+            self._landed(url.taken)
+
+    def _landed(self, bucket: int, n: int = 1) -> None:
+        """Count fetches of a bucket as under way no longer."""
+        self._under_way[bucket] -= n
+        if self._under_way[bucket] <= 0:
+            del self._under_way[bucket]
 
     def _stop_waiting(self, number: int, queue: Queue, since: int, places: list[list[float]] | None) -> None:
         for bucket, worse in _where(places):
@@ -363,73 +304,126 @@ class CrawlStore:
             The only queue to take from, empty for all.
         """
         self.sweep(now)
-        wanted = [self.queues[key]] if key in self.queues else [] if key else self.queues.values()
-        able = [queue for queue in wanted if queue.gives(now, each, delay)]
-        best = heapq.nlargest(queues or len(able), able, key=lambda queue: (self._best(queue), -queue.given))
+        best = heapq.nlargest(
+            queues or len(self.queues),
+            self._offers(now, each, delay, key),
+            key=lambda offer: (offer[0], -offer[1].given),
+        )
         given: list[Given] = []
         with self._transaction():
-            for queue in best:
+            for _, queue in best:
                 room = MAX_GIVEN - len(given)
-                given += self._take(queue, min(each or room, room), int(now) + lease_s)
-                queue.given = now
-                self._db.execute("UPDATE queue SET given = ? WHERE id = ?", (now, queue.id))
+                taken = self._take(queue, min(each or room, room), int(now) + lease_s)
+                if taken:  # not what an earlier queue left nothing for
+                    given += taken
+                    queue.given = now
+                    self._db.execute("UPDATE queue SET given = ? WHERE id = ?", (now, queue.id))
                 if len(given) == MAX_GIVEN:
                     break
         return given
 
-    def _best(self, queue: Queue) -> float:
-        return max(self.values[bucket] for bucket in queue.waiting)
+    def _able(self, now: float, each: int, delay: int, key: str = "") -> Iterator[Queue]:
+        """Give the queues that may give URLs now."""
+        wanted = [self.queues[key]] if key in self.queues else [] if key else self.queues.values()
+        return (queue for queue in wanted if queue.gives(now, each, delay))
+
+    def _offers(self, now: float, each: int, delay: int, key: str) -> Iterator[tuple[float, Queue]]:
+        """Give the queues that have a URL to give, and what the best of their buckets is worth."""
+        for queue in self._able(now, each, delay, key):
+            bucket = self._next_bucket(queue)
+            if bucket is not None:
+                yield self.values[bucket], queue
+
+    def _next_bucket(self, queue: Queue) -> int | None:
+        """Return the bucket of a queue to take from; None if nothing of it should go before the next answer.
+
+        Of buckets of equal value it is the older one.
+        """
+        for may_go in self._allotment.rounds(idle=not self._under_way):
+            able = [number for number in queue.waiting if may_go(self._names.get(number, ""))]
+            if able:
+                return max(able, key=lambda number: (self.values[number], -number))
+        return None
 
     def _take(self, queue: Queue, most: int, until: int) -> list[Given]:
         given: list[Given] = []
-        while len(given) < most and queue.waiting:
-            # Of buckets of equal value the older one.
-            bucket = max(queue.waiting, key=lambda number: (self.values[number], -number))
+        while len(given) < most and (bucket := self._next_bucket(queue)) is not None:
+            name = self._names.get(bucket, "")
+            limit = self._allotment.left(name) or (1 if self._allotment.short else most)
             rows = self._db.execute(
-                "SELECT url.id, url.url, due, places, info FROM wait JOIN url ON url.id = wait.url "
+                "SELECT url.url, info, url.id, url.queue, state, due, places, taken "
+                "FROM wait JOIN url ON url.id = wait.url "
                 "WHERE wait.bucket = ? AND wait.queue = ? ORDER BY worse, since, wait.url LIMIT ?",
-                (bucket, queue.id, most - len(given)),
+                (bucket, queue.id, min(limit, most - len(given))),
             ).fetchall()
-            for number, url, due, places, info in rows:
-                self._leave(number, queue, State.WAITING, due, _read(places))
-                self._lease(number, queue, until)
+            for url, info, *kept in rows:
+                self._lease(_Kept(*kept), queue, until, bucket)
                 given.append(Given(url, queue.key, info))
+            self._allotment.take(name, len(rows))
         return given
 
-    def _lease(self, number: int, queue: Queue, until: int) -> None:
+    def _lease(self, url: _Kept, queue: Queue, until: int, bucket: int) -> None:
+        self._leave(url)
         queue.states[State.LEASED] += 1
-        self._db.execute("UPDATE url SET state = ?, due = ? WHERE id = ?", (State.LEASED, until, number))
+        self._under_way[bucket] += 1
+        update = (State.LEASED, until, bucket, url.number)
+        self._db.execute("UPDATE url SET state = ?, due = ?, taken = ? WHERE id = ?", update)
 
     def sweep(self, now: float) -> None:
         """Let URLs wait again whose lease or date ran out."""
         rows = self._db.execute(
-            "SELECT id, queue, state, due, places FROM url WHERE state IN (1, 2) AND due <= ? "
-            "ORDER BY due LIMIT ?",
+            f"SELECT {_KEPT} FROM url WHERE state IN (1, 2) AND due <= ? ORDER BY due LIMIT ?",
             (int(now), _SWEPT),
         ).fetchall()
         if not rows:
             return
         with self._transaction():
-            for number, queue_id, state, due, places in rows:
-                queue = self._by_id[queue_id]
+            for url in map(_Kept._make, rows):
+                queue = self._by_id[url.queue]
                 # What was given once and not fetched goes first among its equals.
-                since = due if State(state) is State.LATER else 0
-                self._leave(number, queue, State(state), due, None)
+                since = url.due if url.state == State.LATER else 0
+                self._leave(url)
                 queue.states[State.WAITING] += 1
-                update = (State.WAITING, since, number)
+                update = (State.WAITING, since, url.number)
                 self._db.execute("UPDATE url SET state = ?, due = ? WHERE id = ?", update)
-                self._wait(number, queue, since, _read(places))
+                self._wait(url.number, queue, since, _read(url.places))
 
     # What linkscore says
 
-    @property
-    def waiting_buckets(self) -> list[str]:
-        """Names of linkscore's buckets in which URLs wait."""
-        numbers = {number for queue in self.queues.values() for number in queue.waiting}
-        return sorted(self._names[number] for number in numbers if number > UNKNOWN)
+    def question(
+        self, *, queues: int, each: int, now: float, delay: int, key: str = ""
+    ) -> Question | None:
+        """Return what to ask RankBuckets before `take` is called with the same; None if there is no reason.
 
-    def revalue(self, values: dict[str, float]) -> None:
-        """Take in what buckets are worth now."""
+        Links of queues that may give nothing now do not count as waiting.
+        """
+        self.sweep(now)
+        if self._allotment.short and not self._is_news and self._under_way:
+            return None  # places are empty until a fetch is done
+        able = list(self._able(now, each, delay, key))
+        waiting: Counter[int] = Counter()
+        for queue in able:
+            waiting.update(queue.waiting)
+        numbers = sorted(number for number in waiting if number > UNKNOWN)  # the older first
+        if not numbers:  # what linkscore knows nothing of goes as it came
+            self._allotment.lift()
+            return None
+        self._is_news = False
+        self._allotment.asked()
+        under_way = {self._names[n]: count for n, count in self._under_way.items() if n > UNKNOWN}
+        return Question(
+            waiting={self._names[number]: waiting[number] for number in numbers[:_MAX_RANKED]},
+            under_way=dict(islice(under_way.items(), MAX_GIVEN)),
+            places=min(MAX_GIVEN, (each or MAX_GIVEN) * min(queues or len(able), len(able))),
+            fill=not self._is_scored,
+        )
+
+    def answered(self, question: Question, answer: scoring_pb2.RankBucketsResponse | None) -> None:
+        """Take in what buckets are worth now and how many links of each may go; None: linkscore is away."""
+        if answer is None:
+            self._allotment.lift()
+            return
+        values = self._allotment.read(answer, waiting=question.waiting, n=question.places)
         with self._transaction():
             for name, value in values.items():
                 self.values[self._buckets[name]] = value
@@ -489,7 +483,10 @@ class CrawlStore:
         queue = self.queues.get(key)
         if queue is None:
             return 0
+        leased = "SELECT taken, COUNT(*) FROM url WHERE queue = ? AND state = 2 GROUP BY taken"
         with self._transaction():
+            for bucket, n in self._db.execute(leased, (queue.id,)).fetchall():
+                self._landed(bucket, n)
             self._db.execute("DELETE FROM url WHERE queue = ?", (queue.id,))
             for bucket in queue.waiting:
                 self._db.execute("DELETE FROM wait WHERE bucket = ? AND queue = ?", (bucket, queue.id))
@@ -499,49 +496,15 @@ class CrawlStore:
 
     def purge(self, before: int, key: str = "") -> int:
         """Delete URLs that came before a second, of a queue or of all; return how many."""
-        where, values = _condition(self.queues, key, "", False)
+        where, values = condition(key)
         rows = self._db.execute(
-            f"SELECT id, queue, state, due, places FROM url WHERE created < ? AND {where}",
-            (before, *values),
+            f"SELECT {_KEPT} FROM url WHERE created < ? AND {where}", (before, *values)
         ).fetchall()
         with self._transaction():
-            for number, queue, state, due, places in rows:
-                self._leave(number, self._by_id[queue], State(state), due, _read(places))
-                self._db.execute("DELETE FROM url WHERE id = ?", (number,))
+            for url in map(_Kept._make, rows):
+                self._leave(url)
+                self._db.execute("DELETE FROM url WHERE id = ?", (url.number,))
         return len(rows)
-
-    # Questions
-
-    def find(self, key: str, url: str) -> Listed | None:
-        """Return a URL of a queue."""
-        rows = self._listed("mark = ?", (_mark(key, url),), limit=1)
-        return rows[0] if rows else None
-
-    def list_urls(
-        self, *, after: int, most: int, key: str = "", text: str = "", fold: bool = False, skip: int = 0
-    ) -> list[Listed]:
-        """Return URLs by the order they came, those with a number above `after`, without the first `skip`."""
-        where, values = _condition(self.queues, key, text, fold)
-        return self._listed(f"url.id > ? AND {where}", (after, *values), limit=most, skip=skip)
-
-    def _listed(self, where: str, values: Sequence[object], *, limit: int, skip: int = 0) -> list[Listed]:
-        rows = self._db.execute(
-            "SELECT url.id, url, key, info, state, due, created FROM url JOIN queue ON queue.id = url.queue "
-            f"WHERE {where} ORDER BY url.id LIMIT ? OFFSET ?",
-            (*values, limit, skip),
-        )
-        return [Listed(row[0], row[1], row[2], row[3], State(row[4]), row[5], row[6]) for row in rows]
-
-    def count(self, *, key: str = "", text: str = "", fold: bool = False) -> int:
-        """Count URLs, done ones too."""
-        where, values = _condition(self.queues, key, text, fold)
-        found: int = self._db.execute(f"SELECT COUNT(*) FROM url WHERE {where}", values).fetchone()[0]
-        return found
-
-
-def _mark(key: str, url: str) -> bytes:
-    """Return what identifies a URL of a queue: 128 bits, so that no two of any crawl are taken for one."""
-    return blake2b(f"{key}\0{url}".encode(), digest_size=16).digest()
 
 
 def _read(places: str | None) -> list[list[float]] | None:
@@ -553,14 +516,3 @@ def _where(places: list[list[float]] | None) -> Iterable[Sequence[float]]:
     if places is None:
         return ((NEW, 0.0),)
     return places or ((UNKNOWN, 0.0),)
-
-
-def _condition(queues: dict[str, Queue], key: str, text: str, fold: bool) -> tuple[str, list[object]]:
-    parts, values = ["1"], list[object]()
-    if key:
-        parts.append("queue = ?")
-        values.append(queues[key].id if key in queues else -1)
-    if text:
-        parts.append("instr(lower(url), lower(?))" if fold else "instr(url, ?)")
-        values.append(text)
-    return " AND ".join(parts), values

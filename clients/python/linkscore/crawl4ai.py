@@ -133,6 +133,9 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
                     await self._report(item, result)
                 else:
                     await self.link_discovery(result, item.url, self._depths[item.url], set(), [], {})
+                self.session.done(item)
+            for item in items:  # those Crawl4AI has no result of
+                self.session.done(item)
 
     async def _next(self, pages: float) -> list[Item]:
         """Take the best links, as many as are fetched at once."""

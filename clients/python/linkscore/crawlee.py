@@ -146,6 +146,7 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
         else:
             await self._send(request, page)
         del self._under_way[request.unique_key]
+        self.session.done(page.item)
         self._handled += 1
         return _processed(request, present=True, handled=True)
 
@@ -166,7 +167,9 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
 
     async def reclaim_request(self, request: Request, *, forefront: bool = False) -> ProcessedRequest | None:
         """Take a request back that is to be tried again: it goes ahead of all others."""
-        self._under_way.pop(request.unique_key, None)
+        page = self._under_way.pop(request.unique_key, None)
+        if page is not None:
+            self.session.done(page.item)
         self.session.frontier.add_seed(request.unique_key, request)
         return _processed(request, present=True)
 
@@ -179,12 +182,12 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
         return self._handled + len(self._under_way) + len(self.session.frontier)
 
     async def is_empty(self) -> bool:
-        """Say whether nothing waits."""
-        return not len(self.session.frontier)
+        """Say whether nothing may be fetched now."""
+        return not len(self.session.frontier) or self.session.frontier.held
 
     async def is_finished(self) -> bool:
         """Say whether all is done."""
-        return not self._under_way and await self.is_empty()
+        return not self._under_way and not len(self.session.frontier)
 
     async def drop(self) -> None:
         """Forget all that waits."""

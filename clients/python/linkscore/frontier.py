@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from linkscore.allotment import Allotment
 
 MAX_PLACES = 4
 """Buckets a URL waits in at most; a bound, chosen."""
@@ -38,12 +41,15 @@ class Item:
         links the server did not know.
     value
         Whatever the caller keeps with it.
+    bucket
+        Bucket it was taken from; empty if from none.
     """
 
     url: str
     value: Any = None
     ticket: bytes = b""
     score: float = 0.0
+    bucket: str = ""
     places: dict[str, tuple[float, bytes]] = field(default_factory=dict)
     taken: bool = False
 
@@ -51,8 +57,13 @@ class Item:
 class Frontier:
     """One queue a bucket; seeds go before all of them, links the server did not know behind.
 
-    A URL that is found again waits in further buckets, and is taken once. Memory grows with the URLs that
-    wait. Not for several threads.
+    A URL that is found again waits in further buckets, and is taken once. What is taken is under way until
+    `done` is called. Memory grows with the URLs that wait. Not for several threads.
+
+    Attributes
+    ----------
+    allotment
+        What the server handed out: links of these buckets go first, and no others if it is short.
 
     Examples
     --------
@@ -66,6 +77,8 @@ class Frontier:
     """
 
     def __init__(self) -> None:
+        self.allotment = Allotment()
+        self._under_way: set[Item] = set()
         self._waiting: dict[str, Item] = {}
         self._heaps: dict[str, list[tuple[float, int, Item]]] = {}
         self._sizes: dict[str, int] = {}
@@ -81,14 +94,26 @@ class Frontier:
         return url in self._waiting
 
     def clear(self) -> None:
-        """Forget all that waits; what buckets are worth stays."""
-        for queue in (self._waiting, self._heaps, self._sizes, self._seeds, self._unknown):
+        """Forget all that waits and is under way; what buckets are worth stays."""
+        for queue in (self._waiting, self._heaps, self._sizes, self._seeds, self._unknown, self._under_way):
             queue.clear()
+        self.allotment.lift()
 
     @property
-    def buckets(self) -> list[str]:
-        """Names of the buckets that are not empty."""
-        return sorted(self._sizes)
+    def waiting(self) -> dict[str, int]:
+        """How many links wait in each bucket that is not empty; first the one whose head waits longest."""
+        return dict(sorted(self._sizes.items(), key=lambda size: self._head(size[0])[1]))
+
+    @property
+    def under_way(self) -> Counter[str]:
+        """How many links that are not done were taken from each bucket."""
+        return Counter(item.bucket for item in self._under_way if item.bucket)
+
+    @property
+    def held(self) -> bool:
+        """Whether something waits that should not be taken before something under way is done."""
+        waits = bool(self._waiting) and not self._seeds
+        return waits and bool(self._under_way) and self.allotment.short and not self._next_bucket()
 
     def add_seed(self, url: str, value: Any = None) -> None:
         """Let a URL wait ahead of every scored one; one that waits already stays where it is."""
@@ -117,17 +142,31 @@ class Frontier:
         self._values.update(values)
 
     def take(self) -> Item | None:
-        """Take the best URL; None if none waits."""
+        """Take the best URL; None if none waits, or none should be taken before something is done."""
         item = _first(self._seeds)
         if item is not None:
             return self._leave(item, 1.0)
-        if self._sizes:
-            bucket = max(self._sizes, key=lambda name: (self._values[name], -self._head(name)[1]))
+        if bucket := self._next_bucket():
             worse, _, item = self._head(bucket)
-            item.ticket = item.places[bucket][1]
+            item.bucket, item.ticket = bucket, item.places[bucket][1]
+            self.allotment.take(bucket)
             return self._leave(item, min(1.0, max(0.0, self._values[bucket] - worse)))
+        if self.allotment.short and self._under_way:
+            return None
         item = _first(self._unknown)
         return None if item is None else self._leave(item, 0.0)
+
+    def done(self, item: Item) -> None:
+        """Note that the server knows what came of a URL that was taken, or never will."""
+        self._under_way.discard(item)
+
+    def _next_bucket(self) -> str:
+        """Return the best bucket that may be taken from; empty if there is none."""
+        for may_go in self.allotment.rounds(idle=not self._under_way):
+            able = [name for name in self._sizes if may_go(name)]
+            if able:
+                return max(able, key=lambda name: (self._values[name], -self._head(name)[1]))
+        return ""
 
     def _head(self, bucket: str) -> tuple[float, int, Item]:
         """Return what is first in a bucket, without what was taken elsewhere."""
@@ -138,6 +177,7 @@ class Frontier:
 
     def _leave(self, item: Item, score: float) -> Item:
         item.taken, item.score = True, score
+        self._under_way.add(item)
         del self._waiting[item.url]
         for bucket in item.places:
             self._sizes[bucket] -= 1

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from linkscore.aio import AsyncClient
@@ -72,6 +73,8 @@ class CrawlSession:
         self._policy = policy
         self._rank_every = max(1, rank_every)
         self._since_ranked = self._rank_every
+        self._is_news = False
+        self._turn = asyncio.Lock()
         self._breaker = CircuitBreaker(clock=time.monotonic)
         self._target, self._options = target, client
         self._client: AsyncClient | None = None
@@ -148,17 +151,47 @@ class CrawlSession:
             self.frontier.add(url, [place], value)
 
     async def take(self) -> Item | None:
-        """Take the best URL, in the order of now; None if none waits."""
+        """Take the best URL, in the order of now.
+
+        None if none waits, or if none should be fetched before the next answer (`frontier.held`). Call `done`
+        when a URL that was taken is answered: what is under way counts when the next is chosen. Callers take
+        turns: each knows what those before it took.
+        """
+        async with self._turn:
+            await self._rank()
+            return self.frontier.take()
+
+    def done(self, item: Item) -> None:
+        """Note that the server knows what came of a URL that was taken, or never will."""
+        self._is_news = True
+        self.frontier.done(item)
+
+    async def _rank(self) -> None:
+        """Ask which buckets come next: every few fetches, after each answer while places are empty."""
+        allotment = self.frontier.allotment
         self._since_ranked += 1
-        buckets = self.frontier.buckets[:_MAX_RANKED]
-        if self._since_ranked >= self._rank_every and len(buckets) > 1:
-            self._since_ranked = 0
-            answer = await self._call(lambda client: client.rank_buckets(crawl=self.crawl, buckets=buckets))
-            if answer is not None:
-                self.counts["ranked"] += 1
-                values = zip((buckets[i] for i in answer.order), answer.values, strict=True)
-                self.frontier.revalue(dict(values))
-        return self.frontier.take()
+        if allotment.short:
+            is_due = self._is_news or not self.frontier.held
+        else:
+            is_due = self._since_ranked >= self._rank_every
+        waiting = dict(islice(self.frontier.waiting.items(), _MAX_RANKED)) if is_due else {}
+        if not waiting:
+            return
+        self._since_ranked, self._is_news = 0, False
+        allotment.asked()
+        answer = await self._call(
+            lambda client: client.rank_buckets(
+                crawl=self.crawl,
+                buckets=waiting,
+                n=self._rank_every,
+                in_flight=self.frontier.under_way,
+            )
+        )
+        if answer is None:
+            allotment.lift()
+            return
+        self.counts["ranked"] += 1
+        self.frontier.revalue(allotment.read(answer, waiting=waiting, n=self._rank_every))
 
     async def _call(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T | None:
         """Make a call; on any error say so once and give None, so that the crawl goes on."""

@@ -19,10 +19,10 @@ def test_seeds_go_first_buckets_by_value_and_the_unknown_last() -> None:
     frontier.add("high", [Place("h", 0.9, 0.9)])
     frontier.add_seed("s")
     assert len(frontier) == 4
-    assert frontier.buckets == ["h", "l"]
+    assert frontier.waiting == {"l": 1, "h": 1}  # the one that waits longest first
     assert taken(frontier) == "s high low u"
     assert len(frontier) == 0
-    assert frontier.buckets == []
+    assert frontier.waiting == {}
 
 
 def test_within_a_bucket_the_own_part_counts_then_who_came_first() -> None:
@@ -63,6 +63,44 @@ def test_buckets_of_a_link_are_bounded() -> None:
     frontier = Frontier()
     for n in range(MAX_PLACES + 2):
         frontier.add("a", [Place(f"b{n}", 0.5, 0.5)])
-    assert len(frontier.buckets) == MAX_PLACES
+    assert len(frontier.waiting) == MAX_PLACES
     frontier.clear()
     assert taken(frontier) == ""
+
+
+def test_what_is_taken_is_under_way_until_it_is_done() -> None:
+    frontier = Frontier()
+    frontier.add("a", [Place("x", 0.5, 0.5)])
+    frontier.add("b", [Place("x", 0.5, 0.5)])
+    first = frontier.take()
+    assert first is not None
+    assert (first.bucket, frontier.waiting, frontier.under_way) == ("x", {"x": 1}, {"x": 1})
+    frontier.done(first)
+    assert frontier.under_way == {}
+
+
+def test_links_handed_out_go_first_and_places_stay_empty_until_something_is_done() -> None:
+    frontier = Frontier()
+    frontier.add("a", [Place("x", 0.9, 0.9)])
+    frontier.add("b", [Place("y", 0.1, 0.1)])
+    frontier.add_unknown("u")
+    frontier.allotment.renew({"y": 1}, short=True)
+    item = frontier.take()
+    assert item is not None
+    assert item.url == "b"
+    assert frontier.take() is None
+    assert frontier.held
+    frontier.done(item)
+    assert not frontier.held
+    assert taken(frontier) == "a"
+    assert frontier.held  # the unknown one waits for the answer
+
+
+def test_seeds_go_whatever_is_under_way() -> None:
+    frontier = Frontier()
+    frontier.add("a", [Place("x", 0.9, 0.9)])
+    frontier.take()
+    frontier.allotment.renew({}, short=True)
+    frontier.add_seed("s")
+    assert not frontier.held
+    assert taken(frontier) == "s"

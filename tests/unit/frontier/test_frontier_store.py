@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from linkscore_frontier.store import Arrival, CrawlStore, Place, State, Status
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+from linkscore_frontier.records import Arrival, Place, Question, State, Status
+from linkscore_frontier.store import CrawlStore
 
 NOW = 1_000.0
 
@@ -32,6 +36,35 @@ def take(store: CrawlStore, now: float = NOW, **options: int) -> str:
     return " ".join(given.url.rpartition("/")[2] for given in store.take(now=now, **asked))
 
 
+def question(store: CrawlStore, now: float = NOW, **options: int) -> Question:
+    asked = store.question(now=now, **{"queues": 0, "each": 0, "delay": 1, **options})
+    assert asked is not None
+    return asked
+
+
+def waiting(store: CrawlStore) -> list[str]:
+    """Buckets of linkscore in which URLs wait that may go now."""
+    asked = store.question(queues=0, each=0, now=NOW, delay=0)
+    return [] if asked is None else list(asked.waiting)
+
+
+def answer(store: CrawlStore, asked: Question, **given: tuple[float, int]) -> None:
+    """Answer with the value of each bucket and how many of its links may go."""
+    best = sorted(given, key=lambda name: -given[name][0])
+    ranked = scoring_pb2.RankBucketsResponse(
+        order=[list(asked.waiting).index(name) for name in best],
+        values=[given[name][0] for name in best],
+        urls=[given[name][1] for name in best],
+    )
+    store.answered(asked, ranked)
+
+
+def fetched(name: str, **options: str) -> Arrival:
+    done = link(name, **options)
+    done.is_known = True
+    return done
+
+
 def test_what_linkscore_said_nothing_about_goes_out_in_the_order_it_came(store: CrawlStore) -> None:
     store.put([link("b"), link("a"), link("c")], NOW)
     assert take(store) == "b a c"
@@ -49,8 +82,7 @@ def test_within_a_bucket_the_better_own_part_goes_first(store: CrawlStore) -> No
 
 def test_buckets_are_valued_anew(store: CrawlStore) -> None:
     store.put([link("a", "x", 0.5), link("b", "y", 0.5, 0.4)], NOW)
-    assert store.waiting_buckets == ["x", "y"]
-    store.revalue({"x": 0.1, "y": 0.8})
+    answer(store, question(store), x=(0.1, 1), y=(0.8, 1))
     assert take(store) == "b a"
 
 
@@ -58,13 +90,13 @@ def test_a_url_found_again_waits_in_further_buckets_and_is_given_once(store: Cra
     store.put([link("a", "low", 0.1, 0.1), link("b", "mid", 0.5, 0.5)], NOW)
     assert store.put([link("a", "high", 0.9, 0.9)], NOW) == [Status.SKIPPED]
     assert take(store, each=1) == "a"
-    assert store.waiting_buckets == ["mid"]
+    assert waiting(store) == ["mid"]
 
 
 def test_a_url_waits_in_four_buckets_at_most(store: CrawlStore) -> None:
     for n in range(6):
         store.put([link("a", f"b{n}")], NOW)
-    assert store.waiting_buckets == ["b0", "b1", "b2", "b3"]
+    assert waiting(store) == ["b0", "b1", "b2", "b3"]
 
 
 def test_a_lease_runs_out_and_its_url_goes_first_among_its_equals(store: CrawlStore) -> None:
@@ -144,6 +176,102 @@ def test_a_queue_stops_at_its_limit(store: CrawlStore) -> None:
     assert take(store) == "b"
 
 
+def test_linkscore_is_told_what_waits_what_is_under_way_and_how_many_places_there_are(
+    store: CrawlStore,
+) -> None:
+    store.put([link(f"x{n}", "x") for n in range(3)] + [link("y", "y", 0.1, 0.1), link("new")], NOW)
+    store.put([link("z", "z", key="b.org")], NOW)
+    store.set_queue("b.org", "blocked", int(NOW) + 9)
+    assert question(store, each=2, queues=5) == Question({"x": 3, "y": 1}, {}, places=2, fill=False)
+    assert take(store, each=2) == "x0 x1"
+    later = NOW + 10
+    assert question(store, later, queues=2).under_way == {"x": 2}
+    assert question(store, later).waiting == {"x": 1, "y": 1, "z": 1}
+    store.put([fetched("x0")], later)
+    assert question(store, later).under_way == {"x": 1}
+    assert question(store, NOW + 61).under_way == {}  # the lease ran out
+
+
+def test_links_are_given_as_they_are_handed_out_and_places_stay_empty_until_a_fetch_is_done(
+    store: CrawlStore,
+) -> None:
+    store.put([link("x0", "x"), link("x1", "x"), link("y0", "y"), link("y1", "y"), link("u", "")], NOW)
+    answer(store, question(store), x=(0.9, 1), y=(0.8, 1))
+    assert take(store, delay=0) == "x0 y0"
+    assert take(store, delay=0) == ""
+    assert store.question(queues=0, each=0, now=NOW, delay=0) is None  # nothing is new
+    store.put([fetched("x0")], NOW)
+    answer(store, question(store, delay=0), x=(0.9, 0), y=(0.8, 1))
+    assert take(store, delay=0) == "y1"
+    store.put([fetched("y0"), fetched("y1")], NOW)
+    assert take(store, delay=0) == "x1"  # nothing is under way: one goes in any case
+    store.put([fetched("x1")], NOW)
+    assert store.question(queues=0, each=0, now=NOW, delay=0) is None  # of what waits linkscore knows nothing
+    assert take(store, delay=0) == "u"
+
+
+def test_a_queue_that_was_given_nothing_does_not_rest(store: CrawlStore) -> None:
+    store.put([link("x", "x"), link("y", "y", key="b.org")], NOW)
+    answer(store, question(store), x=(0.9, 1), y=(0.8, 0))
+    assert take(store) == "x"
+    store.put([fetched("x")], NOW)
+    answer(store, question(store), y=(0.8, 1))
+    assert take(store) == "y"
+
+
+def test_without_linkscore_all_places_are_filled(store: CrawlStore) -> None:
+    store.put([link("x0", "x"), link("x1", "x"), link("y", "y")], NOW)
+    asked = question(store)
+    answer(store, asked, x=(0.9, 1), y=(0.8, 0))
+    assert take(store, delay=0) == "x0"
+    store.answered(asked, None)
+    assert take(store, delay=0) == "x1 y"
+
+
+def test_a_server_that_hands_nothing_out_orders_as_before(store: CrawlStore) -> None:
+    store.put([link("x", "x"), link("y", "y")], NOW)
+    asked = question(store)
+    store.answered(asked, scoring_pb2.RankBucketsResponse(order=[1, 0], values=[0.9, 0.1]))
+    assert take(store) == "y x"
+
+
+def test_a_crawl_whose_pages_linkscore_never_sees_has_all_places_filled(store: CrawlStore) -> None:
+    store.put([link("a"), link("b")], NOW)
+    store.place([(number, [Place("x", 0.5, 0.5)]) for number, _, _ in store.unscored(10)])
+    assert question(store).fill
+    store.put([link("c", "x")], NOW)
+    assert not question(store).fill
+
+
+def test_what_is_under_way_is_known_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "d.sqlite"
+    store = CrawlStore(path)
+    store.put([link("a", "x"), link("b", "x"), link("c", "y")], NOW)
+    assert take(store, each=1) == "a"
+    store.close()
+    again = CrawlStore(path)
+    assert question(again, NOW + 1).under_way == {"x": 1}
+    again.delete_queue("a.org")
+    again.put([link("d", "z")], NOW + 1)
+    assert question(again, NOW + 1).under_way == {}
+    again.close()
+
+
+def test_a_file_of_the_version_before_opens_and_what_it_leased_is_under_way(tmp_path: Path) -> None:
+    path = tmp_path / "d.sqlite"
+    store = CrawlStore(path)
+    store.put([link("a", "x"), link("b", "x")], NOW)
+    assert take(store, each=1) == "a"
+    store.close()
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("ALTER TABLE url DROP COLUMN taken")
+    again = CrawlStore(path)
+    assert again.queues["a.org"].states[State.LEASED] == 1
+    assert question(again, NOW + 1).under_way == {}  # from which bucket was not written down
+    assert take(again, NOW + 1) == "b"
+    again.close()
+
+
 def test_new_urls_are_placed_when_linkscore_answers(store: CrawlStore) -> None:
     store.put([link("a"), link("b"), link("c")], NOW)
     numbers = {url.rpartition("/")[2]: number for number, url, _ in store.unscored(10)}
@@ -151,7 +279,7 @@ def test_new_urls_are_placed_when_linkscore_answers(store: CrawlStore) -> None:
     assert [url for _, url, _ in store.unscored(10)] == ["http://a.org/c"]
     assert take(store) == "b c a"
     store.place([(numbers["c"], [Place("x", 0.9, 0.9)])])  # given meanwhile
-    assert store.waiting_buckets == []
+    assert waiting(store) == []
 
 
 def test_everything_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
@@ -183,8 +311,8 @@ def test_a_write_that_fails_changes_nothing(store: CrawlStore) -> None:
     broken.key = 3j  # type: ignore[assignment]
     with pytest.raises(Exception, match="supported"):
         store.put([link("b", "y"), broken], NOW)
-    assert store.waiting_buckets == ["x"]
-    assert store.count() == 1
+    assert waiting(store) == ["x"]
+    assert store.listing.count() == 1
     assert take(store) == "a"
 
 
@@ -194,7 +322,7 @@ def test_queues_and_old_urls_are_deleted_with_all_they_hold(store: CrawlStore) -
     assert store.delete_queue("b.org") == 2
     assert store.delete_queue("b.org") == 0
     assert store.purge(int(NOW) + 50) == 1
-    assert store.waiting_buckets == ["y"]
+    assert waiting(store) == ["y"]
     assert take(store, NOW + 100) == "d"
 
 
@@ -202,15 +330,15 @@ def test_lists_are_cut_and_filtered(store: CrawlStore) -> None:
     store.put([link("a"), link("B"), link("b", key="b.org"), link("c")], NOW)
 
     def names(**asked: object) -> str:
-        return " ".join(one.url.rpartition("/")[2] for one in store.list_urls(after=0, most=10, **asked))  # type: ignore[arg-type]
+        return " ".join(one.url.rpartition("/")[2] for one in store.listing.urls(after=0, most=10, **asked))  # type: ignore[arg-type]
 
     assert names() == "a B b c"
     assert names(skip=1) == "B b c"
     assert names(key="b.org") == "b"
     assert names(text="/b") == "b"
     assert names(text="/b", fold=True) == "B b"
-    assert store.count(text="/b", fold=True) == 2
-    assert store.count(key="nowhere") == 0
-    found = store.find("a.org", "http://a.org/c")
+    assert store.listing.count(text="/b", fold=True) == 2
+    assert store.listing.count(key="nowhere") == 0
+    found = store.listing.find("a.org", "http://a.org/c")
     assert found is not None
     assert (found.state, found.due, found.created) == (State.WAITING, int(NOW), int(NOW))

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from linkscore.aio import AsyncClient
+from linkscore.allotment import Allotment
 from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
-from linkscore.scrapy.allotment import Allotment
 from linkscore.scrapy.config import LEARN, Config
 
 logger = logging.getLogger(__name__)
@@ -204,13 +204,9 @@ class Session:
             return
         self.count("ranked")
         self._stats.set_value("linkscore/buckets", len(asked))
-        names = list(asked)
-        values = dict(zip((names[i] for i in answer.order), answer.values, strict=True))
+        values = self.allotment.read(answer, waiting=asked, n=n)
         for queue in self.queues:
             queue.reorder(values)
-        urls = {names[i]: given for i, given in zip(answer.order, answer.urls, strict=False) if given}
-        short = bool(answer.urls) and sum(urls.values()) < min(n, waiting.total())
-        self.allotment.renew(urls, short=short)
 
     async def drain(self) -> None:
         """Wait for what runs beside the crawl, at most one deadline."""

@@ -53,6 +53,7 @@ public final class CrawlSite {
       }
       fetched.add(next.get().url());
       fetch(next.get());
+      frontier.done(next.get());
     }
   }
 

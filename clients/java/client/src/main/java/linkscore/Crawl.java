@@ -95,6 +95,22 @@ public final class Crawl {
     return values;
   }
 
+  /**
+   * Which links to fetch next while others are under way: ask whenever a place is free. See {@link Frontier}, which does.
+   *
+   * @param waiting how many links wait in each bucket that is not empty; iterated in the order of the link that waits
+   *     longest
+   * @param inFlight how many were taken from each bucket and not answered yet
+   * @param n places to fill
+   * @param fill hand out {@code n} links even where too little is known to choose so many well
+   */
+  public Plan planBuckets(Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
+    var request = RankBucketsRequest.newBuilder().setCrawl(name).setN(n).setFill(fill);
+    request.addAllBuckets(waiting.keySet()).addAllWaiting(waiting.values());
+    inFlight.forEach((bucket, count) -> request.addInFlightBuilder().setBucket(bucket).setCount(count));
+    return new Plan(request, LinkscoreException.typed(() -> stub().rankBuckets(request.build())));
+  }
+
   /** Scores links again, from URL and ticket, in the order given. */
   public List<Link> score(List<CandidateLink> links) {
     var request = ScoreLinksRequest.newBuilder().setCrawl(name).addAllLinks(links).build();

@@ -3,7 +3,7 @@ package linkscore;
 import com.google.protobuf.ByteString;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -11,19 +11,22 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 
 /**
  * A queue of URLs in memory that gives the best first: one first-in-first-out queue a bucket, and one for URLs the
  * server does not know, which go before all others when they are seeds and after them when they are not. A URL is taken
- * once. Safe for use by many threads; it grows with the URLs that wait.
+ * once. Call {@link #done} when one that was taken is answered: what is under way counts when the next is chosen. Safe for
+ * use by many threads; it grows with the URLs that wait.
  */
 public final class Frontier {
   // How many buckets a URL that was found several times may wait in at once.
   private static final int MAX_PLACES = 4;
 
-  private final Function<Collection<String>, Optional<Map<String, Double>>> rank;
+  private final Planner planner;
   private final int every;
+  private final ReentrantLock turn = new ReentrantLock(); // of those who ask: each knows what those before it took
   private final Map<String, Deque<Item>> queues = new LinkedHashMap<>();
   private final Map<String, Double> values = new HashMap<>();
   private final Map<String, Item> waiting = new HashMap<>();
@@ -32,14 +35,31 @@ public final class Frontier {
   private long numbers;
   private int since;
 
+  /** Links that wait in each bucket, links that were taken from each and are not done, and all that are not done. */
+  private final Map<String, Integer> live = new HashMap<>();
+
+  private final Map<String, Integer> underWay = new HashMap<>();
+  private int taken;
+
+  /** What the server handed out and nobody took yet, whether that was less than there was place for. */
+  private Map<String, Integer> left = Map.of();
+
+  private boolean isShort;
+  private boolean news; // something is done since it was asked
+
   /** An empty frontier that asks for the order of its buckets before every n-th {@link #next}. */
   public Frontier(Session session, int n) {
-    this(session::rankBuckets, n);
+    this((waiting, inFlight, places) -> session.planBuckets(waiting, inFlight, places, false), n);
   }
 
-  Frontier(Function<Collection<String>, Optional<Map<String, Double>>> rank, int n) {
-    this.rank = rank;
+  Frontier(Planner planner, int n) {
+    this.planner = planner;
     this.every = Math.max(1, n);
+  }
+
+  /** Asks the server: links that wait, links under way, places; none while it is away. */
+  interface Planner {
+    Optional<Plan> plan(Map<String, Integer> waiting, Map<String, Integer> inFlight, int places);
   }
 
   /** Lets a URL wait ahead of every scored one. */
@@ -71,6 +91,7 @@ public final class Frontier {
     }
     item.places.add(bucket);
     queues.computeIfAbsent(bucket, name -> new ArrayDeque<>()).add(item);
+    live.merge(bucket, 1, Integer::sum);
     values.putIfAbsent(bucket, value);
   }
 
@@ -79,60 +100,119 @@ public final class Frontier {
     return waiting.size();
   }
 
-  /** Takes the URL to fetch now; none if none waits. While the server is away the last order known is kept. */
+  /**
+   * Takes the URL to fetch now. There is none if none waits, or if none should be fetched before the next answer; then some
+   * URL that was taken is not done. While the server is away the last order known is kept.
+   */
   public Optional<Item> next() {
-    List<String> due = due();
-    if (!due.isEmpty()) { // outside the lock: links may be added meanwhile
-      rank.apply(due).ifPresent(this::revalue);
+    turn.lock();
+    try {
+      rank();
+      return take();
+    } finally {
+      turn.unlock();
     }
-    return take();
   }
 
-  private synchronized List<String> due() {
-    if (++since < every || queues.size() < 2) {
-      return List.of();
+  /** Notes that what became of a URL that was taken is known to the server, or never will be. */
+  public synchronized void done(Item item) {
+    news = true;
+    taken--;
+    if (item.from != null) {
+      count(underWay, item.from, -1);
+    }
+  }
+
+  /** Asks which buckets come next, without the lock: links may be added meanwhile. */
+  private void rank() {
+    Map<String, Integer> waiting = new LinkedHashMap<>();
+    Map<String, Integer> inFlight = new HashMap<>();
+    if (!isDue(waiting, inFlight)) {
+      return;
+    }
+    Optional<Plan> plan = planner.plan(waiting, inFlight, every);
+    int waits = waiting.values().stream().mapToInt(Integer::intValue).sum();
+    synchronized (this) {
+      plan.ifPresent(now -> values.putAll(now.values()));
+      left = plan.map(now -> new HashMap<>(now.urls())).orElseGet(HashMap::new);
+      isShort = plan.isPresent() && plan.get().isShort(Math.min(every, waits));
+    }
+  }
+
+  /** Says what is to be asked, if it is time: every few URLs, and after each answer while places are empty. */
+  private synchronized boolean isDue(Map<String, Integer> waiting, Map<String, Integer> inFlight) {
+    since++;
+    boolean nothingNew = isShort && !news && taken > 0;
+    if ((since < every && !isShort) || nothingNew || live.isEmpty()) {
+      return false;
     }
     since = 0;
-    return new ArrayList<>(queues.keySet());
-  }
-
-  private synchronized void revalue(Map<String, Double> now) {
-    values.putAll(now);
+    news = false;
+    live.keySet().stream()
+        .sorted(Comparator.comparingLong(bucket -> first(queues.get(bucket)).number))
+        .forEach(bucket -> waiting.put(bucket, live.get(bucket)));
+    inFlight.putAll(underWay);
+    return true;
   }
 
   private synchronized Optional<Item> take() {
     Item item = first(seeds);
     if (item == null) {
-      item = best();
+      item = best(bucket -> left.getOrDefault(bucket, 0) > 0);
+    }
+    if (item == null && isShort && taken > 0) {
+      return Optional.empty();
+    }
+    if (item == null) {
+      item = best(bucket -> true);
     }
     if (item == null) {
       item = first(unknown);
     }
     if (item != null) {
-      item.taken = true;
-      waiting.remove(item.url);
+      leave(item);
     }
     return Optional.ofNullable(item);
   }
 
-  /** The oldest URL of the buckets that are worth most. */
-  private Item best() {
+  private void leave(Item item) {
+    item.taken = true;
+    taken++;
+    waiting.remove(item.url);
+    item.places.forEach(bucket -> count(live, bucket, -1));
+    if (item.from != null) {
+      count(underWay, item.from, 1);
+      left.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
+    }
+  }
+
+  /** The oldest URL of the buckets that are worth most among those that may go. */
+  private Item best(Predicate<String> mayGo) {
     Item best = null;
-    double worth = 0;
+    String from = null;
     for (Iterator<Map.Entry<String, Deque<Item>>> it = queues.entrySet().iterator(); it.hasNext(); ) {
       var queue = it.next();
       Item head = first(queue.getValue());
       if (head == null) {
         it.remove();
-        continue;
-      }
-      double value = values.get(queue.getKey());
-      if (best == null || value > worth || (value == worth && head.number < best.number)) {
+      } else if (mayGo.test(queue.getKey()) && (best == null || isBetter(queue.getKey(), head, from, best))) {
         best = head;
-        worth = value;
+        from = queue.getKey();
       }
     }
+    if (best != null) {
+      best.from = from;
+    }
     return best;
+  }
+
+  private boolean isBetter(String bucket, Item head, String other, Item itsHead) {
+    int worth = Double.compare(values.get(bucket), values.get(other));
+    return worth > 0 || (worth == 0 && head.number < itsHead.number);
+  }
+
+  private static void count(Map<String, Integer> counts, String bucket, int more) {
+    counts.merge(bucket, more, (a, b) -> a + b > 0 ? a + b : null);
   }
 
   /** What is at the head of a queue, after what was taken from another one is dropped. */
@@ -156,6 +236,7 @@ public final class Frontier {
     private final long number;
     private final List<String> places = new ArrayList<>(1);
     private boolean taken;
+    private String from; // bucket it was taken from, null if from none
 
     private Item(String url, ByteString ticket, long number) {
       this.url = url;

@@ -113,6 +113,12 @@ public final class Session implements AutoCloseable {
     return call(null, crawl -> crawl.rankBuckets(buckets));
   }
 
+  /** What to fetch next, as {@link Crawl#planBuckets}; none while the server is away. */
+  public Optional<Plan> planBuckets(
+      Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
+    return call(null, crawl -> crawl.planBuckets(waiting, inFlight, n, fill));
+  }
+
   /** Whether the last call met an outage. */
   public boolean isBroken() {
     return breaker.isBroken();

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ByteString;
 import io.grpc.Status;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -89,7 +92,7 @@ class ClientTest {
   @Test
   void theFrontierGivesSeedsThenTheBestBucketThenTheUnknown() {
     Map<String, Double> values = Map.of("a", .1, "b", .9);
-    Frontier frontier = new Frontier(buckets -> Optional.of(values), 1);
+    Frontier frontier = new Frontier(always(values), 1);
     frontier.addUnknown("u");
     frontier.add("1", "a", .9, ByteString.EMPTY); // the value of the bucket now counts, not the one it came with
     frontier.add("2", "b", .1, ByteString.EMPTY);
@@ -101,7 +104,7 @@ class ClientTest {
 
   @Test
   void aUrlFoundTwiceWaitsInBothBucketsAndIsGivenOnce() {
-    Frontier frontier = new Frontier(buckets -> Optional.of(Map.of("a", .1, "b", .9, "c", .5)), 1);
+    Frontier frontier = new Frontier(always(Map.of("a", .1, "b", .9, "c", .5)), 1);
     frontier.add("1", "a", .1, ByteString.EMPTY);
     frontier.add("2", "c", .1, ByteString.EMPTY);
     frontier.add("1", "b", .1, ByteString.EMPTY);
@@ -110,10 +113,61 @@ class ClientTest {
 
   @Test
   void withoutAServerTheFrontierKeepsTheLastOrderKnown() {
-    Frontier frontier = new Frontier(buckets -> Optional.empty(), 1);
+    Frontier frontier = new Frontier((waiting, inFlight, places) -> Optional.empty(), 1);
     frontier.add("1", "a", .1, ByteString.EMPTY);
     frontier.add("2", "b", .9, ByteString.EMPTY);
     assertEquals("21", taken(frontier));
+  }
+
+  /** A server that says what buckets are worth, and hands nothing out. */
+  private static Frontier.Planner always(Map<String, Double> values) {
+    return (waiting, inFlight, places) -> Optional.of(new Plan(values, null));
+  }
+
+  @Test
+  void theFrontierTellsWhatIsUnderWayAndLeavesPlacesEmptyUntilTheNextAnswer() {
+    List<String> asked = new ArrayList<>();
+    Map<String, Integer> handsOut = new HashMap<>(Map.of("a", 1));
+    Frontier frontier =
+        new Frontier(
+            (waiting, inFlight, places) -> {
+              asked.add(waiting + " " + inFlight + " " + places);
+              return Optional.of(new Plan(Map.of("a", .1, "b", .9), handsOut));
+            },
+            1);
+    frontier.add("1", "a", .1, ByteString.EMPTY);
+    frontier.add("2", "b", .9, ByteString.EMPTY);
+    frontier.add("3", "a", .1, ByteString.EMPTY);
+    frontier.addUnknown("u");
+    var first = frontier.next().orElseThrow();
+    assertEquals("1", first.url()); // what was handed out, not what is worth most
+    handsOut.clear();
+    assertTrue(frontier.next().isEmpty(), "a place that was not filled");
+    assertTrue(frontier.next().isEmpty());
+    assertEquals(List.of("{a=2, b=1} {} 1", "{b=1, a=1} {a=1} 1"), asked); // nothing new: not asked a third time
+    frontier.done(first);
+    assertEquals("2", frontier.next().orElseThrow().url()); // nothing is under way: one goes in any case
+    assertEquals("{b=1, a=1} {} 1", asked.get(2));
+  }
+
+  @Test
+  void aPlanIsReadByTheNamesThatWereAsked() throws Exception {
+    try (FakeServer server = new FakeServer();
+        Session session = session(server)) {
+      var waiting = new LinkedHashMap<String, Integer>();
+      waiting.put("bad", 3);
+      waiting.put("good", 5);
+      Plan plan = session.planBuckets(waiting, Map.of("good", 2), 4, true).orElseThrow();
+      assertEquals(Map.of("bad", .1, "good", .9), plan.values());
+      assertEquals(Map.of("good", 4), plan.urls());
+      assertFalse(plan.isShort(4));
+      assertTrue(plan.isShort(5));
+      var asked = server.planned.get(0);
+      assertEquals(List.of(3, 5), asked.getWaitingList());
+      assertEquals("good", asked.getInFlight(0).getBucket());
+      assertEquals(2, asked.getInFlight(0).getCount());
+      assertTrue(asked.getFill());
+    }
   }
 
   private static String taken(Frontier frontier) {

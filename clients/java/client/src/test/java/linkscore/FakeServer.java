@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import linkscore.v1.BucketInFlight;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
 import linkscore.v1.CreateCrawlResponse;
@@ -31,8 +32,9 @@ import linkscore.v1.ReportFeedbackResponse;
 
 /**
  * A server for tests of the client and of the adapters: knows the crawls that were made, and scores links with {@code
- * /good} in their URL .9, others .1, each kind a bucket. What the client does on the wire is tested by the scenarios that
- * all clients pass; see conformance.Driver.
+ * /good} in their URL .9, others .1, each kind a bucket; every place goes to good links, and bad ones are worth less the
+ * more are under way. What the client does on the wire is tested by the scenarios that all clients pass; see
+ * conformance.Driver.
  */
 public final class FakeServer implements AutoCloseable {
   private static final Pattern HREF = Pattern.compile("href=\"([^\"]*)\"");
@@ -40,6 +42,7 @@ public final class FakeServer implements AutoCloseable {
   public final List<Page> pages = new CopyOnWriteArrayList<>();
   public final List<Feedback> rewards = new CopyOnWriteArrayList<>();
   public final List<List<String>> ranked = new CopyOnWriteArrayList<>();
+  public final List<RankBucketsRequest> planned = new CopyOnWriteArrayList<>();
   public final Map<String, Boolean> crawls = new ConcurrentHashMap<>();
   private final Server server;
   private final int port;
@@ -124,9 +127,20 @@ public final class FakeServer implements AutoCloseable {
     @Override
     public void rankBuckets(RankBucketsRequest request, StreamObserver<RankBucketsResponse> to) {
       ranked.add(request.getBucketsList());
+      planned.add(request);
       var answer = RankBucketsResponse.newBuilder();
       for (int i = 0; i < request.getBucketsCount(); i++) {
-        answer.addOrder(i).addValues(request.getBuckets(i).equals("good") ? .9 : .1);
+        String bucket = request.getBuckets(i);
+        boolean good = bucket.equals("good");
+        int underWay =
+            request.getInFlightList().stream()
+                .filter(entry -> entry.getBucket().equals(bucket))
+                .mapToInt(BucketInFlight::getCount)
+                .sum();
+        answer.addOrder(i).addValues(good ? .9 : .1 / (1 + underWay));
+        if (request.getN() > 0) {
+          answer.addUrls(good ? request.getN() : 0);
+        }
       }
       answer(to, answer.build());
     }

@@ -15,6 +15,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 import org.apache.nutch.crawl.CrawlDatum;
+import org.apache.nutch.crawl.Generator;
 import org.apache.nutch.crawl.Inlinks;
 import org.apache.nutch.indexer.NutchDocument;
 import org.apache.nutch.metadata.Nutch;
@@ -31,8 +32,8 @@ import org.slf4j.LoggerFactory;
  * Generates the URLs of a round in the order a linkscore server advises.
  *
  * <p>Every parsed page goes to the server with its body; each of its outlinks keeps the bucket and the ticket it was
- * given in its CrawlDatum. A round takes URLs by what their buckets are worth when it is generated: start pages first,
- * links the server does not know last. Failed fetches are reported when the crawl database is updated. While the server
+ * given in its CrawlDatum. A round takes URLs by what their buckets are worth when it is generated, less the more links of
+ * one bucket of which little is known are in it: start pages first, links the server does not know last. Failed fetches are reported when the crawl database is updated. While the server
  * is away the crawl goes on: links that waited keep the value they had, new ones come behind them.
  */
 public final class LinkscoreScoringFilter implements ScoringFilter {
@@ -59,14 +60,15 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   private Configuration conf;
   private Session session;
-  private BucketValues values;
+  private RoundValues round;
 
   @Override
   public void setConf(Configuration conf) {
     this.conf = conf;
     if (conf != null) {
       session = Sessions.of(conf);
-      values = new BucketValues(session, System::nanoTime);
+      long size = conf.getLong(Generator.GENERATOR_TOP_N, Long.MAX_VALUE);
+      round = new RoundValues(session, size, System::nanoTime);
     }
   }
 
@@ -94,7 +96,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     if (bucket == null) {
       return datum.getMetaData().containsKey(MISSED) ? LAST : FALLBACK;
     }
-    double now = values.of(bucket).orElseGet(() -> valueThen(datum));
+    double now = round.next(bucket).orElseGet(() -> valueThen(datum));
     return SCORED + (float) now;
   }
 
@@ -162,6 +164,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   /** Reports a fetch that failed; lets a link that was found again wait where it is worth most. */
   @Override
   public void updateDbScore(Text url, CrawlDatum old, CrawlDatum datum, List<CrawlDatum> inlinked) {
+    round.renew();
     if (old != null && failedNow(old, datum)) {
       session.ingest(failure(url, datum));
     }

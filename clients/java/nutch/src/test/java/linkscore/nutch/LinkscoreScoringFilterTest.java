@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map.Entry;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import linkscore.FakeServer;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
@@ -113,22 +114,39 @@ class LinkscoreScoringFilterTest {
   }
 
   @Test
-  void aBucketIsAskedAboutOnceWhileARoundIsGenerated() {
-    CrawlDatum link = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
-    for (int i = 0; i < 10; i++) {
-      sortValue(GOOD, link);
+  void eachLinkOfABucketIsValuedAsIfThoseBeforeItWereUnderWay() {
+    RoundValues round = new RoundValues(Sessions.of(filter.getConf()), 10, () -> 0);
+    List<Double> values = new ArrayList<>();
+    for (int i = 0; i < 40; i++) {
+      values.add(round.next("unknown").orElseThrow());
     }
-    assertEquals(List.of(List.of("good")), server.ranked);
+    assertEquals(List.of(0, 1, 2, 4, 8), inFlight(), "at powers of two, and not beyond the round");
+    assertEquals(List.of(.1, .05, .1 / 3, .1 / 3, .1 / 5), values.subList(0, 5));
+    assertEquals(.1 / 9, values.get(39));
+    assertEquals(.9, round.next("good").orElseThrow(), "another bucket");
+  }
+
+  private List<Integer> inFlight() {
+    return server.planned.stream()
+        .map(asked -> asked.getInFlightCount() == 0 ? 0 : asked.getInFlight(0).getCount())
+        .collect(Collectors.toList());
   }
 
   @Test
-  void aBucketIsAskedAboutAgainForTheNextRound() {
+  void aNewRoundBeginsAfterAPauseOrWhenTheCrawlDatabaseIsUpdated() {
     AtomicLong now = new AtomicLong();
-    BucketValues values = new BucketValues(Sessions.of(filter.getConf()), now::get);
-    assertEquals(.9, values.of("good").orElseThrow());
+    RoundValues round = new RoundValues(Sessions.of(filter.getConf()), 50, now::get);
+    round.next("good");
+    now.addAndGet(Duration.ofSeconds(4).toNanos());
+    round.next("good");
     now.addAndGet(Duration.ofSeconds(6).toNanos());
-    values.of("good");
-    assertEquals(2, server.ranked.size());
+    round.next("good");
+    assertEquals(List.of(0, 1, 0), inFlight());
+    CrawlDatum link = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    sortValue(GOOD, link);
+    filter.updateDbScore(new Text(GOOD), null, datum(CrawlDatum.STATUS_DB_UNFETCHED), List.of());
+    sortValue(GOOD, link);
+    assertEquals(List.of(0, 1, 0, 0, 0), inFlight());
   }
 
   @Test

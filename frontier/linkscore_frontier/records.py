@@ -1,0 +1,135 @@
+"""What goes into a store of URLs and comes out of it, and what is counted of a queue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class State(IntEnum):
+    """Where a URL stands: `due` is when it came, when it may be fetched again, or when its lease ends."""
+
+    WAITING = 0
+    LATER = 1
+    LEASED = 2
+    DONE = 3
+
+
+class Status(IntEnum):
+    """What became of a URL that was put: numbers of the contract."""
+
+    OK = 0
+    SKIPPED = 1
+    FAIL = 2
+
+
+class Place(NamedTuple):
+    """A bucket a link waits in, the score of the link there, and the value the bucket had."""
+
+    bucket: str
+    score: float
+    value: float
+
+
+@dataclass(slots=True)
+class Arrival:
+    """A URL that is put.
+
+    Attributes
+    ----------
+    url, key
+        The URL and its queue.
+    info
+        What the crawler keeps with it, as bytes.
+    places
+        Buckets it waits in; None if linkscore was not asked about it, empty if it knows nothing.
+    is_known
+        Whether it was fetched.
+    due
+        Second from which it may be fetched again; 0: never.
+    failed_status, ticket
+        HTTP status of a fetch that failed, 0 if it did not; ticket of the link.
+    """
+
+    url: str
+    key: str
+    info: bytes = b""
+    places: Sequence[Place] | None = None
+    is_known: bool = False
+    due: int = 0
+    failed_status: int = 0
+    ticket: bytes = b""
+
+
+class Given(NamedTuple):
+    """A URL that is given to a crawler."""
+
+    url: str
+    key: str
+    info: bytes
+
+
+class Listed(NamedTuple):
+    """A URL as a list shows it."""
+
+    id: int
+    url: str
+    key: str
+    info: bytes
+    state: State
+    due: int
+    created: int
+
+
+class Question(NamedTuple):
+    """What RankBuckets is asked: links that wait and fetches under way, by bucket, and places to fill.
+
+    `fill`: fill them all. That is so while no page was sent to linkscore, whose answers would say more.
+    """
+
+    waiting: dict[str, int]
+    under_way: dict[str, int]
+    places: int
+    fill: bool
+
+
+class Failure(NamedTuple):
+    """A fetch that failed, to be reported: a repeated report of one `event` counts once."""
+
+    id: int
+    event: str
+    url: str
+    status: int
+    ticket: bytes
+
+
+@dataclass(slots=True)
+class Queue:
+    """A queue: how many of its URLs wait in which bucket, are in other states, and how it is paced."""
+
+    id: int
+    key: str
+    delay: int | None = None
+    blocked: int = 0
+    most: int = 0
+    given: float = 0.0
+    waiting: Counter[int] = field(default_factory=Counter)
+    states: Counter[State] = field(default_factory=Counter)
+
+    @property
+    def active(self) -> int:
+        """URLs that are not done."""
+        return sum(n for state, n in self.states.items() if state is not State.DONE)
+
+    def gives(self, now: float, each: int, delay: int) -> bool:
+        """Say whether it may give URLs now: not blocked, paced, within its limit, not too many under way."""
+        return (
+            bool(self.waiting)
+            and self.blocked < now
+            and self.given + (delay if self.delay is None else self.delay) <= now
+            and not 0 < self.most <= self.states[State.DONE]
+            and (not each or self.states[State.LEASED] < each)
+        )

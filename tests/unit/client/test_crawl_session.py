@@ -1,0 +1,60 @@
+"""What adapters on asyncio share: the order is asked for with what waits and what is under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import grpc
+import pytest
+
+from fake_linkscore import FakeLinkscore
+from linkscore.session import CrawlSession, Found
+
+
+@pytest.fixture
+async def session(fake: FakeLinkscore) -> AsyncIterator[CrawlSession]:
+    made = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c")
+    links = [Found(f"http://a.org/{path}") for path in ("tag/1", "tag/2", "thread/1", "thread/2")]
+    places = await made.fetched("http://a.org/", b"<p>", links)
+    for link, place in zip(links, places, strict=True):
+        made.wait(link.url, place)
+    yield made
+    await made.close()
+
+
+async def take(session: CrawlSession, places: int) -> list[str]:
+    """Fill places, all at once."""
+    items = await asyncio.gather(*(session.take() for _ in range(places)))
+    return [item.url.removeprefix("http://a.org/") for item in items if item is not None]
+
+
+async def test_who_asks_knows_what_those_before_took(fake: FakeLinkscore, session: CrawlSession) -> None:
+    assert await take(session, 3) == ["thread/1", "thread/2", "tag/1"]
+    assert fake.in_flight == [{}, {"thread": 1}, {"thread": 2}]
+    assert fake.ranked == [["tag", "thread"], ["tag", "thread"], ["tag"]]
+
+
+async def test_a_place_stays_empty_until_a_page_is_answered(
+    fake: FakeLinkscore, session: CrawlSession
+) -> None:
+    fake.hands_out = 0
+    first = await session.take()
+    assert first is not None  # nothing was under way
+    assert await take(session, 3) == []
+    assert len(fake.ranked) == 1  # nothing is new
+    session.done(first)
+    fake.hands_out = None
+    assert await take(session, 1) == ["thread/2"]
+    assert fake.in_flight[-1] == {}
+
+
+async def test_without_an_answer_all_places_are_filled(fake: FakeLinkscore, session: CrawlSession) -> None:
+    fake.hands_out = 0
+    first = await session.take()
+    assert first is not None
+    assert await session.take() is None
+    session.done(first)
+    fake.failures["RankBuckets"] = [grpc.StatusCode.INTERNAL] * 3
+    assert await take(session, 3) == ["thread/2", "tag/1", "tag/2"]
+    assert session.counts["errors/INTERNAL"] == 3
