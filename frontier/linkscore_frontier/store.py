@@ -390,9 +390,7 @@ class CrawlStore:
 
     # What linkscore says
 
-    def question(
-        self, *, queues: int, each: int, now: float, delay: int, key: str = ""
-    ) -> Question | None:
+    def question(self, *, queues: int, each: int, now: float, delay: int, key: str = "") -> Question | None:
         """Return what to ask RankBuckets before `take` is called with the same; None if there is no reason.
 
         Links of queues that may give nothing now do not count as waiting.

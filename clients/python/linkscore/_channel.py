@@ -91,3 +91,8 @@ class Stubs:
         self.browse: Any = browse_log_service_pb2_grpc.BrowseLogServiceStub(channel)
         self.inspection: Any = inspection_service_pb2_grpc.InspectionServiceStub(channel)
         self.sites: Any = site_model_service_pb2_grpc.SiteModelServiceStub(channel)
+
+    def method(self, name: str) -> Any:
+        """Return the callable of a method: `links.IngestPages`, say."""
+        service, _, method = name.partition(".")
+        return getattr(getattr(self, service), method)

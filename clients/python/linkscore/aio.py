@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 import grpc
 
-from linkscore import _channel, _requests
+from linkscore import _calls, _channel
 from linkscore.errors import AlreadyExists, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     BrowseBatch,
@@ -19,11 +19,9 @@ from linkscore.messages import (
     Link,
     Policy,
     Sites,
-    crawl_name,
     failed_page,
     feedback,
     policy_spec,
-    site_name,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
@@ -31,6 +29,8 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import inspection_service_pb2 as inspection_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
+
+T = TypeVar("T")
 
 
 class AsyncClient:
@@ -112,22 +112,24 @@ class AsyncClient:
         """Close the connection; calls under way are cancelled."""
         await self._channel.close()
 
-    async def _call(self, method: Callable[..., Any], request: Any, timeout_s: float | None) -> Any:
+    async def _run(self, call: _calls.Call[T], timeout_s: float | None) -> T:
+        return call.result(await self._answer(call, timeout_s))
+
+    async def _list(self, call: _calls.Call[Iterable[T]], timeout_s: float | None) -> AsyncIterator[T]:
+        while True:
+            answer = await self._answer(call, timeout_s)
+            for entry in call.result(answer):
+                yield entry
+            if not answer.next_page_token:
+                return
+            call.request.page_token = answer.next_page_token
+
+    async def _answer(self, call: _calls.Call[Any], timeout_s: float | None) -> Any:
+        method = self._stubs.method(call.method)
         try:
-            return await method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
+            return await method(call.request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e
-
-    async def _pages(
-        self, method: Callable[..., Any], request: Any, field: str, timeout_s: float | None
-    ) -> AsyncIterator[Any]:
-        while True:
-            got = await self._call(method, request, timeout_s)
-            for entry in getattr(got, field):
-                yield entry
-            if not got.next_page_token:
-                return
-            request.page_token = got.next_page_token
 
     # Crawls
 
@@ -135,11 +137,7 @@ class AsyncClient:
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
         """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
-        request = crawl_pb2.CreateCrawlRequest(crawl=_requests.crawl(crawl=crawl, **config))
-        made: crawl_pb2.CreateCrawlResponse = await self._call(
-            self._stubs.crawls.CreateCrawl, request, timeout_s
-        )
-        return made.crawl
+        return await self._run(_calls.create_crawl(crawl=crawl, **config), timeout_s)
 
     async def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
@@ -156,16 +154,13 @@ class AsyncClient:
 
     async def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:
         """Read a crawl."""
-        request = crawl_pb2.GetCrawlRequest(name=crawl_name(crawl))
-        got: crawl_pb2.GetCrawlResponse = await self._call(self._stubs.crawls.GetCrawl, request, timeout_s)
-        return got.crawl
+        return await self._run(_calls.get_crawl(crawl=crawl), timeout_s)
 
     def list_crawls(
         self, *, page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncIterator[crawl_pb2.Crawl]:
         """List all crawls by name, page by page as they are consumed."""
-        request = crawl_pb2.ListCrawlsRequest(page_size=page_size)
-        return self._pages(self._stubs.crawls.ListCrawls, request, "crawls", timeout_s)
+        return self._list(_calls.list_crawls(page_size=page_size), timeout_s)
 
     async def update_crawl(
         self,
@@ -178,22 +173,20 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> crawl_pb2.Crawl:
         """Change what is given, and add examples; a new policy serves from the next call on."""
-        request = _requests.update_crawl(
-            crawl=crawl,
-            policy=policy,
-            extra_policies=extra_policies,
-            observe_only=observe_only,
-            examples=examples,
+        return await self._run(
+            _calls.update_crawl(
+                crawl=crawl,
+                policy=policy,
+                extra_policies=extra_policies,
+                observe_only=observe_only,
+                examples=examples,
+            ),
+            timeout_s,
         )
-        got: crawl_pb2.UpdateCrawlResponse = await self._call(
-            self._stubs.crawls.UpdateCrawl, request, timeout_s
-        )
-        return got.crawl
 
     async def delete_crawl(self, *, crawl: str, timeout_s: float | None = None) -> None:
         """Delete a crawl, its models and its log."""
-        request = crawl_pb2.DeleteCrawlRequest(name=crawl_name(crawl))
-        await self._call(self._stubs.crawls.DeleteCrawl, request, timeout_s)
+        await self._run(_calls.delete_crawl(crawl=crawl), timeout_s)
 
     # Pages and links
 
@@ -207,11 +200,9 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.IngestPagesResponse:
         """Send fetched pages, failed fetches too; the answer scores every link of them."""
-        request = _requests.ingest_pages(crawl=crawl, pages=pages, policy=policy, encoding=encoding)
-        got: scoring_pb2.IngestPagesResponse = await self._call(
-            self._stubs.links.IngestPages, request, timeout_s
+        return await self._run(
+            _calls.ingest_pages(crawl=crawl, pages=pages, policy=policy, encoding=encoding), timeout_s
         )
-        return got
 
     async def stream_pages(
         self,
@@ -225,7 +216,7 @@ class AsyncClient:
         """Send pages as they come and give their answers in order; leaving the loop ends the stream."""
         count = itertools.count(1)
         messages = (
-            _requests.stream_page(
+            _calls.stream_page(
                 request_id=next(count), crawl=crawl, page=page, policy=policy, encoding=encoding
             )
             async for page in pages
@@ -243,11 +234,7 @@ class AsyncClient:
         self, *, crawl: str, pages: Iterable[common_pb2.Page], timeout_s: float | None = None
     ) -> scoring_pb2.ClassifyPagesResponse:
         """Say which template cluster pages belong to; learns nothing."""
-        request = _requests.classify_pages(crawl=crawl, pages=pages)
-        got: scoring_pb2.ClassifyPagesResponse = await self._call(
-            self._stubs.links.ClassifyPages, request, timeout_s
-        )
-        return got
+        return await self._run(_calls.classify_pages(crawl=crawl, pages=pages), timeout_s)
 
     async def score_links(
         self,
@@ -260,13 +247,12 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
         """Score links again: URLs, or (URL, ticket) pairs."""
-        request = _requests.score_links(
-            crawl=crawl, links=links, policy=policy, encoding=encoding, require_learned=require_learned
+        return await self._run(
+            _calls.score_links(
+                crawl=crawl, links=links, policy=policy, encoding=encoding, require_learned=require_learned
+            ),
+            timeout_s,
         )
-        got: scoring_pb2.ScoreLinksResponse = await self._call(
-            self._stubs.links.ScoreLinks, request, timeout_s
-        )
-        return got
 
     async def rank_buckets(
         self,
@@ -281,19 +267,18 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankBucketsResponse:
         """Order the buckets that are not empty, best first, and hand out `n` of their links."""
-        request = _requests.rank_buckets(
-            crawl=crawl,
-            buckets=buckets,
-            policy=policy,
-            max_results=max_results,
-            n=n,
-            in_flight=in_flight,
-            fill=fill,
+        return await self._run(
+            _calls.rank_buckets(
+                crawl=crawl,
+                buckets=buckets,
+                policy=policy,
+                max_results=max_results,
+                n=n,
+                in_flight=in_flight,
+                fill=fill,
+            ),
+            timeout_s,
         )
-        got: scoring_pb2.RankBucketsResponse = await self._call(
-            self._stubs.links.RankBuckets, request, timeout_s
-        )
-        return got
 
     async def rank_sites(
         self,
@@ -306,19 +291,16 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankSitesResponse:
         """Say which sites to fetch n URLs from: hosts, or how many URLs of each host wait (None: enough)."""
-        request = _requests.rank_sites(crawl=crawl, sites=sites, policy=policy, n=n, max_results=max_results)
-        got: scoring_pb2.RankSitesResponse = await self._call(self._stubs.links.RankSites, request, timeout_s)
-        return got
+        return await self._run(
+            _calls.rank_sites(crawl=crawl, sites=sites, policy=policy, n=n, max_results=max_results),
+            timeout_s,
+        )
 
     async def report_feedback(
         self, *, crawl: str, feedback: Iterable[scoring_pb2.Feedback], timeout_s: float | None = None
     ) -> scoring_pb2.ReportFeedbackResponse:
         """Report what extraction found on fetched pages."""
-        request = _requests.report_feedback(crawl=crawl, feedback=feedback)
-        got: scoring_pb2.ReportFeedbackResponse = await self._call(
-            self._stubs.links.ReportFeedback, request, timeout_s
-        )
-        return got
+        return await self._run(_calls.report_feedback(crawl=crawl, feedback=feedback), timeout_s)
 
     async def report_failure(
         self,
@@ -379,11 +361,7 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.ExplainLinksResponse:
         """Say why links have their scores."""
-        request = _requests.explain_links(crawl=crawl, links=links, policy=policy)
-        got: scoring_pb2.ExplainLinksResponse = await self._call(
-            self._stubs.links.ExplainLinks, request, timeout_s
-        )
-        return got
+        return await self._run(_calls.explain_links(crawl=crawl, links=links, policy=policy), timeout_s)
 
     async def suggest_examples(
         self,
@@ -395,11 +373,9 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.SuggestExamplesResponse:
         """Say which 5 (or so many) fetched pages of a site, empty for all, a user should be asked about."""
-        request = _requests.suggest_examples(crawl=crawl, site=site, policy=policy, max_results=max_results)
-        got: scoring_pb2.SuggestExamplesResponse = await self._call(
-            self._stubs.links.SuggestExamples, request, timeout_s
+        return await self._run(
+            _calls.suggest_examples(crawl=crawl, site=site, policy=policy, max_results=max_results), timeout_s
         )
-        return got
 
     # Site models
 
@@ -407,53 +383,43 @@ class AsyncClient:
         self, *, crawl: str, page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncIterator[site_pb2.Site]:
         """List all sites of a crawl by name, page by page as they are consumed."""
-        request = _requests.list_sites(crawl=crawl, page_size=page_size)
-        return self._pages(self._stubs.sites.ListSites, request, "sites", timeout_s)
+        return self._list(_calls.list_sites(crawl=crawl, page_size=page_size), timeout_s)
 
     async def get_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Read one site."""
-        request = site_pb2.GetSiteRequest(name=site_name(crawl, site))
-        got: site_pb2.GetSiteResponse = await self._call(self._stubs.sites.GetSite, request, timeout_s)
-        return got.site
+        return await self._run(_calls.get_site(crawl=crawl, site=site), timeout_s)
 
     async def get_site_advice(
         self, *, crawl: str, site: str, horizon: int = 0, timeout_s: float | None = None
     ) -> site_pb2.SiteAdvice:
         """Say what the next `horizon` fetches of a site should bring, and what looks like a trap."""
-        request = site_pb2.GetSiteRequest(name=site_name(crawl, site), horizon=horizon)
-        got: site_pb2.GetSiteResponse = await self._call(self._stubs.sites.GetSite, request, timeout_s)
-        return got.advice
+        return await self._run(_calls.get_site_advice(crawl=crawl, site=site, horizon=horizon), timeout_s)
 
     async def get_sitemap(
         self, *, crawl: str, site: str, timeout_s: float | None = None
     ) -> site_pb2.GetSitemapResponse:
         """Read the template clusters of a site and the links between them."""
-        request = site_pb2.GetSitemapRequest(name=site_name(crawl, site))
-        got: site_pb2.GetSitemapResponse = await self._call(self._stubs.sites.GetSitemap, request, timeout_s)
-        return got
+        return await self._run(_calls.get_sitemap(crawl=crawl, site=site), timeout_s)
 
     def list_navigation_entries(
         self, *, crawl: str, site: str, page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncIterator[site_pb2.NavigationEntry]:
         """List where links of each cluster and tag path lead, page by page as they are consumed."""
-        request = _requests.list_navigation_entries(crawl=crawl, site=site, page_size=page_size)
-        return self._pages(self._stubs.sites.ListNavigationEntries, request, "entries", timeout_s)
+        return self._list(
+            _calls.list_navigation_entries(crawl=crawl, site=site, page_size=page_size), timeout_s
+        )
 
     async def learn_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Learn a site now; answers when the model is active. Large sites need a longer `timeout_s`."""
-        request = site_pb2.LearnSiteRequest(name=site_name(crawl, site))
-        got: site_pb2.LearnSiteResponse = await self._call(self._stubs.sites.LearnSite, request, timeout_s)
-        return got.site
+        return await self._run(_calls.learn_site(crawl=crawl, site=site), timeout_s)
 
     async def get_sample_plan(
         self, *, crawl: str, site: str, max_results: int = 0, timeout_s: float | None = None
     ) -> list[common_pb2.FetchSuggestion]:
         """Give the pages that would teach most about a site, most useful first."""
-        request = _requests.sample_plan(crawl=crawl, site=site, max_results=max_results)
-        got: site_pb2.GetSamplePlanResponse = await self._call(
-            self._stubs.sites.GetSamplePlan, request, timeout_s
+        return await self._run(
+            _calls.get_sample_plan(crawl=crawl, site=site, max_results=max_results), timeout_s
         )
-        return list(got.suggestions)
 
     async def suggest_seeds(
         self,
@@ -465,11 +431,9 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> site_pb2.SuggestSeedsResponse:
         """Give the pages to start a crawl from, best first; `site` may also be any URL of the site."""
-        request = _requests.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=max_results)
-        got: site_pb2.SuggestSeedsResponse = await self._call(
-            self._stubs.sites.SuggestSeeds, request, timeout_s
+        return await self._run(
+            _calls.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=max_results), timeout_s
         )
-        return got
 
     async def export_rules(
         self,
@@ -482,13 +446,12 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> site_pb2.ExportRulesResponse:
         """Give what was learned about URLs as files for crawlers, by name (`nutch`), empty for all."""
-        request = _requests.export_rules(
-            crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
+        return await self._run(
+            _calls.export_rules(
+                crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
+            ),
+            timeout_s,
         )
-        got: site_pb2.ExportRulesResponse = await self._call(
-            self._stubs.sites.ExportRules, request, timeout_s
-        )
-        return got
 
     # What people look at
 
@@ -496,11 +459,7 @@ class AsyncClient:
         self, *, crawl: str, timeout_s: float | None = None
     ) -> inspection_pb2.GetActivityResponse:
         """Say what became of a crawl so far, over all of its sites."""
-        request = inspection_pb2.GetActivityRequest(crawl=crawl_name(crawl))
-        got: inspection_pb2.GetActivityResponse = await self._call(
-            self._stubs.inspection.GetActivity, request, timeout_s
-        )
-        return got
+        return await self._run(_calls.get_activity(crawl=crawl), timeout_s)
 
     async def list_templates(
         self,
@@ -513,13 +472,12 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatesResponse:
         """Give one page of the templates of a site, most crawled first, and how far the site is learned."""
-        request = inspection_pb2.ListTemplatesRequest(
-            name=site_name(crawl, site), page_size=page_size, page_token=page_token, max_exits=max_exits
+        return await self._run(
+            _calls.list_templates(
+                crawl=crawl, site=site, page_size=page_size, page_token=page_token, max_exits=max_exits
+            ),
+            timeout_s,
         )
-        got: inspection_pb2.ListTemplatesResponse = await self._call(
-            self._stubs.inspection.ListTemplates, request, timeout_s
-        )
-        return got
 
     async def list_template_pages(
         self,
@@ -532,13 +490,12 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatePagesResponse:
         """Give some pages of a template, latest first, with the links by which they were found."""
-        request = inspection_pb2.ListTemplatePagesRequest(
-            name=site_name(crawl, site), template=template, page_size=page_size, page_token=page_token
+        return await self._run(
+            _calls.list_template_pages(
+                crawl=crawl, site=site, template=template, page_size=page_size, page_token=page_token
+            ),
+            timeout_s,
         )
-        got: inspection_pb2.ListTemplatePagesResponse = await self._call(
-            self._stubs.inspection.ListTemplatePages, request, timeout_s
-        )
-        return got
 
     async def list_buckets(
         self,
@@ -551,26 +508,20 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListBucketsResponse:
         """Give one page of the groups of links that wait on a site, best first."""
-        request = inspection_pb2.ListBucketsRequest(
-            name=site_name(crawl, site),
-            policy=policy_spec(policy),
-            page_size=page_size,
-            page_token=page_token,
+        return await self._run(
+            _calls.list_buckets(
+                crawl=crawl, site=site, policy=policy, page_size=page_size, page_token=page_token
+            ),
+            timeout_s,
         )
-        got: inspection_pb2.ListBucketsResponse = await self._call(
-            self._stubs.inspection.ListBuckets, request, timeout_s
-        )
-        return got
 
     async def get_harvest(
         self, *, crawl: str, site: str, max_templates: int = 0, timeout_s: float | None = None
     ) -> inspection_pb2.GetHarvestResponse:
         """Say what the fetches of a site brought over time, and how each policy would have ordered them."""
-        request = inspection_pb2.GetHarvestRequest(name=site_name(crawl, site), max_templates=max_templates)
-        got: inspection_pb2.GetHarvestResponse = await self._call(
-            self._stubs.inspection.GetHarvest, request, timeout_s
+        return await self._run(
+            _calls.get_harvest(crawl=crawl, site=site, max_templates=max_templates), timeout_s
         )
-        return got
 
     # Browse logs
 
@@ -585,7 +536,7 @@ class AsyncClient:
 
         A batch is taken in as a whole and once, so after an error send the same batches under the same ids.
         """
-        messages = _requests.async_browse_batches(crawl, batches)
+        messages = _calls.async_browse_batches(crawl, batches)
         try:
             got: browse_pb2.ImportBrowseRecordsResponse = await self._stubs.browse.ImportBrowseRecords(
                 messages, timeout=timeout_s, metadata=self._metadata()
@@ -608,22 +559,19 @@ class AsyncClient:
 
         `news_labels` says of URLs whether they are news: the threshold is fitted on them.
         """
-        request = _requests.mine_site(
-            crawl=crawl,
-            site=site,
-            window_days=window_days,
-            news_labels=news_labels or {},
-            news_threshold=news_threshold,
+        return await self._run(
+            _calls.mine_site(
+                crawl=crawl,
+                site=site,
+                window_days=window_days,
+                news_labels=news_labels or {},
+                news_threshold=news_threshold,
+            ),
+            timeout_s,
         )
-        got: browse_pb2.MineSiteResponse = await self._call(self._stubs.browse.MineSite, request, timeout_s)
-        return got
 
     async def get_browse_stats(
         self, *, crawl: str, batch_ids: Iterable[str] = (), timeout_s: float | None = None
     ) -> browse_pb2.GetBrowseStatsResponse:
         """Say what a crawl holds of browse logs, and which of some batches it took in."""
-        request = _requests.browse_stats(crawl=crawl, batch_ids=batch_ids)
-        got: browse_pb2.GetBrowseStatsResponse = await self._call(
-            self._stubs.browse.GetBrowseStats, request, timeout_s
-        )
-        return got
+        return await self._run(_calls.get_browse_stats(crawl=crawl, batch_ids=batch_ids), timeout_s)
