@@ -20,6 +20,7 @@ from linkscore_scoring.engine.events import (
     LearningFailed,
     LearningRequested,
     ModelActivated,
+    PageFetched,
     decode,
     encode,
 )
@@ -27,6 +28,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
+from linkscore_server.crawls.anchors import AnchorTexts
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
 from linkscore_server.storage.base import CrawlLog, Snapshot
@@ -105,6 +107,7 @@ class CrawlActor:
         self.model = model
         model.watch = tracing.watch
         self.queries = CrawlQueries(model)
+        self.anchors = AnchorTexts()
         self._log = log
         self._executor = executor
         self._background = background or executor
@@ -339,11 +342,14 @@ class CrawlActor:
             if isinstance(event, ModelActivated) and learned is not None:
                 self.model.seq = seq
                 return self.model.activate(event.site, learned)
-            return self.model.apply(seq, event)
+            outcome = self.model.apply(seq, event)
         except Exception as exc:
             self._metrics.apply_failures.inc()
             _log.exception("crawl %s: event %d could not be applied", self.model.config.name, seq)
             return exc
+        if isinstance(event, PageFetched) and outcome.observation is not None:
+            self.anchors.see(event, outcome.observation.url)
+        return outcome
 
     def _start_learning(self, job: LearningJob) -> None:
         if self._closed:

@@ -239,7 +239,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         found = actor.queries.suggest_examples(*results.example_query(request, model.config.name), choice)
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
-        return results.suggested_examples(model.config.name, found, policy=policy, event_seq=model.seq)
+        return results.suggested_examples(
+            model.config.name, found, actor.anchors.of, policy=policy, event_seq=model.seq
+        )
 
     async def _actor(self, crawl: str) -> CrawlActor:
         return await self._registry.open(parse_crawl(crawl))

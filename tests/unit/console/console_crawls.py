@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 HARM = '"><script>alert(1)</script>\u202egnp.exe'
 LONG = "x" * 10_000
 HARM_HOST = "harm.test"
@@ -17,7 +19,7 @@ def harm_url(n: int) -> str:
 def harm_body(n: int) -> bytes:
     links = "".join(
         f'<li><a class="x{HARM.replace(chr(34), "&quot;")} onload=alert(1)" '
-        f'href="{harm_url((n + i) % 80)}">{HARM}{LONG}</a></li>'
+        f'href="{harm_url((n + i) % 80)}">{escape(HARM)}{LONG}</a></li>'
         for i in range(1, 9)
     )
     return f"<html><title>{HARM}</title><body class='{HARM}'><ul>{links}</ul><p>Text {n} {'w ' * 40}".encode()

@@ -229,6 +229,16 @@ def test_hostile_pages_are_shown_harmless(console: TestClient, view: str) -> Non
         json.loads(part.text)
 
 
+def test_a_card_says_how_the_page_was_linked_however_hostile_the_text(console: TestClient) -> None:
+    cards = tree(console, of(BOOKS, "teach")).find_class("ask-anchor")
+    assert cards
+    assert all(re.fullmatch(r"linked as (go \d+|home)", text(card)) for card in cards)
+    hostile = [text(card) for card in tree(console, of(HARMED, "teach", HARM_HOST)).find_class("ask-anchor")]
+    assert hostile
+    assert all(said.startswith('linked as "><script>alert(1)</script>\ufffdgnp.exe') for said in hostile)
+    assert max(map(len, hostile)) < 150
+
+
 def test_the_page_of_a_hostile_template_is_harmless_too(console: TestClient) -> None:
     for node in data(tree(console, of(HARMED, "map", HARM_HOST)), "graph")["nodes"]:
         answer = console.get(node["href"])

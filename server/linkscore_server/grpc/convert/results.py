@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from linkscore.v1 import common_pb2, site_model_service_pb2
@@ -302,9 +302,14 @@ def example_query(request: pb.SuggestExamplesRequest, crawl: str) -> tuple[int, 
 
 
 def suggested_examples(
-    crawl: str, found: Sequence[tuple[str, ExampleWanted]], *, policy: str, event_seq: int
+    crawl: str,
+    found: Sequence[tuple[str, ExampleWanted]],
+    anchor_of: Callable[[str], str],
+    *,
+    policy: str,
+    event_seq: int,
 ) -> pb.SuggestExamplesResponse:
-    """Return the answer, in the order given."""
+    """Return the answer, in the order given; `anchor_of` gives the text by which a URL was linked."""
     examples = [
         pb.SuggestedExample(
             url=wanted.url,
@@ -312,6 +317,7 @@ def suggested_examples(
             reason=wanted.reason,
             likeness=wanted.label,
             pages_alike=wanted.pages,
+            anchor_text=anchor_of(wanted.url),
         )
         for site, wanted in found
     ]
