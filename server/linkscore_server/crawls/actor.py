@@ -40,7 +40,8 @@ _MAX_GROUP = 256
 """Events written by one sync: a bound on what callers wait for. Chosen, not measured."""
 
 _EVENTS_A_SLICE = 32
-"""Events of one call that are applied before the event loop serves other calls. Chosen, not measured."""
+"""Events of one call, pages apart, that are applied before the event loop serves other calls; after a page it
+does in any case. Chosen, not measured."""
 
 
 @dataclass(slots=True)
@@ -322,15 +323,15 @@ class CrawlActor:
     async def _apply_group(self, group: list[_Submission]) -> None:
         seq = self._log.last_seq - sum(len(item.raw) for item in group)
         for item in group:
-            outcomes = []
+            outcomes: list[Any] = []
             for event in item.events:
+                if outcomes and (isinstance(event, PageFetched) or len(outcomes) % _EVENTS_A_SLICE == 0):
+                    await asyncio.sleep(0)
                 seq += 1
                 with item.trace.watch("apply"):
                     outcomes.append(self._apply(seq, event, item.learned))
                 for job in self.model.take_jobs():
                     self._start_learning(job)
-                if len(outcomes) % _EVENTS_A_SLICE == 0:
-                    await asyncio.sleep(0)
             if not item.done.done():
                 item.done.set_result(outcomes)
             if len(group) > 1:

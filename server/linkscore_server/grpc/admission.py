@@ -210,12 +210,16 @@ class InflightBytes:
         Overloaded
             If there is none within `wait_s` seconds.
         """
-        try:
-            async with asyncio.timeout(wait_s):
-                await self._turn_to_read()
-        except TimeoutError:
-            rule = f"max_inflight_bytes: {self._used} bytes are in work, {self._reading} requests are read"
-            raise _overloaded(rule, wait_s) from None
+        if self._readers or not self._fits():
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._turn_to_read()
+            except TimeoutError:
+                held = f"{self._used} bytes are in work, {self._reading} requests are read"
+                rule = f"max_inflight_bytes: {held}"
+                raise _overloaded(rule, wait_s) from None
+        else:
+            self._reading += 1
         try:
             yield
         finally:
@@ -254,9 +258,6 @@ class InflightBytes:
             await change
 
     async def _turn_to_read(self) -> None:
-        if not self._readers and self._fits():
-            self._reading += 1
-            return
         turn = asyncio.get_running_loop().create_future()
         self._readers.append(turn)
         try:

@@ -13,7 +13,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, ExitStack, aclosing, asynccontextmanager
+from contextlib import ExitStack, aclosing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -161,8 +161,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 return await handler.stream_unary(
                     self._messages(handler, call, in_work, one_by_one=True), call.context
                 )
-        async with self._one_message(handler, call) as request:
-            return await handler.unary_unary(request, call.context)
+        return await self._respond_to_one(handler, call)
 
     def _check(self, who: Caller | None, method: str) -> None:
         if who is None:
@@ -172,22 +171,22 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         check_role(who, method)
         set_caller(who)
 
-    @asynccontextmanager
-    async def _one_message(self, handler: _Handler, call: _Call) -> AsyncGenerator[Any, None]:
+    async def _respond_to_one(self, handler: _Handler, call: _Call) -> Any:
         """Read the request of a call when there is room and time; it counts while it is in work."""
         self._check_time(call)
-        async with AsyncExitStack() as in_work:
-            async with self._inflight.reading(self._wait_s):
-                self._check_time(call)
-                raw = await self._received(call)
-                size = len(raw)
-                in_work.enter_context(self._inflight.held(size))
+        async with self._inflight.reading(self._wait_s):
+            self._check_time(call)
+            raw = await self._received(call)
+            size = len(raw)
+            self._inflight.take(size)
+        try:
             self._check_time(call, size)
-            if call.is_queued:
-                in_work.enter_context(self._work.counted(size))
-            request = _parsed(handler, raw, call)
-            del raw
-            yield request
+            with self._work.counted(size) if call.is_queued else nullcontext():
+                request = _parsed(handler, raw, call)
+                del raw
+                return await handler.unary_unary(request, call.context)
+        finally:
+            self._inflight.give_back(size)
 
     async def _messages(
         self,

@@ -267,19 +267,24 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         encode: str,
         context: Any,
     ) -> list[pb.PageResult]:
-        """Parse pages in turn, other calls between them, while those before are made durable."""
-        waiting: list[asyncio.Task[pb.PageResult]] = []
+        """Parse pages in turn, other calls between them, and make those of one call durable together."""
         large = await self._read_large(actor, request.pages, context)
-        try:
-            async with self._turn_of_call(request, context):
-                for page, own in zip(request.pages, large, strict=True):
-                    parsed = await self._parsed(actor, page, own, context)
-                    answered = self._answered(actor, parsed, choice, encode)
-                    waiting.append(_watched(asyncio.create_task(answered)))
-            return await asyncio.gather(*waiting)
-        finally:
-            for answer in waiting:
-                answer.cancel()
+        parsed: list[PageFetched | common_pb2.ItemStatus] = []
+        async with self._turn_of_call(request, context):
+            for page, own in zip(request.pages, large, strict=True):
+                is_last = len(parsed) + 1 == len(large)
+                parsed.append(await self._parsed(actor, page, own, context, is_last=is_last))
+        events = [event for event in parsed if isinstance(event, PageFetched)]
+        outcomes = iter(await actor.submit_all(events) if events else ())
+        answers: list[pb.PageResult] = []
+        for event in parsed:
+            if answers:
+                await asyncio.sleep(0)  # another policy may take its time for each page
+            if isinstance(event, PageFetched):
+                answers.append(self._result(actor, event, next(outcomes), choice, encode))
+            else:
+                answers.append(pb.PageResult(status=event))
+        return answers
 
     async def _ingest(
         self,
@@ -292,7 +297,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         [own] = await self._read_large(actor, [page], context)
         async with self._parsing:
             parsed = await self._parsed(actor, page, own, context)
-        return await self._answered(actor, parsed, choice, encode)
+        if not isinstance(parsed, PageFetched):
+            return pb.PageResult(status=parsed)
+        return self._result(actor, parsed, await actor.submit(parsed), choice, encode)
 
     async def _read_large(
         self, actor: CrawlActor, pages: Sequence[common_pb2.Page], context: Any
@@ -336,24 +343,34 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 self._calls_parsed -= 1
 
     @asynccontextmanager
-    async def _turn(self, context: Any) -> AsyncGenerator[None, None]:
+    async def _turn(self, context: Any, *, is_last: bool = False) -> AsyncGenerator[None, None]:
         """Work on one page, for a caller that still waits; one at a time for each round of the event loop.
+
+        The next round is waited for, health and refusals come first; but by the `is_last` page of a call,
+        which goes on to the disk.
 
         Raises
         ------
         CallerGone
             If nobody waits for the answer any more.
         """
-        async with self._page:
+        await self._page.acquire()
+        try:
             require_caller(context)
             yield
-            await asyncio.sleep(0)  # health and refusals come first
+            if not is_last:
+                await asyncio.sleep(0)
+        finally:
+            if is_last:
+                asyncio.get_running_loop().call_soon(self._page.release)
+            else:
+                self._page.release()
 
     async def _parsed(
-        self, actor: CrawlActor, page: common_pb2.Page, own: _Large, context: Any
+        self, actor: CrawlActor, page: common_pb2.Page, own: _Large, context: Any, *, is_last: bool = True
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
-        async with self._turn(context):
+        async with self._turn(context, is_last=is_last):
             try:
                 return self._event(actor, page, own)
             except InvalidInput as exc:
@@ -363,24 +380,31 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 self._metrics.pages.labels("fault").inc()
                 return results.invalid(InvalidInput(logged(exc), reason="INTERNAL"))
 
-    async def _answered(
+    def _result(
         self,
         actor: CrawlActor,
-        parsed: PageFetched | common_pb2.ItemStatus,
+        event: PageFetched,
+        outcome: PageOutcome | Exception,
         choice: PolicyChoice | None,
         encode: str,
     ) -> pb.PageResult:
-        """Make the event of a page durable and score its links."""
-        if not isinstance(parsed, PageFetched):
-            return pb.PageResult(status=parsed)
-        outcome: PageOutcome = await actor.submit(parsed)
+        """Return the answer for a page that was applied.
+
+        Raises
+        ------
+        Exception
+            What applying it failed with.
+        """
+        if isinstance(outcome, Exception):
+            raise outcome
         with self._watch("answer"):
             if choice is not None:
-                actor.queries.answer_by(choice, parsed, outcome)
+                actor.queries.answer_by(choice, event, outcome)
             if encode:
                 actor.queries.encode(outcome, encode)
             self._count(outcome)
-            return _result(actor, parsed, outcome)
+            links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
+            return results.page_result(actor.model.config.name, outcome, links, notes)
 
     def _event(self, actor: CrawlActor, page: common_pb2.Page, own: _Large) -> PageFetched:
         if isinstance(own, Exception):
@@ -438,12 +462,6 @@ def _watched(task: asyncio.Task[_T]) -> asyncio.Task[_T]:
     """Return the task, whose failure is nobody's concern once the call it belongs to is gone."""
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
-
-
-def _result(actor: CrawlActor, event: PageFetched, outcome: PageOutcome) -> pb.PageResult:
-    features = event.features
-    links, notes = (features.links, features.notes) if features else (None, [])
-    return results.page_result(actor.model.config.name, outcome, links, notes)
 
 
 def _candidates(

@@ -16,6 +16,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import local
 
 import msgpack
 import zstandard
@@ -29,6 +30,7 @@ _CRC = struct.Struct(">I")
 HEADER_BYTES = _HEADER.size + _CRC.size
 _LEVEL = 1  # of zstd, the fastest: it runs while callers wait
 _SECTOR = 512  # what disks write as a whole, at least
+_of_thread = local()
 _FEW = 8  # shorter rests of a sector may be zeros by chance
 
 
@@ -49,9 +51,17 @@ class EventFrame:
 
 def pack(first_seq: int, events: Sequence[bytes]) -> bytes:
     """Return the frame of some events."""
-    payload = zstandard.ZstdCompressor(level=_LEVEL).compress(msgpack.packb(list(events)))
+    payload = _compressor().compress(msgpack.packb(list(events)))
     header = _HEADER.pack(_MAGIC, len(payload), len(events), first_seq, zlib.crc32(payload))
     return header + _CRC.pack(zlib.crc32(header)) + payload
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """Return that of this thread: making one takes longer than compressing a page with it."""
+    if not hasattr(_of_thread, "compressor"):
+        _of_thread.compressor = zstandard.ZstdCompressor(level=_LEVEL)
+    made: zstandard.ZstdCompressor = _of_thread.compressor
+    return made
 
 
 def unpack(data: memoryview, frame: EventFrame) -> list[bytes]:
