@@ -62,19 +62,18 @@ class PathNodes:
         settle
             Path of such elements -> the frequent path it stands for; the same at every call.
         """
-        if max(len(self._paths), len(self._elements)) > self.max_nodes:
+        if max(len(self._known), len(self._elements)) > self.max_nodes:
             self._forget()
-        elements, below, settled = self._elements, self._below, self._settled
+        known, settled = self._known, self._settled
         places: list[int] = []
         bag: dict[str, int] = {}
         for parent, tag, classes, leaves in zip(
             trie.parents, trie.tags, trie.classes, trie.leaves, strict=True
         ):
-            element = elements.get((tag, classes))
-            if element is None:
-                element = elements[tag, classes] = element_of(tag, classes)
-            above = places[parent] if parent >= 0 else _ROOT
-            at = below.get((above, element)) or self._grow(above, element)
+            step = (places[parent] if parent >= 0 else _ROOT, tag, classes)
+            at = known.get(step)
+            if at is None:
+                at = known[step] = self._place(*step, element_of)
             places.append(at)
             if leaves:
                 path = settled[at]
@@ -82,6 +81,13 @@ class PathNodes:
                     path = settled[at] = settle(self._paths[at])
                 bag[path] = bag.get(path, 0) + leaves
         return bag
+
+    def _place(self, above: int, tag: str, classes: str, element_of: Callable[[str, str], str]) -> int:
+        """Return the number of the place of an element below another, whose classes may say nothing new."""
+        element = self._elements.get((tag, classes))
+        if element is None:
+            element = self._elements[tag, classes] = element_of(tag, classes)
+        return self._below.get((above, element)) or self._grow(above, element)
 
     def _grow(self, above: int, element: str) -> int:
         at = self._below[above, element] = len(self._paths)
@@ -93,6 +99,7 @@ class PathNodes:
     def _forget(self) -> None:
         self._elements: dict[tuple[str, str], str] = {}
         self._below: dict[tuple[int, str], int] = {}
+        self._known: dict[tuple[int, str, str], int] = {}
         self._paths = [""]
         self._settled = [""]
 

@@ -59,13 +59,12 @@ class Vectorizer:
 
         Cost O(total bag size + n_bags x n_paths).
         """
-        tf = np.zeros((len(bags), len(self.vocabulary)), dtype=np.float64)
-        for row, bag in zip(tf, bags, strict=True):
-            known = [(self._column[path], count) for path, count in bag.items() if path in self._column]
-            if known:
-                columns, counts = zip(*known, strict=True)
-                row[list(columns)] = counts
-        return normalised(np.log(tf + 1.0) * self._idf, self.norm)  # eq. 1
+        weights = np.zeros((len(bags), len(self.vocabulary)), dtype=np.float64)
+        for row, bag in zip(weights, bags, strict=True):
+            columns = [self._column[path] for path in bag if path in self._column]
+            tf = np.array([bag[path] for path in bag if path in self._column], dtype=np.float64)
+            row[columns] = np.log(tf + 1.0) * self._idf[columns]  # eq. 1; a path that is not there weighs 0
+        return normalised(weights, self.norm)
 
     def after_load(self) -> None:
         """Refuse a state whose columns differ in length."""

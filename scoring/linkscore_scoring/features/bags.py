@@ -18,7 +18,14 @@ def plain_bag(trie: PathTrie) -> dict[str, int]:
 
     Cost O(nodes x depth). Source: Xu, Gao, Callan 2018, section 3.1.
     """
-    return class_bag(trie, ())
+    names: list[str] = []
+    bag: dict[str, int] = {}
+    for parent, tag, leaves in zip(trie.parents, trie.tags, trie.leaves, strict=True):
+        path = tag if parent < 0 else f"{names[parent]}/{tag}"
+        names.append(path)
+        if leaves:
+            bag[path] = bag.get(path, 0) + leaves
+    return bag
 
 
 def class_bag(trie: PathTrie, keep: Callable[[str], bool] | Collection[str]) -> dict[str, int]:

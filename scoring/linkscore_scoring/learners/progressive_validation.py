@@ -99,7 +99,7 @@ class ValidationWindow(Stateful):
     def __init__(self, *, max_links: int = _MAX_LINKS, discount: float = _DISCOUNT) -> None:
         self.max_links = max_links
         self.discount = discount
-        self.recorded = 0
+        self.recorded = self._labelled = 0
         self._links = {}
 
     def __len__(self) -> int:
@@ -108,11 +108,15 @@ class ValidationWindow(Stateful):
     def record(self, page: PageObservation, scores: Sequence[float], *, active: int = NO_POLICY) -> None:
         """Take in a fetch with the scores its link had before."""
         self.recorded += 1
-        self._links.pop(page.key, None)
+        self._forget(page.key)
         own = 0 if page.failed else page.own_chars
         self._links[page.key] = ValidatedLink(own, text_reward(own), False, active, list(scores))
         if len(self._links) > self.max_links:
-            del self._links[next(iter(self._links))]
+            self._forget(next(iter(self._links)))
+
+    def _forget(self, page: int) -> None:
+        link = self._links.pop(page, None)
+        self._labelled -= link is not None and link.is_labelled
 
     def update(self, page: PageObservation) -> None:
         """Note the text a page took over from pages fetched before."""
@@ -127,6 +131,7 @@ class ValidationWindow(Stateful):
         """Let an outside reward replace that of a page; pages that left the window are not taken in again."""
         link = self._links.get(page)
         if link is not None:
+            self._labelled += not link.is_labelled
             link.reward, link.is_labelled = reward, True
 
     def rewards(self) -> Floats:
@@ -139,7 +144,7 @@ class ValidationWindow(Stateful):
 
     def has_feedback(self) -> bool:
         """Say whether any of the rewards came from outside."""
-        return any(map(attrgetter("is_labelled"), self._links.values()))
+        return self._labelled > 0
 
     def active_policies(self) -> NDArray[np.int64]:
         """Return which policy was followed at each fetch, (n,)."""
@@ -190,6 +195,7 @@ class ValidationWindow(Stateful):
             If a field is missing or malformed.
         """
         super().load_state(state)
+        self._labelled = sum(map(attrgetter("is_labelled"), self._links.values()))
         if policies is not None and any(len(link.scores) != policies for link in self._links.values()):
             raise CorruptState(f"validation window: scores of {policies} policies expected")
 

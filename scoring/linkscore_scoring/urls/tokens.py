@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 MAX_SEGMENTS = 12
@@ -10,6 +11,8 @@ MAX_SEGMENTS = 12
 
 MAX_QUERY_KEYS = 8
 """Query keys, in alphabetical order, that are told apart. A bound, chosen and not measured."""
+
+_REMEMBERED = 4_096  # segments, and names and values of queries, a bound: sites repeat them
 
 REST = "/**"
 ANY_QUERY = "?*"
@@ -35,7 +38,7 @@ def url_tokens(key: str) -> list[str]:
         host, path, query = _split(key)
     except ValueError:
         return [_fold(key)]
-    segments = [token for segment in path.split("/")[1:] for token in _segment_tokens(unquote(segment))]
+    segments = [token for segment in path.split("/")[1:] for token in _segment_tokens(segment)]
     if len(segments) > MAX_SEGMENTS:
         segments = [*segments[:MAX_SEGMENTS], REST]
     return [host.lower(), *segments, *_query_tokens(query)]
@@ -69,23 +72,30 @@ def _split(key: str) -> tuple[str, str, str]:
     return host, slash + path, query
 
 
-def _segment_tokens(segment: str) -> list[str]:
+@lru_cache(maxsize=_REMEMBERED)
+def _segment_tokens(segment: str) -> tuple[str, ...]:
     """Return a path segment, cut after a namespace: ``Category:Ships`` is two slots, ``/Category`` and
     ``:Ships``.
     """
+    segment = unquote(segment)
     space, colon, name = segment.partition(":")
     if colon and name and _NAMESPACE.fullmatch(space):
-        return [f"/{space}", f":{_fold(name)}"]
-    return [f"/{_fold(segment)}"]
+        return f"/{space}", f":{_fold(name)}"
+    return (f"/{_fold(segment)}",)
 
 
 def _query_tokens(query: str) -> list[str]:
     if not query:
         return []
     pairs = (piece.partition("=") for piece in query.split("&") if piece)
-    values = {_fold(unquote(name)): _fold(unquote(value)) for name, _, value in pairs}
+    values = {_query_part(name): _query_part(value) for name, _, value in pairs}
     names = sorted(values)[:MAX_QUERY_KEYS]
     return [f"?{'&'.join(names)}", *(f"{name}={values[name]}" for name in names)]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _query_part(text: str) -> str:
+    return _fold(unquote(text))
 
 
 def _fold(text: str) -> str:

@@ -152,13 +152,14 @@ class HierarchicalArms(Stateful):
         """
         reward = hub = self.prior
         weight, nodes = self.weight, self._nodes
-        for node in nodes_of(pattern, apath):
+        for node in (SITE, (ANY, apath), (pattern, ANY), (pattern, apath)):  # `nodes_of`, on the hottest path
             n = weight
             counts = nodes.get(node)
             if counts is not None:
-                n += counts[_N]
-                reward = (counts[_REWARD] + weight * reward) / n
-                hub = (counts[_HUB] + weight * hub) / n
+                pulls, rewards, hubs = counts
+                n += pulls
+                reward = (rewards + weight * reward) / n
+                hub = (hubs + weight * hub) / n
             if begun and node != SITE and (out := begun.get(node, 0)):
                 mean = min(max(reward, 0.0), 1.0)
                 expected = max(0.0, mean - _DOUBT * sqrt(mean * (1.0 - mean) / n))
