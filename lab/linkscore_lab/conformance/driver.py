@@ -36,6 +36,7 @@ from typing import Any, Self
 
 # Beyond every deadline of the scenarios, retries and start-up of a virtual machine included.
 _ANSWER_WITHIN_S = 90.0
+# A driver whose standard input ended has nothing left to do: chosen, many times what any took.
 _LEAVE_WITHIN_S = 10.0
 
 
@@ -93,6 +94,11 @@ class Driver:
             self._process.kill()
             self._process.wait()
         self._reader.join(_LEAVE_WITHIN_S)
+
+    @property
+    def pid(self) -> int:
+        """Process id of the program."""
+        return self._process.pid
 
     def call(self, call: str, **arguments: Any) -> dict[str, Any]:
         """Have the client make a call; raises `CallFailed` if it raised."""

@@ -1,8 +1,13 @@
-"""A linkscore server that answers as it is told and remembers what it was asked: real gRPC on loopback."""
+"""What a client is connected to, on loopback: a scripted server, and a relay that can fall silent.
+
+`FakeServer` answers as it is told and remembers what it was asked, in real gRPC.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import re
+import socket
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +32,8 @@ MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 MIN_PING_INTERVAL_MS = 5_000
 # More than any scenario keeps waiting at once.
 _WORKERS = 8
+# A read of the relay: chosen, any size works.
+_CHUNK_BYTES = 65_536
 _HREF = re.compile(rb'href="([^"]+)"')
 _SERVICES = (scoring_pb2.DESCRIPTOR, crawl_service_pb2.DESCRIPTOR)
 
@@ -291,3 +298,64 @@ _ANSWERS: dict[str, Callable[[Any], Message]] = {
     "ReportFeedback": _noted,
     "ExplainLinks": _explained,
 }
+
+
+class Relay:
+    """Passes bytes between whoever connects and a port of this machine.
+
+    Its connections can fall silent unclosed, as behind a firewall that forgot them.
+
+    Parameters
+    ----------
+    port
+        Where to pass them to.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._upstream = port
+        self._silent: set[socket.socket] = set()
+        self._open: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Relay:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for each in (self._listener, *self._open):
+            # Closing a socket does not wake a thread that reads from it; shutting it down does.
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    @property
+    def target(self) -> str:
+        """`host:port` to connect to."""
+        return f"localhost:{self.port}"
+
+    @property
+    def connections(self) -> int:
+        """How many connections were made so far."""
+        return len(self._open) // 2
+
+    def silence(self) -> None:
+        """Pass nothing more on the connections there are; later ones work."""
+        self._silent |= set(self._open)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self._upstream))
+                self._open += (near, far)
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+
+    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while chunk := source.recv(_CHUNK_BYTES):
+                if source not in self._silent:
+                    sink.sendall(chunk)
+            if source not in self._silent:
+                sink.shutdown(socket.SHUT_WR)
