@@ -2,19 +2,23 @@
 
 A crawler here is a command that crawls a site through a proxy, in its own order or in that of a server, and
 prints a line ``STATUS<tab>URL`` for each page it fetched: the examples of the clients do. It crawls the
-demonstration site, or a stored one, once each way, with the same budget.
+demonstration site, or a stored one, once each way, with the same budget; with `--away 10` once more, and
+its server is killed when half of the budget is spent, and back ten seconds later.
 """
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urldefrag
 
 import click
@@ -23,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.experiments.scrapy.servers import own
+from linkscore_lab.experiments.scrapy.servers import OwnServer
 from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
 
 ROOT = Path(__file__).parents[3]
@@ -69,8 +73,10 @@ class CrawlFigures:
     ----------
     fetched, wanted, missing
         Pages fetched, those of them that were wanted, and those that are not there.
-    seconds
-        Time of the crawl, start of the crawler included.
+    twice
+        Fetches of a page that had been fetched.
+    seconds, cpu_s
+        Time of the crawl, and processor time of the crawler, its start included.
     said
         The last line of its error output: counters.
     """
@@ -78,22 +84,26 @@ class CrawlFigures:
     fetched: int
     wanted: int
     missing: int
+    twice: int
     seconds: float
+    cpu_s: float
     said: str
 
 
-def figures(output: str, errors: str, wanted: frozenset[str], seconds: float) -> CrawlFigures:
+def figures(
+    output: str, errors: str, wanted: frozenset[str], seconds: float = 0.0, cpu_s: float = 0.0
+) -> CrawlFigures:
     """Count what a crawler printed; a page fetched twice is wanted once.
 
     >>> output = "200\\thttp://a/1\\n200\\thttp://a/1#top\\n404\\thttp://a/2"
-    >>> figures(output, "", frozenset({"http://a/1"}), 1.0)
-    CrawlFigures(fetched=3, wanted=1, missing=1, seconds=1.0, said='')
+    >>> figures(output, "", frozenset({"http://a/1"}))
+    CrawlFigures(fetched=3, wanted=1, missing=1, twice=1, seconds=0.0, cpu_s=0.0, said='')
     """
     rows = [line.split("\t", 1) for line in output.splitlines() if "\t" in line]
     found = {identity_or_none(urldefrag(url).url) for _, url in rows}
     missing = sum(status != "200" for status, _ in rows)
     last = errors.strip().rpartition("\n")[2]
-    return CrawlFigures(len(rows), len(found & wanted), missing, seconds, last)
+    return CrawlFigures(len(rows), len(found & wanted), missing, len(rows) - len(found), seconds, cpu_s, last)
 
 
 def lacks(crawler: Crawler) -> list[str]:
@@ -103,9 +113,20 @@ def lacks(crawler: Crawler) -> list[str]:
 
 
 def crawl(
-    crawler: Crawler, bed: Testbed, proxy: str, budget: int, wanted: frozenset[str], target: str
+    crawler: Crawler,
+    bed: Testbed,
+    proxy: str,
+    budget: int,
+    wanted: frozenset[str],
+    target: str,
+    half_way: Callable[[], None] | None = None,
 ) -> CrawlFigures:
     """Crawl a site once, in the crawler's own order if `target` is empty.
+
+    Parameters
+    ----------
+    half_way
+        Called beside the crawl when half of the budget is spent.
 
     Raises
     ------
@@ -114,27 +135,81 @@ def crawl(
     """
     options = {"start": bed.target.entry, "proxy": proxy, "fetches": str(budget), "target": target}
     flags = [text for name, value in options.items() for text in (crawler.dash + name, value)]
-    started = time.monotonic()
-    try:
-        ran = subprocess.run(  # noqa: S603 - commands of the table above
+    started, spent = time.monotonic(), _children_s()
+    with TemporaryDirectory() as folder, Path(folder, "errors").open("w+", encoding="utf-8") as errors:
+        ran = subprocess.Popen(  # noqa: S603 - commands of the table above
             [*crawler.command, *flags],
             cwd=ROOT / crawler.folder,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=errors,
             text=True,
-            timeout=_PATIENCE_S,
-            check=False,
         )
-    except subprocess.TimeoutExpired as exc:
-        raise click.ClickException(f"{crawler.command[0]}: no end after {exc.timeout:.0f} s") from exc
-    if ran.returncode:
-        raise click.ClickException(f"{' '.join(crawler.command)}: {ran.stderr[-2000:]}")
-    return figures(ran.stdout, ran.stderr, wanted, time.monotonic() - started)
+        stop = threading.Timer(_PATIENCE_S, ran.kill)
+        stop.start()
+        output = _read(ran, budget // 2, half_way)
+        code = ran.wait()
+        stop.cancel()
+        said = Path(folder, "errors").read_text(encoding="utf-8")
+    seconds = time.monotonic() - started
+    if seconds >= _PATIENCE_S:
+        raise click.ClickException(f"{crawler.command[0]}: no end after {_PATIENCE_S:.0f} s")
+    if code:
+        raise click.ClickException(f"{' '.join(crawler.command)}: {said[-2000:]}")
+    return figures(output, said, wanted, seconds, _children_s() - spent)
+
+
+def _children_s() -> float:
+    """Return the processor time of all processes that were waited for, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _read(ran: subprocess.Popen[str], half: int, half_way: Callable[[], None] | None) -> str:
+    """Read what a crawler prints to its end, and say when it is half way."""
+    lines: list[str] = []
+    beside = threading.Thread(target=half_way) if half_way is not None else None
+    assert ran.stdout is not None
+    with ran.stdout as printed:
+        for line in printed:
+            lines.append(line)
+            if beside is not None and len(lines) == half:
+                beside.start()
+    if beside is not None and beside.ident is not None:
+        beside.join()
+    return "".join(lines)
+
+
+def with_server(log: Path, away_s: float | None, run: Callable[..., CrawlFigures]) -> CrawlFigures:
+    """Crawl with a server that learned nothing before; killed half way and back after `away_s`, if given."""
+    with TemporaryDirectory(prefix="linkscore-") as data:
+        server = OwnServer(Path(data), log)
+
+        def leave_and_come_back() -> None:
+            server.kill()
+            time.sleep(away_s or 0.0)
+            server.start()
+
+        server.start()
+        try:
+            return run(server.address, leave_and_come_back if away_s is not None else None)
+        finally:
+            server.stop()
 
 
 def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
     """Return the figures, a row a crawl."""
     made = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    for heading in ("order", "fetched", "wanted", "share", "not there", "seconds", "counters"):
+    for heading in (
+        "order",
+        "fetched",
+        "wanted",
+        "share",
+        "not there",
+        "twice",
+        "seconds",
+        "CPU ms a page",
+        "counters",
+    ):
         made.add_column(heading, justify="left" if heading in ("order", "counters") else "right")
     for name, row in rows.items():
         share = f"{row.wanted / row.fetched:.3f}" if row.fetched else ""
@@ -144,7 +219,9 @@ def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
             f"{row.wanted:,}",
             share,
             str(row.missing),
+            str(row.twice),
             f"{row.seconds:.0f}",
+            f"{1_000 * row.cpu_s / max(1, row.fetched):.1f}",
             row.said,
         )
     return made
@@ -156,7 +233,17 @@ def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
 @click.option("--labels", type=click.Path(exists=True, path_type=Path), help="Labels of its pages.")
 @click.option("--relevant", default="", help="Wanted page types, separated by commas.")
 @click.option("--budget", default="25%", help="Pages, or share of the reachable pages.")
-def main(names: Sequence[str], warc: Path | None, labels: Path | None, relevant: str, budget: str) -> None:
+@click.option("--plain/--no-plain", default=True, help="Whether to crawl in the crawler's own order too.")
+@click.option("--away", type=click.FloatRange(min=0), help="Crawl with a server that is away so long.")
+def main(
+    names: Sequence[str],
+    warc: Path | None,
+    labels: Path | None,
+    relevant: str,
+    budget: str,
+    plain: bool,
+    away: float | None,
+) -> None:
     """Crawl a site with real crawlers, plain and in linkscore's order, and print a table."""
     if (warc is None) != (labels is None):
         raise click.UsageError("--warc and --labels go together")
@@ -172,9 +259,16 @@ def main(names: Sequence[str], warc: Path | None, labels: Path | None, relevant:
             if missing := lacks(crawler):
                 click.echo(f"{name}: skipped, there is no {' and no '.join(missing)}")
                 continue
-            rows = {"plain": crawl(crawler, bed, proxy, bed.budget(budget), wanted, "")}
-            with own(log)() as target:  # nothing learned before
-                rows["linkscore"] = crawl(crawler, bed, proxy, bed.budget(budget), wanted, target)
+
+            def run(
+                target: str, half_way: Callable[[], None] | None = None, crawler: Crawler = crawler
+            ) -> CrawlFigures:
+                return crawl(crawler, bed, proxy, bed.budget(budget), wanted, target, half_way)
+
+            rows = {"plain": run("")} if plain else {}
+            rows["linkscore"] = with_server(log, None, run)
+            if away is not None:
+                rows[f"server away {away:.0f} s"] = with_server(log, away, run)
             Console().print(table(f"{name}, {bed.name}", rows))
 
 

@@ -29,6 +29,8 @@ from linkscore_lab.datasets.site import Reply, Site
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.experiments.scrapy.child import Child, ChildFailed
 
+LOOPBACK = "127.0.0.1"
+
 #: Gives the address of a running service for as long as it is entered.
 Service = Callable[[], AbstractContextManager[str]]
 
@@ -52,18 +54,67 @@ def serve_command(port: int, data_dir: Path) -> list[str]:
     return [sys.executable, "-m", "linkscore_cli", "serve", *address, "--data-dir", str(data_dir)]
 
 
+class OwnServer:
+    """`linkscore serve` on a port of loopback; it may be killed, and started again with what it kept.
+
+    Parameters
+    ----------
+    data_dir
+        Where its log of events lies.
+    log
+        File of its output.
+    patience_s
+        How long it may take to be ready.
+
+    Attributes
+    ----------
+    address
+        `host:port`, the same after each start.
+    """
+
+    def __init__(self, data_dir: Path, log: Path, patience_s: float = 60.0) -> None:
+        port = _free_port()
+        self.address = f"{LOOPBACK}:{port}"
+        self._command = serve_command(port, data_dir)
+        self._log, self._patience_s = log, patience_s
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it answers.
+
+        Raises
+        ------
+        ChildFailed
+            It is not ready in time.
+        """
+        with self._log.open("a", encoding="utf-8") as output:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                self._command, stdout=output, stderr=output, stdin=subprocess.DEVNULL
+            )
+        _wait_ready(self._process, self.address, self._log, self._patience_s)
+
+    def kill(self) -> None:
+        """End it by SIGKILL, as a crash would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """End it, and give it the time it needs to."""
+        if self._process is not None:
+            _stop(self._process)
+
+
 @contextmanager
 def _start(log: Path, patience_s: float) -> Iterator[str]:
-    port = _free_port()
-    with TemporaryDirectory(prefix="linkscore-") as data, log.open("w", encoding="utf-8") as output:
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            serve_command(port, Path(data)), stdout=output, stderr=output, stdin=subprocess.DEVNULL
-        )
+    log.write_text("", encoding="utf-8")
+    with TemporaryDirectory(prefix="linkscore-") as data:
+        server = OwnServer(Path(data), log, patience_s)
         try:
-            _wait_ready(process, f"127.0.0.1:{port}", log, patience_s)
-            yield f"127.0.0.1:{port}"
+            server.start()
+            yield server.address
         finally:
-            _stop(process)
+            server.stop()
 
 
 def _wait_ready(process: subprocess.Popen[bytes], address: str, log: Path, patience_s: float) -> None:
@@ -93,9 +144,6 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-LOOPBACK = "127.0.0.1"
 
 
 class SiteServer(ThreadingHTTPServer):
