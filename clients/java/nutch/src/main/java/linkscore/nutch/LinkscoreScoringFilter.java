@@ -147,7 +147,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     parseData.getParseMeta().remove(ANSWER);
     Map<String, Answer.Row> rows = said == null ? new HashMap<>() : Answer.read(said);
     for (Entry<Text, CrawlDatum> target : targets) {
-      Answer.Row row = rows.get(target.getKey().toString());
+      Answer.Row row = rows.get(Answer.form(target.getKey().toString()));
       if (said == null) {
         session.fallback.increment();
       } else if (row == null) {

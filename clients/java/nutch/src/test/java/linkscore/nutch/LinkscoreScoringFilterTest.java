@@ -10,9 +10,12 @@ import java.util.AbstractMap.SimpleEntry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map.Entry;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import linkscore.FakeServer;
+import linkscore.Link;
+import linkscore.v1.LinkScores;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.nutch.crawl.CrawlDatum;
@@ -97,6 +100,23 @@ class LinkscoreScoringFilterTest {
     float bad = sortValue(BAD, outlinks.get(0).getValue());
     assertTrue(sortValue(PAGE, seed) > good && good > bad, good + " " + bad);
     assertEquals(2, server.pages.get(0).getOutlinksCount());
+  }
+
+  @Test
+  void aLinkIsFoundAgainWhenNutchNormalizedItsUrl() throws Exception {
+    String found = "http://A.test:80/x/../good/1?start=10#c7";
+    String normalized = "http://a.test/good/1?start=10";
+    Outlink[] outlinks = {new Outlink(found, ""), new Outlink(normalized, "")};
+    var rows = Answer.read(Answer.of(outlinks, List.of(link(found, .1), link(normalized, .9))));
+    assertEquals(Set.of(normalized), rows.keySet());
+    assertEquals("0.9", rows.get(Answer.form(found)).value, "the better of the two");
+    assertEquals("http://a.test/", Answer.form("http://a.test"));
+    assertEquals("http://a.test/a b", Answer.form("http://a.test/a b#c"), "no URI");
+  }
+
+  private static Link link(String url, double value) {
+    var links = LinkScores.newBuilder().addUrls(url).addScores(value).addBuckets(0);
+    return Link.rows(links.addBucketNames("b").addBucketValues(value).build()).get(0);
   }
 
   @Test
