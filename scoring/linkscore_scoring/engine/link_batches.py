@@ -20,6 +20,9 @@ from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UNKNOWN_APATH, LinkBatch, links_of_page
 
+_Context = tuple[int, int, int]
+"""Apath, source cluster and depth of a link."""
+
 hash_of = lru_cache(maxsize=1 << 18)(hash64)
 """Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
 
@@ -38,13 +41,22 @@ def batch_of(
     """
     own = model.sessions.strip_all([keys[row] for row in rows])
     hashes = list(map(hash_of, own))
-    known = [_context(model, key, tickets[row]) for row, key in zip(rows, hashes, strict=True)]
+    contexts: dict[Ticket, _Context] = {}  # links of one place of a page have one ticket
+    known = []
+    for row, key in zip(rows, hashes, strict=True):
+        context = contexts.get(ticket := tickets[row])
+        if context is None:
+            context = _context(model, key, ticket)
+            if ticket is not NO_TICKET:
+                contexts[ticket] = context
+        known.append(context)
+    apaths, sources, depths = map(list, zip(*known, strict=True)) if known else ([], [], [])
     return LinkBatch(
         model.sessions.strip_all([urls[row] for row in rows]),
         hashes,
-        [apath for apath, _, _ in known],
-        [source for _, source, _ in known],
-        [depth for _, _, depth in known],
+        apaths,
+        sources,
+        depths,
         model.patterns_of(hashes, own),
         [anchors[row] for row in rows],
     )
@@ -166,7 +178,7 @@ def bucket_values(
     return [of_last[bucket] for bucket in range(len(names))]
 
 
-def _context(model: SiteModel, key: int, ticket: Ticket) -> tuple[int, int, int]:
+def _context(model: SiteModel, key: int, ticket: Ticket) -> _Context:
     """Return Apath, source cluster and depth of a link: by its ticket, else remembered, else unknown."""
     if ticket is not NO_TICKET:
         return ticket.apath, model.cluster_of(ticket.source, default=ticket.cluster), ticket.depth

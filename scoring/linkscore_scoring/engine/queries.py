@@ -183,24 +183,23 @@ class CrawlQueries:
             Fill all places. Else fewer are while too little is known of a site (`FetchesInFlight.places`).
         """
         under_way = counts_by_site(in_flight or {})
-        rows_of: dict[str, list[int]] = {}
-        for row, name in enumerate(buckets):
-            rows_of.setdefault(name, []).append(row)
+        given = list(buckets)  # a column of a message makes its texts anew each time it is read
+        places = {name: at for at, name in enumerate(dict.fromkeys(given))}
+        first_rows = dict(zip(reversed(given), range(len(given) - 1, -1, -1), strict=True)) if n else {}
         by_site: dict[str, list[str]] = {}
-        for name in rows_of:
+        for name in places:
             by_site.setdefault(name.partition("/")[0], []).append(name)
-        values, entries = np.zeros(len(buckets)), list[BucketEntry]()
+        worth, entries = np.zeros(len(places)), list[BucketEntry]()
         for site, names in by_site.items():
             known, local = None, [name.partition("/")[2] for name in names]
-            worth = [0.0] * len(names)
             if (shard := self.crawl.sites.get(site)) is not None:
                 known = SiteInFlight(shard.policy(choice), shard.model, under_way.get(site, {}), fill=fill)
-                worth = known.values(local).tolist()
-            for name, own, value in zip(names, local, worth, strict=True):
-                rows = rows_of[name]
-                values[rows] = value
-                entries.append(BucketEntry(rows[0], known, own, waiting[rows[0]] if waiting else n))
-        return FetchPlan(values, allot(entries, values, n) if n else np.zeros(len(buckets), dtype=np.int64))
+                worth[[places[name] for name in names]] = known.values(local)
+            for name, own in zip(names, local, strict=True) if n else ():
+                row = first_rows[name]
+                entries.append(BucketEntry(row, known, own, waiting[row] if waiting else n))
+        values = worth[np.fromiter(map(places.__getitem__, given), dtype=np.int64, count=len(given))]
+        return FetchPlan(values, allot(entries, values, n) if n else np.zeros(len(given), dtype=np.int64))
 
     def rank_sites(
         self,
