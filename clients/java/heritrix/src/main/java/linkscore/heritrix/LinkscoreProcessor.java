@@ -98,7 +98,7 @@ public final class LinkscoreProcessor extends Processor {
   @Override
   protected boolean shouldProcess(CrawlURI uri) {
     boolean web = uri.getURI().startsWith("http:") || uri.getURI().startsWith("https:");
-    return web && !uri.isPrerequisite() && !uri.getPathFromSeed().endsWith("P") && uri.getFetchAttempts() > 0;
+    return web && !uri.isPrerequisite() && !uri.getPathFromSeed().endsWith("P");
   }
 
   @Override

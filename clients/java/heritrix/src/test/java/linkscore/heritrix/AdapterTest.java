@@ -41,9 +41,9 @@ class AdapterTest {
     server.close();
   }
 
+  /** A URI as the disposition chain sees it: Heritrix counts the attempt when all processors are done. */
   private static CrawlURI fetched(int status) throws Exception {
     CrawlURI uri = new CrawlURI(UURIFactory.getInstance(PAGE), "L", null, LinkContext.NAVLINK_MISC);
-    uri.incrementFetchAttempts();
     uri.setFetchStatus(status);
     return uri;
   }
@@ -95,7 +95,7 @@ class AdapterTest {
 
   @Test
   void failuresAreReportedAndHeritrixsOwnDoingIsNot() throws Exception {
-    for (int status : new int[] {404, -2, -9998, -5000}) {
+    for (int status : new int[] {404, -2, -9998, -5000, -50, 0}) { // the last: deferred, not tried
       processor.process(fetched(status));
     }
     assertEquals(2, server.pages.size());
