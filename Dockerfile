@@ -1,4 +1,5 @@
-# linkscore: the server and the console, without the demonstration and the crawler side. See docs/operations.md.
+# linkscore: the server and the console, without the crawler side. See docs/operations.md.
+# With the demonstration and Scrapy, as deploy/compose.yaml uses it: docker build --target demo .
 #
 # An authority of a build network of your own: docker build --secret id=build_ca,src=ca.pem .
 # The base is named by its tag, which gets the security fixes of Debian and Python; all that is installed on top is
@@ -31,7 +32,15 @@ RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --
     && find /opt/linkscore/lib -type d -name tests -prune -exec rm -rf {} + \
     && /opt/linkscore/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/linkscore/lib
 
-FROM ${BASE}
+# The same with what the demonstration needs: Scrapy above all.
+FROM build AS build-demo
+COPY requirements/demo.lock requirements/
+RUN --mount=type=secret,id=build_ca,required=false \
+    if [ -f /run/secrets/build_ca ]; then export PIP_CERT=/run/secrets/build_ca; fi \
+    && /opt/build/bin/python -m pip --python /opt/linkscore/bin/python install --quiet --no-compile \
+        --only-binary :all: --require-hashes -r requirements/demo.lock
+
+FROM ${BASE} AS runtime
 
 LABEL org.opencontainers.image.title="linkscore" \
       org.opencontainers.image.description="gRPC service that scores links for crawlers and learns while they crawl" \
@@ -41,7 +50,6 @@ RUN groupadd --gid 10001 linkscore \
     && useradd --no-log-init --uid 10001 --gid linkscore --home-dir /var/lib/linkscore --no-create-home \
         --shell /usr/sbin/nologin linkscore \
     && install -d -o linkscore -g linkscore -m 0750 /var/lib/linkscore
-COPY --from=build /opt/linkscore /opt/linkscore
 
 ENV PATH=/opt/linkscore/bin:$PATH \
     PYTHONUNBUFFERED=1 \
@@ -51,9 +59,16 @@ ENV PATH=/opt/linkscore/bin:$PATH \
     LINKSCORE_DATA_DIR=/var/lib/linkscore
 USER 10001:10001
 WORKDIR /var/lib/linkscore
+ENTRYPOINT ["linkscore"]
+
+FROM runtime AS demo
+COPY --from=build-demo /opt/linkscore /opt/linkscore
+CMD ["demo"]
+
+FROM runtime
+COPY --from=build /opt/linkscore /opt/linkscore
 VOLUME /var/lib/linkscore
 EXPOSE 7411 9411
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["linkscore", "health"]
-ENTRYPOINT ["linkscore"]
 CMD ["serve"]

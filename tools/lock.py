@@ -20,6 +20,7 @@ _LOCKS = {
         *("--extra", "console"),
         *("--extra", "tracing"),
     ],
+    "requirements/demo.lock": ["pyproject.toml", "--extra", "lab"],
     "requirements/dev.lock": ["pyproject.toml", "--extra", "dev"],
     "requirements/gen.lock": ["requirements/gen.in"],
     "requirements/build.lock": ["requirements/build.in"],

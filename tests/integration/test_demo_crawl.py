@@ -7,10 +7,12 @@ import json
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+from command_line import run
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.survey import PageFacts, Survey, read_page
 from linkscore_lab.experiments.scrapy import crawl as modes
@@ -128,6 +130,16 @@ def test_the_demonstration_ends_with_a_table_and_a_report(
     assert "20 fetches" in report
     assert report.count('class="line"') == 2
     assert str(result.report) in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_demonstration_scores_by_a_server_that_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(demo, "run_demo", lambda **options: given.update(options))
+    assert run("demo", "--target", "linkscore:7411").exit_code == 0
+    with given["service"]() as address:
+        assert address == "linkscore:7411"
+    assert run("demo").exit_code == 0
+    assert given["service"] is None
 
 
 def test_the_bundled_site_is_crawled_at_its_own_address(

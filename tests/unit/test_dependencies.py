@@ -123,7 +123,7 @@ def test_an_adapter_imports_its_crawler_and_the_client(crawler: str) -> None:
     assert declared()[crawler] == {crawler}
 
 
-@pytest.mark.parametrize("lock", ["build", "crawlers", "dev", "docs", "gen", "release", "server"])
+@pytest.mark.parametrize("lock", ["build", "crawlers", "demo", "dev", "docs", "gen", "release", "server"])
 def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: str) -> None:
     text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]

@@ -1,4 +1,4 @@
-"""The chart renders in both modes to what Kubernetes takes, and refuses bad values by name."""
+"""The chart renders to what Kubernetes takes and refuses bad values by name; compose runs what there is."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
+
+from linkscore_cli.main import main
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "helm/linkscore"
@@ -44,6 +47,30 @@ def test_the_chart_has_the_version_of_the_package() -> None:
     chart = (CHART / "Chart.yaml").read_text()
     assert f"\nversion: {project['version']}\n" in chart
     assert f'\nappVersion: "{project["version"]}"\n' in chart
+
+
+@pytest.mark.skipif(not shutil.which("docker-compose"), reason="needs docker-compose")
+def test_the_compose_file_is_one() -> None:
+    command = ["docker-compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--services"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"linkscore", "console", "demo", "prometheus"}
+
+
+def test_containers_run_commands_that_there_are() -> None:
+    text = (DEPLOY / "compose.yaml").read_text()
+    services = re.findall(r"image: (linkscore\S*)\n    command: (\[.*\])\n", text)
+    assert [image for image, _ in services] == ["linkscore", "linkscore-demo"]
+    for _, command in services:
+        name, *arguments = json.loads(command)
+        found = main.get_command(click.Context(main), name)
+        assert found is not None
+        assert found.make_context(name, arguments).params["target"] == "linkscore:7411"
+
+
+def test_every_image_of_ours_is_a_stage_of_the_dockerfile() -> None:
+    stages = re.findall(r"^FROM \S+ AS (\S+)$", (DEPLOY.parent / "Dockerfile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"target: (\S+)", (DEPLOY / "compose.yaml").read_text())) <= set(stages)
 
 
 @needs_helm

@@ -23,13 +23,18 @@ from linkscore_lab.commands.replay import CLUSTERERS
     help="Policies to compare with breadth-first, separated by commas.",
 )
 @click.option("--out", type=FOLDER, default=Path("out"), show_default=True, help="Folder to write to.")
+@click.option(
+    "--target", default="", help="host:port of a running server to score with, instead of one of its own."
+)
 @click.option("--watch", is_flag=True, help="Open the web console meanwhile (needs linkscore[console]).")
-def demo(relevant: str, policy: str, **options: Any) -> None:
+def demo(relevant: str, policy: str, target: str, **options: Any) -> None:
     """Crawl a site with real Scrapy, breadth-first and with linkscore, and compare."""
     with lab_errors():
         from linkscore_lab.experiments.scrapy.demo import run_demo
+        from linkscore_lab.experiments.scrapy.servers import running
 
-        run_demo(relevant=split(relevant), policy=split(policy), **options)
+        service = running(target) if target else None
+        run_demo(relevant=split(relevant), policy=split(policy), service=service, **options)
 
 
 @click.command()
