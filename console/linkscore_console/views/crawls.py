@@ -16,8 +16,9 @@ from linkscore_console.page import back_to, console_of
 from linkscore_console.source import AWAY, Source
 
 _SHOWN_CRAWLS = 50
+"""A bound: rows of a page, each two calls; the command line lists them all. Chosen."""
 _SHOWN_SITES = 100
-"""Bounds: rows of a page; the command line lists them all."""
+"""A bound: rows of a page, all of them one call; the command line lists them all. Chosen."""
 _MANY_FAILED, _MANY_COPIES, _FEW = 0.2, 0.5, 20
 """Shares of pages that failed, or showed only text known before, from which a crawl is said to be in trouble,
 and pages it takes to say so. Chosen, not measured."""

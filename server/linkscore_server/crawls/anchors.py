@@ -34,9 +34,10 @@ class AnchorTexts:
         if event.features is None:
             return
         links = self._links
-        for key, text in zip(event.features.links.keys, event.features.links.anchors, strict=True):
-            if text and len(text) > len(links.get(hash(key), "")):
-                links[hash(key)] = text[:MAX_CHARS]
+        for key, text in zip(map(hash, event.features.links.keys), event.features.links.anchors, strict=True):
+            known = links.get(key, "")
+            if len(text) > len(known) and len(known) < MAX_CHARS:
+                links[key] = text[:MAX_CHARS]
         drop_oldest(links, MAX_LINKS)
 
     def of(self, url: str) -> str:
