@@ -8,7 +8,7 @@ its server is killed when half of the budget is spent, and back ten seconds late
 
 from __future__ import annotations
 
-import resource
+import os
 import shutil
 import subprocess
 import sys
@@ -135,7 +135,7 @@ def crawl(
     """
     options = {"start": bed.target.entry, "proxy": proxy, "fetches": str(budget), "target": target}
     flags = [text for name, value in options.items() for text in (crawler.dash + name, value)]
-    started, spent = time.monotonic(), _children_s()
+    started = time.monotonic()
     with TemporaryDirectory() as folder, Path(folder, "errors").open("w+", encoding="utf-8") as errors:
         ran = subprocess.Popen(  # noqa: S603 - commands of the table above
             [*crawler.command, *flags],
@@ -147,21 +147,16 @@ def crawl(
         stop = threading.Timer(_PATIENCE_S, ran.kill)
         stop.start()
         output = _read(ran, budget // 2, half_way)
-        code = ran.wait()
+        _, status, used = os.wait4(ran.pid, 0)  # what it waited for itself is counted with it
+        ran.returncode = os.waitstatus_to_exitcode(status)
         stop.cancel()
         said = Path(folder, "errors").read_text(encoding="utf-8")
     seconds = time.monotonic() - started
     if seconds >= _PATIENCE_S:
         raise click.ClickException(f"{crawler.command[0]}: no end after {_PATIENCE_S:.0f} s")
-    if code:
+    if ran.returncode:
         raise click.ClickException(f"{' '.join(crawler.command)}: {said[-2000:]}")
-    return figures(output, said, wanted, seconds, _children_s() - spent)
-
-
-def _children_s() -> float:
-    """Return the processor time of all processes that were waited for, and of theirs."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return figures(output, said, wanted, seconds, used.ru_utime + used.ru_stime)
 
 
 def _read(ran: subprocess.Popen[str], half: int, half_way: Callable[[], None] | None) -> str:
@@ -235,6 +230,7 @@ def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
 @click.option("--budget", default="25%", help="Pages, or share of the reachable pages.")
 @click.option("--plain/--no-plain", default=True, help="Whether to crawl in the crawler's own order too.")
 @click.option("--away", type=click.FloatRange(min=0), help="Crawl with a server that is away so long.")
+@click.option("--latency", default=0.0, help="Seconds the site takes to answer.")
 def main(
     names: Sequence[str],
     warc: Path | None,
@@ -243,12 +239,17 @@ def main(
     budget: str,
     plain: bool,
     away: float | None,
+    latency: float,
 ) -> None:
     """Crawl a site with real crawlers, plain and in linkscore's order, and print a table."""
     if (warc is None) != (labels is None):
         raise click.UsageError("--warc and --labels go together")
+    if latency and warc is None:
+        raise click.UsageError("--latency is of a stored site: --warc")
     with ExitStack() as stack:
-        testbed = demo_testbed(1) if warc is None or labels is None else warc_testbed(warc, labels)
+        testbed = demo_testbed(1)
+        if warc is not None and labels is not None:
+            testbed = warc_testbed(warc, labels, latency_s=latency)
         bed = stack.enter_context(testbed)
         wanted = bed.wanted(relevant.split(",") if relevant else DEMO_WANTED)
         proxy = bed.target.via or bed.target.entry.rstrip("/")
