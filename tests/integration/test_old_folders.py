@@ -23,7 +23,7 @@ from linkscore_server.storage.files import FileStore
 from server_process import Stubs, serving, stubs
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-OLDEST, TODAYS = FIXTURES / "folder_0_1", FIXTURES / "folder_snapshot_3"
+OLDEST, TODAYS = FIXTURES / "folder_0_1", FIXTURES / "folder_snapshot_4"
 WORDS = {"reason", "policyState", "summary", "text"}
 """Fields in words, for people; they may change between versions."""
 NEW = ("/learn", "/bucketValues/")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
@@ -17,12 +17,7 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING, ZooSite
-from linkscore_lab.quality.measure import BUDGET, sites_of
-from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
-from linkscore_lab.replay.runs import Experiment, ReplayProtocol
-from linkscore_lab.replay.stored import StoredSite
-from linkscore_lab.replay.task import USER_CONTENT, Task, type_rewards, wanted_pages
+from linkscore_lab.datasets.zoo import CHOOSING, JUDGING
 from linkscore_lab.tuning.regret import (
     BELOW,
     Choice,
@@ -35,6 +30,7 @@ from linkscore_lab.tuning.regret import (
     rows_of,
     worst,
 )
+from linkscore_lab.tuning.sites import wanted_on
 
 
 @click.command(help=__doc__)
@@ -55,7 +51,7 @@ from linkscore_lab.tuning.regret import (
 def tune(corpora: Sequence[Path], zoo: int, judge: bool, out: Path | None) -> None:
     tried = [()] if judge else choices()
     rows: list[Row] = []
-    for experiment, task in _sites(corpora, (JUDGING if judge else CHOOSING)[:zoo]):
+    for experiment, task in wanted_on(corpora, (JUDGING if judge else CHOOSING)[:zoo]):
         rows += rows_of(experiment, task, tried)
     if not rows:
         raise click.UsageError("no site: name --corpora or a --zoo above 0")
@@ -65,26 +61,6 @@ def tune(corpora: Sequence[Path], zoo: int, judge: bool, out: Path | None) -> No
     console.print(_table(rows))
     if not judge:
         _print_choice(rows, console)
-
-
-def _sites(corpora: Sequence[Path], seeds: Sequence[int]) -> Iterator[tuple[Experiment, Task]]:
-    for seed in seeds:
-        generated = ZooSite(seed)
-        with prepare_generated(generated) as site:
-            yield _experiment(site, generated.wanted_types)
-    for found in (each for folder in corpora for each in sites_of(folder)):
-        with prepare_site([SiteSource([found.archive], found.labels)], workers=1) as site:
-            yield _experiment(site, {kind.name for kind in found.kinds if kind.user_content})
-
-
-def _experiment(site: StoredSite, wanted: set[str] | frozenset[str]) -> tuple[Experiment, Task]:
-    experiment = Experiment(site, ReplayProtocol(budget=BUDGET))
-    rewards: dict[str, float] = {}
-    for kind in wanted:
-        rewards |= {
-            key: max(reward, rewards.get(key, 0.0)) for key, reward in type_rewards(site, kind).items()
-        }
-    return experiment, Task(USER_CONTENT, wanted_pages(site, experiment.facts, rewards), rewards)
 
 
 def _table(rows: Sequence[Row]) -> Table:

@@ -58,7 +58,7 @@ SEGMENT = FileFormat(
 SNAPSHOT = FileFormat(
     "snapshot",
     "crawls/NAME/snapshot",
-    3,
+    4,
     "bytes 7 and 8, after `LSSNAP`",
     "checksum, number of the last event, zstd of msgpack of the crawl's state; derived from the log",
 )

@@ -16,6 +16,9 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 # Tunables of the default policy; what they do is in docs/policies.md (feedback and examples).
 _HALF = 5.0  # uncertain pages, or summed rewards, that make half the value, > 0; chosen, not measured
+_SURE_LEFT = (
+    0.1  # of the value of asking about what is surely like a named page, in (0, 1); chosen, not measured
+)
 _UNCERTAIN = 0.25  # uncertainty from which a page is worth a question, in [0, 1]; chosen, not measured
 _KEPT = 4  # pages kept of a URL pattern; a bound
 _LATEST = 32  # pages the uncertainty of a pattern is the mean of, about; chosen, not measured
@@ -33,9 +36,9 @@ class ExampleCandidate:
     text_reward
         Reward by text when it was fetched, in [0, 1].
     label
-        How far it is like the examples, in [0, 1]; 0 without examples.
+        How far it is like a page that was named, in [-1, 1], below 0 if that is not wanted; 0 if none was.
     layout_label
-        The same by layout alone, whatever its URL, in [0, 1]; not below `label`.
+        How far it is like an example by layout alone, whatever its URL, in [0, 1]; not below `label`.
     """
 
     key: int
@@ -47,7 +50,8 @@ class ExampleCandidate:
     @property
     def uncertainty(self) -> float:
         """How much an answer would teach, in [0, 1]: label near 1/2, or layout and URL at odds."""
-        return max(1.0 - abs(2.0 * self.label - 1.0), self.layout_label - self.label)
+        sure = abs(self.label)
+        return max(1.0 - abs(2.0 * sure - 1.0), self.layout_label - sure)
 
 
 @dataclass(slots=True)
@@ -147,8 +151,8 @@ def suggest_examples(
     With examples, uncertain groups come first: uncertainty of the page x u / (u + 5), u = pages x mean
     uncertainty of its URL pattern. Then, and without examples only these, the groups whose URL pattern is
     that of no example, by the text they brought: t / (t + 5), t = n x mean reward by text of the pages kept;
-    half as much if they are surely like an example of another pattern. Among equals the group with most pages
-    comes first.
+    a tenth of it if they are surely like a page of another pattern that somebody named, wanted or not: the
+    answer is known but for the URL. Among equals the group with most pages comes first.
 
     Parameters
     ----------
@@ -192,12 +196,12 @@ def _suggested(
         mean = sum(rewards) / len(rewards)
         typical, _ = min(zip(members, rewards, strict=True), key=lambda pair: abs(pair[1] - mean))
         total = group.pages * mean
-        value = total / (total + _HALF) * (1.0 - typical.label / 2.0)
+        value = total / (total + _HALF) * (1.0 - (1.0 - _SURE_LEFT) * abs(typical.label))
         reason = (
             f"no example is one of the {group.pages} pages of {pattern or 'any URL'}; "
             f"mean worth by text {mean:.2f}"
         )
-        label = typical.label if likeness else None
+        label = max(0.0, typical.label) if likeness else None
         yield ExampleWanted(typical.url, reason, value, group.pages, label)
 
 

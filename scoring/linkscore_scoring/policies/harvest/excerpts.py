@@ -18,6 +18,8 @@ from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.site.texts import HALF_CHARS, text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
+WANTED = 0.5
+"""Reward by feedback, or label by examples, from which a page counts as wanted; chosen, not measured."""
 _MOST_DOUBT = 0.9  # in (0, 1): what is left of a pull can be scaled up again; chosen, not measured
 _MAX_PAGES = 5_000  # pages a site; a bound (ADR 6)
 _MAX_APATHS = 20_000  # Apaths a site; a bound, the site's own replaces it
@@ -53,6 +55,9 @@ class PageWorth:
         How far its text may be excerpts, in [0, 1): `weight` was multiplied by 1 - doubt.
     source
         Where the reward came from.
+    label
+        How far it is like a page that somebody named, in [-1, 1], below 0 if that one is not wanted; 0 if
+        nobody named any.
     """
 
     own_chars: int
@@ -63,6 +68,16 @@ class PageWorth:
     weight: float = 1.0
     source: RewardSource = RewardSource.TEXT
     doubt: float = 0.0
+    label: float = 0.0
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether feedback or examples say so."""
+        return {
+            RewardSource.TEXT: 0.0,
+            RewardSource.LIKENESS: self.label,
+            RewardSource.FEEDBACK: self.reward,
+        }[self.source] >= WANTED
 
 
 class ExcerptLedger(Stateful):

@@ -9,6 +9,7 @@ from math import log, sqrt
 from typing import Annotated, Any
 from zlib import crc32
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
@@ -25,6 +26,7 @@ _LEAST_COSINE = 0.4  # in (0, 1]; measured: a fifth site, forum_opendcl, moved i
 _FIRST_FIT, _LAST_FIT = 2, 256
 _NEVER = 1 << 60  # pages after the last fit until the next
 _BACKGROUND = 128  # pages unlike the examples that a fit reads, the latest; a bound
+_MAX_UNWANTED = 16  # pages that are not wanted a page is compared with, the latest; a bound
 # A class token counts from max(4, 0.5 %) pages on, as in `clustering.class_paths`; from 2 while there are
 # fewer than 40 pages, or nothing would count at first (chosen, not measured).
 _FEW_PAGES, _LEAST_OF_FEW, _LEAST, _SHARE = 40, 2, 4, 0.005
@@ -42,7 +44,10 @@ _MARKUP_TAGS = frozenset(
 
 
 class Likeness(Stateful):
-    """Labels pages by their nearest example: cosine of layouts at least `least`, and a URL of the same shape.
+    """Labels pages by the nearest page that somebody named: cosine of layouts, and a URL of the same shape.
+
+    An example says what is wanted, a page that is `unwanted` only that pages like it are not. An example that
+    was given by its URL alone says nothing before its page is known.
 
     Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread, its further
     pages and its permalinks do. The background that weighs paths is the examples and pages that were *not*
@@ -77,6 +82,7 @@ class Likeness(Stateful):
 
     layouts: Stored[Layouts]
     _found: Stored[Flat[dict[str, PathTrie]]]
+    _refused: Annotated[Flat[dict[str, PathTrie]], stored_as("unwanted")]
     _unlike: Annotated[int, stored_as("counts")]
     _due: Annotated[int, stored_as("counts")]
 
@@ -84,16 +90,18 @@ class Likeness(Stateful):
         self.least = least
         self.layouts = Layouts()
         self._examples: list[ExamplePage] = []
-        self._found = {}
-        self._vectors: list[Vector] = []
+        self._found, self._refused = {}, {}
+        self._wanted: list[tuple[str, Vector]] = []
+        self._unwanted: list[tuple[str, Vector]] = []
         self._unlike = 0
         self._due = _FIRST_FIT
 
     def __bool__(self) -> bool:
-        return bool(self._examples)
+        return bool(self._unwanted) or len(self) > 0
 
     def __len__(self) -> int:
-        return len(self._examples)
+        """Return how many examples there are whose layout is known."""
+        return sum(bool(vector) for _, vector in self._wanted)
 
     def set_examples(self, examples: Iterable[ExamplePage]) -> bool:
         """Take over the example pages, all of them; say whether they are others than before."""
@@ -108,39 +116,48 @@ class Likeness(Stateful):
     def see(self, url: str, paths: PathTrie) -> bool:
         """Take in a fetched page, and say whether a fit is due."""
         self.layouts.see(paths)
-        if any(example.key == url and not example.paths.tags for example in self._examples):
+        return self.find(url, paths) or self._unlike >= self._due
+
+    def find(self, url: str, paths: PathTrie) -> bool:
+        """Take the layout of a fetched page if it is an example given by URL alone; say whether it is."""
+        is_one = any(example.key == url and not example.paths.tags for example in self._examples)
+        if is_one:
             self._found[url] = paths
-            return True
-        return self._unlike >= self._due
+        return is_one
+
+    def refuse(self, url: str, paths: PathTrie) -> None:
+        """Take in a fetched page that is not wanted; it counts from the next fit on."""
+        self._refused[url] = paths
+        drop_oldest(self._refused, _MAX_UNWANTED)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether few enough pages were refused that another one is worth the fit it needs."""
+        return len(self._refused) < _MAX_UNWANTED
 
     def fit(self, unlike: Sequence[PathTrie]) -> None:
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
+        self._unlike = max(self._unlike, len(unlike))
         self._due = max(_FIRST_FIT, 2 * self._unlike) if self._unlike < _LAST_FIT else _NEVER
         shown = [paths for paths in map(self._paths, self._examples) if paths.tags]
+        shown += self._refused.values()
         self.layouts.fit([*shown, *islice(reversed(unlike), _BACKGROUND)])
         self._compare()
 
     def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:
-        """Return how far a page is like an example: 1 at a cosine of `least`, below it (cosine / least)^2."""
-        return min(1.0, (self.nearest(url, paths, patterns) / self.least) ** 2)
+        """Return how far a page is like one that was named, in [-1, 1], below 0 if that is not wanted.
 
-    def nearest(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:
-        """Return the cosine of the nearest example whose URL has the same shape, 0 if there is none."""
+        1 at a cosine of `least`, below it (cosine / least)^2; of equally near ones the wanted one counts.
+        """
         vector = self.layouts.vector(paths)
-        return max(
-            (
-                cosine(vector, shown)
-                for example, shown in zip(self._examples, self._vectors, strict=True)
-                if shown and (not example.key or patterns.could_be_one(example.key, url))
-            ),
-            default=0.0,
-        )
+        wanted = _nearest(url, vector, self._wanted, patterns)
+        unwanted = _nearest(url, vector, self._unwanted, patterns)
+        return self._degree(wanted) if wanted >= unwanted else -self._degree(unwanted)
 
     def layout_label(self, paths: PathTrie) -> float:
-        """Return the label a page would have if its URL did not count."""
+        """Return how far a page is like an example if its URL does not count, in [0, 1]."""
         vector = self.layouts.vector(paths)
-        best = max((cosine(vector, shown) for shown in self._vectors), default=0.0)
-        return min(1.0, (best / self.least) ** 2)
+        return self._degree(max((cosine(vector, shown) for _, shown in self._wanted), default=0.0))
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
@@ -158,7 +175,12 @@ class Likeness(Stateful):
         return example.paths if example.paths.tags else self._found.get(example.key, example.paths)
 
     def _compare(self) -> None:
-        self._vectors = [self.layouts.vector(self._paths(example)) for example in self._examples]
+        vector = self.layouts.vector
+        self._wanted = [(example.key, vector(self._paths(example))) for example in self._examples]
+        self._unwanted = [(url, vector(paths)) for url, paths in self._refused.items()]
+
+    def _degree(self, nearest: float) -> float:
+        return min(1.0, (nearest / self.least) ** 2)
 
     def after_load(self) -> None:
         """Compare with the examples, which come with the crawl."""
@@ -268,6 +290,18 @@ class Layouts:
         self._tokens = Counter(dict(state["tokens"]))
         self._df = dict(state["df"])
         self._keep(state["kept"])
+
+
+def _nearest(url: str, vector: Vector, shown: Iterable[tuple[str, Vector]], patterns: UrlPatterns) -> float:
+    """Return the cosine of the nearest of some pages whose URL has the same shape, 0 if there is none."""
+    return max(
+        (
+            cosine(vector, other)
+            for key, other in shown
+            if other and (not key or patterns.could_be_one(key, url))
+        ),
+        default=0.0,
+    )
 
 
 def cosine(one: Vector, other: Vector) -> float:

@@ -148,7 +148,7 @@ class Harvest(Stateful, Policy):
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the arms of its links."""
-        if not self.rewards.label(event.key, event.reward):
+        if not self.rewards.label(event.key, event.reward, site):
             self.arms.credit(self._nodes(event.pattern, event.contexts, site), event.reward, 0.0)
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
 
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.harvest.arms import HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.examples import ExampleCandidate, ExampleCandidates, suggest_examples
-from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth, RewardSource
+from linkscore_scoring.policies.harvest.excerpts import WANTED, ExcerptLedger, PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.likeness import Likeness
 from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.site.model import SiteModel
@@ -16,8 +18,9 @@ from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import ExamplePage, ExampleWanted, PageObservation
 
 # Tunables of the default policy.
-_LABELS_TO_HALVE = 2.0  # labels after which text counts half, > 0; chosen, not measured
-_ALIKE = 0.5  # label from which a page counts as like an example, in (0, 1]; chosen, not measured
+_WANTED_TO_HALVE = 2.0  # wanted pages known after which text counts half, > 0; chosen, not measured
+_RELABELLED = 512  # pages labelled anew after an answer, the latest: 0.1 s or so; a bound
+_EXAMPLES_TO_HALVE = 2.0  # examples after which a page like none is worth half of its text; measured: 1, 2
 
 
 class PageRewards(Stateful):
@@ -25,8 +28,13 @@ class PageRewards(Stateful):
 
     A page counts by what feedback said of it; else, if there are examples, by whether it is like one
     (`likeness`); else by the text that belongs to it (`excerpts`). Text is what is looked at when nobody says
-    what is wanted: a page whose reward is its text counts 2 / (2 + n) of a pull after n pages were labelled
-    otherwise, and in full again when feedback comes for it.
+    what is wanted: a page whose reward is its text counts 2 / (2 + n) of a pull when n pages are known to be
+    wanted, and in full again when feedback comes for it.
+
+    Few labels say much of the pages they are about and little of the others. A page like an example is worth
+    1, a page like one that is not wanted 0; one like neither is worth its text times 2 / (2 + n), n examples:
+    who named one page has not said that all else is not wanted, who named ten of three types nearly has.
+    Pages that are not wanted never make text count less.
 
     Parameters
     ----------
@@ -37,6 +45,7 @@ class PageRewards(Stateful):
     ledger: Stored[ExcerptLedger]
     likeness: Stored[Likeness]
     labels: Stored[int]
+    reported: Stored[int]
     candidates: Stored[ExampleCandidates]
 
     def __init__(self, arms: HierarchicalArms, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
@@ -44,18 +53,28 @@ class PageRewards(Stateful):
         self.ledger = ExcerptLedger(tunables=tunables)
         self.likeness = Likeness()
         self.candidates = ExampleCandidates()
-        self.labels = 0
+        self.labels = self.reported = 0
 
     @property
     def labelled_share(self) -> float:
-        """How far labels, not text, decide what is wanted: n / (n + 2), n = pages labelled and examples."""
+        """How far labels, not text, decide: 1 - 2 / (2 + n) x (1 - m / (m' + 2)).
+
+        n pages and examples are known to be wanted, and feedback came for m of m' pages. Who says of a dozen
+        pages in two hundred that they are not wanted has not said what is; who says so of every page has.
+        """
         n = self.labels + len(self.likeness)
-        return n / (n + _LABELS_TO_HALVE)
+        silent = 1.0 - self.reported / (self.arms.pulls_total + _WANTED_TO_HALVE)
+        return 1.0 - silent * _WANTED_TO_HALVE / (_WANTED_TO_HALVE + n)
 
     def set_examples(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
-        """Compare pages fetched from now on with these, and those that may be asked about right now."""
+        """Compare pages fetched from now on with these, and those of the sample right now."""
         if self.likeness.set_examples(examples):
-            self._compare_candidates(site)
+            for page in site.sample:
+                self.likeness.find(page.key, page.paths)
+            # Which pages are unlike the examples must be known before layouts can be learned from them.
+            self.likeness.fit(())
+            self._label_sample(site)
+            self._relabel(site)
             self.candidates.relabelled()
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
@@ -90,13 +109,14 @@ class PageRewards(Stateful):
         return worth
 
     def update_text_reward(self, worth: PageWorth) -> None:
-        """Set the reward by text of a page whose links are known by now.
+        """Set the reward of a page whose links are known by now.
 
         What may be excerpts counts as little known, not as nothing: a page in doubt is a part of a pull.
         """
         if worth.source is RewardSource.TEXT:
-            worth.reward, worth.doubt = self.ledger.reward(worth), self.ledger.doubt(worth)
+            worth.doubt = self.ledger.doubt(worth)
             worth.weight *= 1.0 - worth.doubt
+        worth.reward = self._reward(worth)
 
     def record(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
         """Keep the worth of a page, and the page itself as one a user may be asked about."""
@@ -108,48 +128,82 @@ class PageRewards(Stateful):
             return
         candidate = ExampleCandidate(page.key, page.url, text_reward(page.own_chars))
         if worth.source is RewardSource.LIKENESS:
-            self._label(candidate, worth.reward, page.paths)
+            self._label(candidate, worth.label, page.paths)
         self.candidates.add(page.pattern, candidate, site.patterns)
 
-    def label(self, key: int, reward: float) -> bool:
+    def label(self, key: int, reward: float, site: SiteModel) -> bool:
         """Let feedback replace the reward of a page; False if the page is not remembered."""
         page = self.ledger.page(key)
         self.candidates.forget(key)
-        self.labels += page is None or page.source is RewardSource.TEXT
+        self.reported += page is None or page.source is not RewardSource.FEEDBACK
         if page is None:
+            self.labels += reward >= WANTED
             return False
-        self.arms.revise(page.nodes, reward - page.weight * page.reward, 1.0 - page.weight)
-        page.reward, page.weight, page.doubt, page.source = reward, 1.0, 0.0, RewardSource.FEEDBACK
+        with self._counted(page):
+            self._judge(page, RewardSource.FEEDBACK, reward)
+        if not page.is_wanted and self.likeness.may_refuse:
+            self._refuse(key, site)
         return True
 
     def revise(self, page: PageWorth) -> None:
-        """Judge a page that was credited by its text anew, by what is known by now."""
+        """Judge a page anew that was not by feedback, by what is known by now."""
+        if page.source is not RewardSource.FEEDBACK:
+            self._revise(page)
+
+    def _reward(self, page: PageWorth) -> float:
+        """Return what a page is worth by its text and its label."""
+        text = self.ledger.reward(page)
         if page.source is RewardSource.TEXT:
-            self._revise(page, self.ledger.reward(page))
+            return text
+        n = len(self.likeness)
+        text *= (1.0 - self.ledger.doubt(page)) * _EXAMPLES_TO_HALVE / (_EXAMPLES_TO_HALVE + n)
+        return max(0.0, page.label) + (1.0 - abs(page.label)) * text
+
+    def _judge(self, page: PageWorth, source: RewardSource, reward: float) -> None:
+        """Let a page count as a whole pull, by feedback or its label."""
+        self.arms.revise(page.nodes, reward - page.weight * page.reward, 1.0 - page.weight)
+        page.reward, page.weight, page.doubt, page.source = reward, 1.0, 0.0, source
+
+    @contextmanager
+    def _counted(self, page: PageWorth) -> Iterator[None]:
+        """Keep `labels` the number of pages that are known to be wanted while one is judged anew."""
+        before = page.is_wanted
+        yield
+        self.labels += page.is_wanted - before
+
+    def _refuse(self, key: int, site: SiteModel) -> None:
+        """Let pages like a fetched one count as not wanted, if its layout is known."""
+        page = next((page for page in reversed(site.sample) if page.hash == key), None)
+        if page is not None:
+            self.likeness.refuse(page.key, page.paths)
+            self._relabel(site)
+            self.candidates.relabelled()
 
     def _compare(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
         if self.likeness.see(page.url, page.paths):
             self._relabel(site)
-        label = self.likeness.label(page.url, page.paths, site.patterns)
-        self.likeness.count_label(alike=label >= _ALIKE)
-        self.labels += 1
-        worth.reward, worth.weight, worth.source = label, 1.0, RewardSource.LIKENESS
+        worth.label = self.likeness.label(page.url, page.paths, site.patterns)
+        worth.weight, worth.source = 1.0, RewardSource.LIKENESS
+        self.likeness.count_label(alike=worth.is_wanted)
+        self.labels += worth.is_wanted
 
     def _relabel(self, site: SiteModel) -> None:
         """Learn layouts anew, and label the sampled pages again."""
-        known = [(page, self.ledger.page(page.hash)) for page in site.sample]
-        self.likeness.fit([page.paths for page, worth in known if worth is None or worth.reward < _ALIKE])
-        for page, worth in known:
-            if worth is not None and worth.source is RewardSource.LIKENESS:
-                self._revise(worth, self.likeness.label(page.key, page.paths, site.patterns))
-        self._compare_candidates(site)
+        known = ((page, self.ledger.page(page.hash)) for page in site.sample)
+        self.likeness.fit([page.paths for page, worth in known if worth is None or not worth.is_wanted])
+        self._label_sample(site)
 
-    def _compare_candidates(self, site: SiteModel) -> None:
-        """Label the pages anew that may be asked about, as far as they are in the sample."""
-        sampled = {page.hash: page for page in site.sample}
-        for candidate in self.candidates.members():
-            if (page := sampled.get(candidate.key)) is not None:
-                label = self.likeness.label(page.key, page.paths, site.patterns) if self.likeness else 0.0
+    def _label_sample(self, site: SiteModel) -> None:
+        """Label the latest of the sampled pages again, and among them those that may be asked about."""
+        askable = {candidate.key: candidate for candidate in self.candidates.members()}
+        for page in islice(reversed(site.sample), _RELABELLED):
+            label = self.likeness.label(page.key, page.paths, site.patterns) if self.likeness else 0.0
+            worth = self.ledger.page(page.hash)
+            if self.likeness and worth is not None and worth.source is not RewardSource.FEEDBACK:
+                with self._counted(worth):
+                    worth.label, worth.source = label, RewardSource.LIKENESS
+                    self._judge(worth, worth.source, self._reward(worth))
+            if (candidate := askable.get(page.hash)) is not None:
                 self._label(candidate, label, page.paths)
 
     def _label(self, candidate: ExampleCandidate, label: float, paths: PathTrie) -> None:
@@ -161,8 +215,9 @@ class PageRewards(Stateful):
         known = self.ledger.page(candidate.key)
         return candidate.text_reward if known is None else self.ledger.reward(known)
 
-    def _revise(self, page: PageWorth, reward: float) -> None:
+    def _revise(self, page: PageWorth) -> None:
         """Change the reward of a page, and its weight by what is in doubt by now."""
+        reward = self._reward(page)
         doubt = self.ledger.doubt(page) if page.doubt else 0.0
         weight = page.weight * (1.0 - doubt) / (1.0 - page.doubt)
         self.arms.revise(page.nodes, weight * reward - page.weight * page.reward, weight - page.weight)

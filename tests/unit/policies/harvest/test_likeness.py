@@ -53,13 +53,53 @@ def test_an_example_without_url_goes_by_layout_alone() -> None:
 
 
 def test_below_the_least_cosine_the_label_is_its_square() -> None:
+    half = trie_of(["html/body/main[post]/text()", "html/body/main[list]/a", "html/body/nav/a"])
     likeness = shown(example())
-    likeness.nearest = lambda *_: 0.1  # type: ignore[method-assign]
-    assert likeness.label("", POST, UrlPatterns()) == pytest.approx((0.1 / 0.4) ** 2)
+    nearest = cosine(likeness.layouts.vector(POST), likeness.layouts.vector(half))
+    strict = shown(example())
+    strict.least = 0.99
+    assert 0.0 < nearest < 0.99
+    assert strict.label(ROOT + "/post/2", half, UrlPatterns()) == pytest.approx((nearest / 0.99) ** 2)
+
+
+def test_a_page_like_one_that_is_not_wanted_is_labelled_below_zero() -> None:
+    likeness = shown(example())
+    likeness.refuse(ROOT + "/post/list", LIST)
+    likeness.fit([LIST])
+    assert likeness.label(ROOT + "/post/all", LIST, UrlPatterns()) == -1.0
+    assert likeness.label(ROOT + "/post/2", POST, UrlPatterns()) == 1.0
+
+
+def test_an_example_wins_where_both_are_equally_near() -> None:
+    likeness = shown(example("/post/1"))
+    likeness.refuse(ROOT + "/post/3", POST)
+    likeness.fit([LIST])
+    assert likeness.label(ROOT + "/post/2", POST, UrlPatterns()) == 1.0
+
+
+def test_pages_can_be_refused_without_any_example() -> None:
+    likeness = Likeness()
+    for _ in range(2):
+        for trie in (POST, LIST):
+            likeness.see("", trie)
+    likeness.refuse(ROOT + "/list/1", LIST)
+    likeness.fit([POST, LIST])
+    assert likeness
+    assert likeness.label(ROOT + "/list/2", LIST, UrlPatterns()) == -1.0
+    assert abs(likeness.label(ROOT + "/list/2", POST, UrlPatterns())) < 0.5
+
+
+def test_no_more_than_16_refused_pages_are_kept() -> None:
+    likeness = Likeness()
+    for n in range(16):
+        assert likeness.may_refuse
+        likeness.refuse(f"{ROOT}/list/{n}", LIST)
+    assert not likeness.may_refuse
 
 
 def test_an_example_given_by_url_counts_once_the_page_was_fetched() -> None:
     likeness = shown(example(trie=None))
+    assert not likeness, "until then it says nothing of other pages"
     assert likeness.label(ROOT + "/post/2", POST, UrlPatterns()) == 0.0
     assert likeness.see(ROOT + "/post/1", POST)
     likeness.fit([LIST, LIST])
@@ -67,6 +107,7 @@ def test_an_example_given_by_url_counts_once_the_page_was_fetched() -> None:
 
 
 def test_a_fit_is_due_when_the_pages_unlike_the_examples_have_doubled() -> None:
+    """Two were read in the first fit: the next are due with 4 and with 8."""
     likeness = shown(example())
     due = []
     for n in range(1, 9):
@@ -74,7 +115,7 @@ def test_a_fit_is_due_when_the_pages_unlike_the_examples_have_doubled() -> None:
         if likeness.see("", LIST):
             likeness.fit([LIST])
             due.append(n)
-    assert due == [2, 4, 8]
+    assert due == [2, 6]
     likeness.count_label(alike=True)
     assert not likeness.see("", POST)
 

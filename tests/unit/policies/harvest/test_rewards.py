@@ -10,6 +10,9 @@ from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms
 from linkscore_scoring.policies.harvest.excerpts import PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.rewards import PageRewards
+from linkscore_scoring.types import ExamplePage
+
+LIST = ["html/body/main[list]/a"]
 
 
 def worth(board: Board, path: str) -> PageWorth:
@@ -20,6 +23,12 @@ def worth(board: Board, path: str) -> PageWorth:
     return page
 
 
+def rewards(board: Board) -> PageRewards:
+    policy = board.shard.served
+    assert isinstance(policy, Harvest)
+    return policy.rewards
+
+
 def test_without_labels_text_counts_in_full() -> None:
     board = Board()
     board.page("/", texts=[("text", 400)])
@@ -27,13 +36,13 @@ def test_without_labels_text_counts_in_full() -> None:
 
 
 def test_a_page_judged_by_text_counts_less_once_pages_were_labelled() -> None:
-    """Two pages labelled: 2 / (2 + 2)."""
+    """Two of two pages are wanted: 2 / (2 + 2) x (1 - 2 / (2 + 2))."""
     board = Board()
     for path in ("/a", "/b"):
         board.page(path)
         board.feedback(path, 1.0)
     board.page("/c", texts=[("text", 400)])
-    assert worth(board, "/c").weight == pytest.approx(0.5)
+    assert worth(board, "/c").weight == pytest.approx(0.25)
 
 
 def test_feedback_makes_it_a_whole_pull_of_the_reward_told() -> None:
@@ -53,9 +62,85 @@ def test_with_examples_likeness_decides_and_feedback_overrules_it() -> None:
     board.page("/post/2", leaves=POST)
     board.page("/list", leaves=["html/body/main[list]/a"], texts=[("rich", 4_000)])
     assert (worth(board, "/post/2").source, worth(board, "/post/2").reward) == (RewardSource.LIKENESS, 1.0)
-    assert worth(board, "/list").reward < 0.5
     board.feedback("/list", 1.0)
     assert (worth(board, "/list").source, worth(board, "/list").reward) == (RewardSource.FEEDBACK, 1.0)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_more_examples_the_less_the_text_of_pages_like_none_counts(n: int) -> None:
+    """4,000 / 4,400 x 2 / (2 + n): one example has not said that all else is not wanted."""
+    board = Board(*[example(f"/post/{i}") for i in range(n)])
+    board.page("/list", leaves=["html/body/main[list]/a"], texts=[("rich", 4_000)])
+    assert worth(board, "/list").label == 0.0
+    assert worth(board, "/list").reward == pytest.approx(4_000 / 4_400 * 2 / (2 + n))
+
+
+def test_an_example_of_a_page_fetched_before_counts_at_once_by_its_url_alone() -> None:
+    board = Board()
+    board.page("/post/1", leaves=POST)
+    board.page("/post/2", leaves=POST)
+    board.page("/list/1", leaves=LIST, texts=[("rich", 4_000)])
+    given = ExamplePage("http://h/post/1", "http://h/post/1")
+    board.shard.served.set_examples([given], board.shard.model)  # type: ignore[attr-defined]
+    assert worth(board, "/post/2").reward == 1.0
+    assert worth(board, "/list/1").label < 0.5
+
+
+def test_an_example_whose_page_nobody_fetched_changes_nothing() -> None:
+    board, plain = Board(), Board()
+    for each in (board, plain):
+        each.page("/")
+    given = ExamplePage("http://h/post/9", "http://h/post/9")
+    board.shard.served.set_examples([given], board.shard.model)  # type: ignore[attr-defined]
+    for each in (board, plain):
+        each.page("/post/1", leaves=POST, texts=[("text", 400)])
+    assert worth(board, "/post/1") == worth(plain, "/post/1")
+    assert rewards(board).labelled_share == 0.0
+
+
+def test_a_few_pages_that_are_not_wanted_hardly_make_text_count_less() -> None:
+    board = Board()
+    for n in range(78):
+        board.page(f"/list/{n}", leaves=LIST)
+    for n in range(8):
+        board.feedback(f"/list/{n}", 0.0)
+    assert rewards(board).labelled_share == pytest.approx(8 / 80)
+    board.page("/post/1", leaves=POST, texts=[("text", 400)])
+    assert worth(board, "/post/1").reward == pytest.approx(0.5, abs=0.1)
+
+
+def test_feedback_for_every_page_decides_though_nothing_is_wanted() -> None:
+    board = Board()
+    for n in range(78):
+        board.page(f"/list/{n}", leaves=LIST)
+        board.feedback(f"/list/{n}", 0.0)
+    assert rewards(board).labelled_share == pytest.approx(78 / 80)
+
+
+def test_a_page_that_is_not_wanted_says_that_pages_like_it_are_not() -> None:
+    board = Board()
+    for n in range(4):
+        board.page(f"/list/{n}", leaves=LIST, texts=[(f"rich {n}", 4_000)])
+    assert worth(board, "/list/1").reward > 0.5
+    board.feedback("/list/0", 0.0)
+    assert worth(board, "/list/1").reward == pytest.approx(0.0)
+    board.page("/list/4", leaves=LIST, texts=[("rich 4", 4_000)])
+    assert worth(board, "/list/4").reward == pytest.approx(0.0)
+
+
+def test_pages_known_to_be_wanted_are_counted_once() -> None:
+    """An example, and two pages: one is like it and confirmed, the other turns out not to be wanted.
+
+    Feedback comes for none, one and both of the two pages.
+    """
+    board = Board(example("/post/1"))
+    for n in (2, 3):
+        board.page(f"/post/{n}", leaves=POST)
+    assert rewards(board).labelled_share == pytest.approx(3 / 5)
+    board.feedback("/post/2", 1.0)
+    assert rewards(board).labelled_share == pytest.approx(1 - 2 / 5 * 3 / 4)
+    board.feedback("/post/3", 0.0)
+    assert rewards(board).labelled_share == pytest.approx(1 - 2 / 4 * 2 / 4)
 
 
 def test_pages_are_labelled_again_when_layouts_are_learned_anew() -> None:

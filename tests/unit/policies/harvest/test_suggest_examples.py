@@ -99,15 +99,25 @@ def test_examples_and_pages_with_feedback_are_not_asked_about() -> None:
     assert asked(board)[0].pages == 13
 
 
-def test_types_surely_like_an_example_of_another_pattern_count_half() -> None:
-    """Prints bring t, worth t / (t + 5), of which half counts."""
+@pytest.mark.parametrize("label", [1.0, -1.0])
+def test_types_surely_like_a_named_page_of_another_pattern_are_asked_about_last(label: float) -> None:
+    """Prints bring t, worth t / (t + 5), of which a tenth counts."""
     board = crawled("/post/1")
     policy = board.shard.served
     for member in policy.rewards.candidates.members():  # type: ignore[attr-defined]
         if "/print/" in member.url:
-            member.label = member.layout_label = 1.0
+            member.label, member.layout_label = label, 1.0
     [wanted] = [each for each in asked(board) if "/print/" in each.url]
-    assert wanted.value == pytest.approx(PRINTS / (PRINTS + 5) / 2)
+    assert wanted.value == pytest.approx(PRINTS / (PRINTS + 5) / 10)
+
+
+def test_an_answer_is_asked_for_last_of_pages_like_it() -> None:
+    board = crawled()
+    assert kinds(asked(board)).index("list") < kinds(asked(board)).index("")
+    board.feedback("/list/8", 0.0)
+    [wanted] = [each for each in asked(board) if "/list/" in each.url]
+    assert wanted.label == 0.0
+    assert wanted.value < 0.1
 
 
 def test_examples_given_later_count_at_once() -> None:

@@ -1,0 +1,47 @@
+"""Sites with what is wanted of them: those of the zoo by seed, and stored ones with user content."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from linkscore_lab.datasets.zoo import ZooSite
+from linkscore_lab.quality.measure import BUDGET, sites_of
+from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
+from linkscore_lab.replay.runs import Experiment, ReplayProtocol
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.task import USER_CONTENT, Task, type_rewards, wanted_pages
+
+
+def wanted_on(
+    corpora: Sequence[Path], seeds: Sequence[int], names: Collection[str] = ()
+) -> Iterator[tuple[Experiment, Task]]:
+    """Yield each site with the task to find its user content in a quarter of it; it is closed after its turn.
+
+    Parameters
+    ----------
+    corpora
+        Folders of stored sites.
+    seeds
+        Sites of the zoo.
+    names
+        Only these of the stored ones; empty: all.
+    """
+    for seed in seeds:
+        generated = ZooSite(seed)
+        with prepare_generated(generated) as site:
+            yield _experiment(site, generated.wanted_types)
+    for found in (each for folder in corpora for each in sites_of(folder)):
+        if not names or found.name in names:
+            with prepare_site([SiteSource([found.archive], found.labels)], workers=1) as site:
+                yield _experiment(site, {kind.name for kind in found.kinds if kind.user_content})
+
+
+def _experiment(site: StoredSite, wanted: Collection[str]) -> tuple[Experiment, Task]:
+    experiment = Experiment(site, ReplayProtocol(budget=BUDGET))
+    rewards: dict[str, float] = {}
+    for kind in wanted:
+        rewards |= {
+            key: max(reward, rewards.get(key, 0.0)) for key, reward in type_rewards(site, kind).items()
+        }
+    return experiment, Task(USER_CONTENT, wanted_pages(site, experiment.facts, rewards), rewards)
