@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from linkscore_scoring.features.types import PageLayout, PathTrie
+from linkscore_scoring.features.types import PageLayout, PageWords, PathTrie
 
 UNKNOWN_CLUSTER = -2
 """Source cluster of a link whose page was never classified (-1 is an outlier page)."""
@@ -131,6 +131,8 @@ class PageObservation:
         For each row of `links`: the kind of page link it is, 0 if none; see `pagination.anchors`.
     layout
         Records and link groups of the page, for each row of `links`; None if they were not extracted.
+    words
+        Words of the page; None if they were not read.
     """
 
     seq: int
@@ -160,6 +162,7 @@ class PageObservation:
     layout: PageLayout | None = None
     requested_url: str = ""
     canonical: int = 0
+    words: PageWords | None = None
 
 
 @dataclass(slots=True)

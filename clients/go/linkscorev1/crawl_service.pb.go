@@ -351,12 +351,233 @@ func (x *ExamplePage) GetPageType() string {
 	return ""
 }
 
+// A text like one a user would type into a search box.
+type WantedQuery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The text: at least one word, at most 2000 bytes. Long texts are samples.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Worth of pages about it against those about the other queries, in (0, 10]; default 1.
+	Weight        *float64 `protobuf:"fixed64,2,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WantedQuery) Reset() {
+	*x = WantedQuery{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WantedQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WantedQuery) ProtoMessage() {}
+
+func (x *WantedQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WantedQuery.ProtoReflect.Descriptor instead.
+func (*WantedQuery) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *WantedQuery) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *WantedQuery) GetWeight() float64 {
+	if x != nil && x.Weight != nil {
+		return *x.Weight
+	}
+	return 0
+}
+
+// A page, or a text, like those wanted or like those not wanted. At least one of `url`, `text` and `body` is required.
+type WantedSample struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absolute http(s) URL, at most 2083 bytes; empty if not known. Without text and body the sample counts from the
+	// moment the page is ingested.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// Its text, at most 1 MB. Input only: hashes of its words are kept, not the text.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// HTML of the page, at most 10 MB; not beside `text`. Input only, as `text`.
+	Body []byte `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`
+	// Content-Type as received, for the encoding of `body`; empty means that of the document. Input only.
+	ContentType string `protobuf:"bytes,4,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	// Whether pages like it are not wanted.
+	Unwanted bool `protobuf:"varint,5,opt,name=unwanted,proto3" json:"unwanted,omitempty"`
+	// Weight against the other samples, in (0, 10]; default 1.
+	Weight        *float64 `protobuf:"fixed64,6,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WantedSample) Reset() {
+	*x = WantedSample{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WantedSample) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WantedSample) ProtoMessage() {}
+
+func (x *WantedSample) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WantedSample.ProtoReflect.Descriptor instead.
+func (*WantedSample) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *WantedSample) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *WantedSample) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *WantedSample) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *WantedSample) GetContentType() string {
+	if x != nil {
+		return x.ContentType
+	}
+	return ""
+}
+
+func (x *WantedSample) GetUnwanted() bool {
+	if x != nil {
+		return x.Unwanted
+	}
+	return false
+}
+
+func (x *WantedSample) GetWeight() float64 {
+	if x != nil && x.Weight != nil {
+		return *x.Weight
+	}
+	return 0
+}
+
+// What a crawl is for, said in words. At least one of a query, a wanted sample, a language and `least_words` is
+// required. Policies that go by it: `topic` and `keyword`.
+type Wanted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Query texts, at most 20: a page about any of them is wanted.
+	Queries []*WantedQuery `protobuf:"bytes,1,rep,name=queries,proto3" json:"queries,omitempty"`
+	// Sample pages and texts, at most 100: their most telling words are added to every query.
+	Samples []*WantedSample `protobuf:"bytes,2,rep,name=samples,proto3" json:"samples,omitempty"`
+	// ISO 639 codes such as `en` and `cs`, at most 20: a page in any other language is not wanted. Empty: all are.
+	Languages []string `protobuf:"bytes,3,rep,name=languages,proto3" json:"languages,omitempty"`
+	// Words of main text from which on a page counts in full, at most 100000; one of half as many counts half. 0: any.
+	LeastWords    uint32 `protobuf:"varint,4,opt,name=least_words,json=leastWords,proto3" json:"least_words,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Wanted) Reset() {
+	*x = Wanted{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Wanted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Wanted) ProtoMessage() {}
+
+func (x *Wanted) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Wanted.ProtoReflect.Descriptor instead.
+func (*Wanted) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Wanted) GetQueries() []*WantedQuery {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
+func (x *Wanted) GetSamples() []*WantedSample {
+	if x != nil {
+		return x.Samples
+	}
+	return nil
+}
+
+func (x *Wanted) GetLanguages() []string {
+	if x != nil {
+		return x.Languages
+	}
+	return nil
+}
+
+func (x *Wanted) GetLeastWords() uint32 {
+	if x != nil {
+		return x.LeastWords
+	}
+	return 0
+}
+
 // A crawl.
 type Crawl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name `crawls/{crawl}`; {crawl} is 1..63 of a-z, 0-9, `-` and `_`, starting with a letter or digit.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Policy that scores; absent means harvest.
+	// Policy that scores; absent means harvest, or topic if `wanted` is given.
 	Policy *PolicySpec `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Policies kept learning beside it, to be asked per request or switched to; at most 8.
 	ExtraPolicies []*PolicySpec `protobuf:"bytes,3,rep,name=extra_policies,json=extraPolicies,proto3" json:"extra_policies,omitempty"`
@@ -382,14 +603,16 @@ type Crawl struct {
 	// from rewards (harvest) then reward pages like these instead of pages with new text.
 	Examples []*ExamplePage `protobuf:"bytes,13,rep,name=examples,proto3" json:"examples,omitempty"`
 	// When sites are learned. ON_DEMAND saves that work, of which harvest, the default, reads nothing.
-	Learn         Learn `protobuf:"varint,14,opt,name=learn,proto3,enum=linkscore.v1.Learn" json:"learn,omitempty"`
+	Learn Learn `protobuf:"varint,14,opt,name=learn,proto3,enum=linkscore.v1.Learn" json:"learn,omitempty"`
+	// What the crawl is for, in words. Needs a policy that goes by it, as `policy` or among `extra_policies`.
+	Wanted        *Wanted `protobuf:"bytes,15,opt,name=wanted,proto3" json:"wanted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Crawl) Reset() {
 	*x = Crawl{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +624,7 @@ func (x *Crawl) String() string {
 func (*Crawl) ProtoMessage() {}
 
 func (x *Crawl) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +637,7 @@ func (x *Crawl) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Crawl.ProtoReflect.Descriptor instead.
 func (*Crawl) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Crawl) GetName() string {
@@ -515,6 +738,13 @@ func (x *Crawl) GetLearn() Learn {
 	return Learn_LEARN_UNSPECIFIED
 }
 
+func (x *Crawl) GetWanted() *Wanted {
+	if x != nil {
+		return x.Wanted
+	}
+	return nil
+}
+
 // Request of CreateCrawl.
 type CreateCrawlRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -526,7 +756,7 @@ type CreateCrawlRequest struct {
 
 func (x *CreateCrawlRequest) Reset() {
 	*x = CreateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -538,7 +768,7 @@ func (x *CreateCrawlRequest) String() string {
 func (*CreateCrawlRequest) ProtoMessage() {}
 
 func (x *CreateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -551,7 +781,7 @@ func (x *CreateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*CreateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateCrawlRequest) GetCrawl() *Crawl {
@@ -572,7 +802,7 @@ type CreateCrawlResponse struct {
 
 func (x *CreateCrawlResponse) Reset() {
 	*x = CreateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -584,7 +814,7 @@ func (x *CreateCrawlResponse) String() string {
 func (*CreateCrawlResponse) ProtoMessage() {}
 
 func (x *CreateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -597,7 +827,7 @@ func (x *CreateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*CreateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateCrawlResponse) GetCrawl() *Crawl {
@@ -618,7 +848,7 @@ type GetCrawlRequest struct {
 
 func (x *GetCrawlRequest) Reset() {
 	*x = GetCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +860,7 @@ func (x *GetCrawlRequest) String() string {
 func (*GetCrawlRequest) ProtoMessage() {}
 
 func (x *GetCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +873,7 @@ func (x *GetCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlRequest.ProtoReflect.Descriptor instead.
 func (*GetCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetCrawlRequest) GetName() string {
@@ -664,7 +894,7 @@ type GetCrawlResponse struct {
 
 func (x *GetCrawlResponse) Reset() {
 	*x = GetCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -676,7 +906,7 @@ func (x *GetCrawlResponse) String() string {
 func (*GetCrawlResponse) ProtoMessage() {}
 
 func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -689,7 +919,7 @@ func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlResponse.ProtoReflect.Descriptor instead.
 func (*GetCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetCrawlResponse) GetCrawl() *Crawl {
@@ -712,7 +942,7 @@ type ListCrawlsRequest struct {
 
 func (x *ListCrawlsRequest) Reset() {
 	*x = ListCrawlsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +954,7 @@ func (x *ListCrawlsRequest) String() string {
 func (*ListCrawlsRequest) ProtoMessage() {}
 
 func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +967,7 @@ func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsRequest.ProtoReflect.Descriptor instead.
 func (*ListCrawlsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListCrawlsRequest) GetPageSize() uint32 {
@@ -767,7 +997,7 @@ type ListCrawlsResponse struct {
 
 func (x *ListCrawlsResponse) Reset() {
 	*x = ListCrawlsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +1009,7 @@ func (x *ListCrawlsResponse) String() string {
 func (*ListCrawlsResponse) ProtoMessage() {}
 
 func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +1022,7 @@ func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsResponse.ProtoReflect.Descriptor instead.
 func (*ListCrawlsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListCrawlsResponse) GetCrawls() []*Crawl {
@@ -814,8 +1044,9 @@ type UpdateCrawlRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The crawl; `name` is required.
 	Crawl *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`. Empty means all of these that
-	// are set. Examples are added to those of the crawl; one whose URL is there already takes its place.
+	// Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`. Empty means all of
+	// these that are set. Examples are added to those of the crawl; one whose URL is there already takes its place.
+	// `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -823,7 +1054,7 @@ type UpdateCrawlRequest struct {
 
 func (x *UpdateCrawlRequest) Reset() {
 	*x = UpdateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +1066,7 @@ func (x *UpdateCrawlRequest) String() string {
 func (*UpdateCrawlRequest) ProtoMessage() {}
 
 func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +1079,7 @@ func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateCrawlRequest) GetCrawl() *Crawl {
@@ -876,7 +1107,7 @@ type UpdateCrawlResponse struct {
 
 func (x *UpdateCrawlResponse) Reset() {
 	*x = UpdateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +1119,7 @@ func (x *UpdateCrawlResponse) String() string {
 func (*UpdateCrawlResponse) ProtoMessage() {}
 
 func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +1132,7 @@ func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateCrawlResponse) GetCrawl() *Crawl {
@@ -922,7 +1153,7 @@ type DeleteCrawlRequest struct {
 
 func (x *DeleteCrawlRequest) Reset() {
 	*x = DeleteCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1165,7 @@ func (x *DeleteCrawlRequest) String() string {
 func (*DeleteCrawlRequest) ProtoMessage() {}
 
 func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1178,7 @@ func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeleteCrawlRequest) GetName() string {
@@ -966,7 +1197,7 @@ type DeleteCrawlResponse struct {
 
 func (x *DeleteCrawlResponse) Reset() {
 	*x = DeleteCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -978,7 +1209,7 @@ func (x *DeleteCrawlResponse) String() string {
 func (*DeleteCrawlResponse) ProtoMessage() {}
 
 func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -991,7 +1222,7 @@ func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
 }
 
 var File_linkscore_v1_crawl_service_proto protoreflect.FileDescriptor
@@ -1011,7 +1242,25 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\x12!\n" +
 	"\fcontent_type\x18\x03 \x01(\tR\vcontentType\x12\x1b\n" +
-	"\tpage_type\x18\x04 \x01(\tR\bpageType\"\xd0\x04\n" +
+	"\tpage_type\x18\x04 \x01(\tR\bpageType\"I\n" +
+	"\vWantedQuery\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n" +
+	"\x06weight\x18\x02 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
+	"\a_weight\"\xaf\x01\n" +
+	"\fWantedSample\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x12\n" +
+	"\x04body\x18\x03 \x01(\fR\x04body\x12!\n" +
+	"\fcontent_type\x18\x04 \x01(\tR\vcontentType\x12\x1a\n" +
+	"\bunwanted\x18\x05 \x01(\bR\bunwanted\x12\x1b\n" +
+	"\x06weight\x18\x06 \x01(\x01H\x00R\x06weight\x88\x01\x01B\t\n" +
+	"\a_weight\"\xb2\x01\n" +
+	"\x06Wanted\x123\n" +
+	"\aqueries\x18\x01 \x03(\v2\x19.linkscore.v1.WantedQueryR\aqueries\x124\n" +
+	"\asamples\x18\x02 \x03(\v2\x1a.linkscore.v1.WantedSampleR\asamples\x12\x1c\n" +
+	"\tlanguages\x18\x03 \x03(\tR\tlanguages\x12\x1f\n" +
+	"\vleast_words\x18\x04 \x01(\rR\n" +
+	"leastWords\"\xfe\x04\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -1030,7 +1279,8 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"site_count\x18\v \x01(\rR\tsiteCount\x12\x1b\n" +
 	"\tevent_seq\x18\f \x01(\x04R\beventSeq\x125\n" +
 	"\bexamples\x18\r \x03(\v2\x19.linkscore.v1.ExamplePageR\bexamples\x12)\n" +
-	"\x05learn\x18\x0e \x01(\x0e2\x13.linkscore.v1.LearnR\x05learn\"?\n" +
+	"\x05learn\x18\x0e \x01(\x0e2\x13.linkscore.v1.LearnR\x05learn\x12,\n" +
+	"\x06wanted\x18\x0f \x01(\v2\x14.linkscore.v1.WantedR\x06wanted\"?\n" +
 	"\x12CreateCrawlRequest\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"@\n" +
 	"\x13CreateCrawlResponse\x12)\n" +
@@ -1094,59 +1344,65 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
 	(Clusterer)(0),                // 1: linkscore.v1.Clusterer
 	(Learn)(0),                    // 2: linkscore.v1.Learn
 	(*LearningConfig)(nil),        // 3: linkscore.v1.LearningConfig
 	(*ExamplePage)(nil),           // 4: linkscore.v1.ExamplePage
-	(*Crawl)(nil),                 // 5: linkscore.v1.Crawl
-	(*CreateCrawlRequest)(nil),    // 6: linkscore.v1.CreateCrawlRequest
-	(*CreateCrawlResponse)(nil),   // 7: linkscore.v1.CreateCrawlResponse
-	(*GetCrawlRequest)(nil),       // 8: linkscore.v1.GetCrawlRequest
-	(*GetCrawlResponse)(nil),      // 9: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 10: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 11: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 12: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 13: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 14: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 15: linkscore.v1.DeleteCrawlResponse
-	(*PolicySpec)(nil),            // 16: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 18: google.protobuf.FieldMask
+	(*WantedQuery)(nil),           // 5: linkscore.v1.WantedQuery
+	(*WantedSample)(nil),          // 6: linkscore.v1.WantedSample
+	(*Wanted)(nil),                // 7: linkscore.v1.Wanted
+	(*Crawl)(nil),                 // 8: linkscore.v1.Crawl
+	(*CreateCrawlRequest)(nil),    // 9: linkscore.v1.CreateCrawlRequest
+	(*CreateCrawlResponse)(nil),   // 10: linkscore.v1.CreateCrawlResponse
+	(*GetCrawlRequest)(nil),       // 11: linkscore.v1.GetCrawlRequest
+	(*GetCrawlResponse)(nil),      // 12: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 13: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 14: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 15: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 16: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 17: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 18: linkscore.v1.DeleteCrawlResponse
+	(*PolicySpec)(nil),            // 19: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 21: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.LearningConfig.clusterer:type_name -> linkscore.v1.Clusterer
-	16, // 1: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	16, // 2: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
-	0,  // 3: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
-	3,  // 4: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	17, // 5: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
-	4,  // 6: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
-	2,  // 7: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
-	5,  // 8: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	5,  // 9: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	5,  // 10: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	5,  // 11: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	5,  // 12: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	18, // 13: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	5,  // 14: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	6,  // 15: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	8,  // 16: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	10, // 17: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	12, // 18: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	14, // 19: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	7,  // 20: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	9,  // 21: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	11, // 22: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	13, // 23: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	15, // 24: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	20, // [20:25] is the sub-list for method output_type
-	15, // [15:20] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	5,  // 1: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
+	6,  // 2: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
+	19, // 3: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	19, // 4: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	0,  // 5: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
+	3,  // 6: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
+	20, // 7: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	4,  // 8: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
+	2,  // 9: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
+	7,  // 10: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
+	8,  // 11: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	8,  // 12: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	8,  // 13: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	8,  // 14: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	8,  // 15: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	21, // 16: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	8,  // 17: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	9,  // 18: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	11, // 19: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	13, // 20: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	15, // 21: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	17, // 22: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	10, // 23: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	12, // 24: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	14, // 25: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	16, // 26: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	18, // 27: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -1156,13 +1412,15 @@ func file_linkscore_v1_crawl_service_proto_init() {
 	}
 	file_linkscore_v1_policy_proto_init()
 	file_linkscore_v1_crawl_service_proto_msgTypes[0].OneofWrappers = []any{}
+	file_linkscore_v1_crawl_service_proto_msgTypes[2].OneofWrappers = []any{}
+	file_linkscore_v1_crawl_service_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   13,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

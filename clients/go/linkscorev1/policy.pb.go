@@ -51,6 +51,8 @@ type PolicySpec struct {
 	//	*PolicySpec_NewsPrefix
 	//	*PolicySpec_BehaviorFetch
 	//	*PolicySpec_BehaviorDiscovery
+	//	*PolicySpec_Topic
+	//	*PolicySpec_Keyword
 	//	*PolicySpec_External
 	Policy        isPolicySpec_Policy `protobuf_oneof:"policy"`
 	unknownFields protoimpl.UnknownFields
@@ -274,6 +276,24 @@ func (x *PolicySpec) GetBehaviorDiscovery() *BehaviorDiscoveryParams {
 	return nil
 }
 
+func (x *PolicySpec) GetTopic() *TopicParams {
+	if x != nil {
+		if x, ok := x.Policy.(*PolicySpec_Topic); ok {
+			return x.Topic
+		}
+	}
+	return nil
+}
+
+func (x *PolicySpec) GetKeyword() *KeywordParams {
+	if x != nil {
+		if x, ok := x.Policy.(*PolicySpec_Keyword); ok {
+			return x.Keyword
+		}
+	}
+	return nil
+}
+
 func (x *PolicySpec) GetExternal() *ExternalPolicy {
 	if x != nil {
 		if x, ok := x.Policy.(*PolicySpec_External); ok {
@@ -387,6 +407,16 @@ type PolicySpec_BehaviorDiscovery struct {
 	BehaviorDiscovery *BehaviorDiscoveryParams `protobuf:"bytes,20,opt,name=behavior_discovery,json=behaviorDiscovery,proto3,oneof"`
 }
 
+type PolicySpec_Topic struct {
+	// Pages about what the crawl wants in words, and what leads to them; see Crawl.wanted.
+	Topic *TopicParams `protobuf:"bytes,21,opt,name=topic,proto3,oneof"`
+}
+
+type PolicySpec_Keyword struct {
+	// URLs that contain words of the queries of Crawl.wanted. Baseline.
+	Keyword *KeywordParams `protobuf:"bytes,22,opt,name=keyword,proto3,oneof"`
+}
+
 type PolicySpec_External struct {
 	// A policy from outside the distribution, registered under the entry point group `linkscore.policies`.
 	External *ExternalPolicy `protobuf:"bytes,100,opt,name=external,proto3,oneof"`
@@ -431,6 +461,10 @@ func (*PolicySpec_NewsPrefix) isPolicySpec_Policy() {}
 func (*PolicySpec_BehaviorFetch) isPolicySpec_Policy() {}
 
 func (*PolicySpec_BehaviorDiscovery) isPolicySpec_Policy() {}
+
+func (*PolicySpec_Topic) isPolicySpec_Policy() {}
+
+func (*PolicySpec_Keyword) isPolicySpec_Policy() {}
 
 func (*PolicySpec_External) isPolicySpec_Policy() {}
 
@@ -1758,6 +1792,80 @@ func (x *BehaviorDiscoveryParams) GetByDrop() bool {
 	return false
 }
 
+// Parameters of `topic`: none, see Crawl.wanted.
+type TopicParams struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TopicParams) Reset() {
+	*x = TopicParams{}
+	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TopicParams) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TopicParams) ProtoMessage() {}
+
+func (x *TopicParams) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TopicParams.ProtoReflect.Descriptor instead.
+func (*TopicParams) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{21}
+}
+
+// Parameters of `keyword`: none, see Crawl.wanted.
+type KeywordParams struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeywordParams) Reset() {
+	*x = KeywordParams{}
+	mi := &file_linkscore_v1_policy_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeywordParams) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeywordParams) ProtoMessage() {}
+
+func (x *KeywordParams) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_policy_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeywordParams.ProtoReflect.Descriptor instead.
+func (*KeywordParams) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{22}
+}
+
 // A policy from outside the distribution.
 type ExternalPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1771,7 +1879,7 @@ type ExternalPolicy struct {
 
 func (x *ExternalPolicy) Reset() {
 	*x = ExternalPolicy{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +1891,7 @@ func (x *ExternalPolicy) String() string {
 func (*ExternalPolicy) ProtoMessage() {}
 
 func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +1904,7 @@ func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExternalPolicy.ProtoReflect.Descriptor instead.
 func (*ExternalPolicy) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExternalPolicy) GetName() string {
@@ -1817,8 +1925,7 @@ var File_linkscore_v1_policy_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xe6\n" +
-	"\n" +
+	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xd2\v\n" +
 	"\n" +
 	"PolicySpec\x12G\n" +
 	"\rbreadth_first\x18\x01 \x01(\v2 .linkscore.v1.BreadthFirstParamsH\x00R\fbreadthFirst\x12A\n" +
@@ -1844,7 +1951,9 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\vnews_prefix\x18\x12 \x01(\v2\x1e.linkscore.v1.NewsPrefixParamsH\x00R\n" +
 	"newsPrefix\x12J\n" +
 	"\x0ebehavior_fetch\x18\x13 \x01(\v2!.linkscore.v1.BehaviorFetchParamsH\x00R\rbehaviorFetch\x12V\n" +
-	"\x12behavior_discovery\x18\x14 \x01(\v2%.linkscore.v1.BehaviorDiscoveryParamsH\x00R\x11behaviorDiscovery\x12:\n" +
+	"\x12behavior_discovery\x18\x14 \x01(\v2%.linkscore.v1.BehaviorDiscoveryParamsH\x00R\x11behaviorDiscovery\x121\n" +
+	"\x05topic\x18\x15 \x01(\v2\x19.linkscore.v1.TopicParamsH\x00R\x05topic\x127\n" +
+	"\akeyword\x18\x16 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x12:\n" +
 	"\bexternal\x18d \x01(\v2\x1c.linkscore.v1.ExternalPolicyH\x00R\bexternalB\b\n" +
 	"\x06policy\"\x14\n" +
 	"\x12BreadthFirstParams\"\x12\n" +
@@ -2025,7 +2134,9 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"_thresholdB\n" +
 	"\n" +
-	"\b_by_drop\"U\n" +
+	"\b_by_drop\"\r\n" +
+	"\vTopicParams\"\x0f\n" +
+	"\rKeywordParams\"U\n" +
 	"\x0eExternalPolicy\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
 	"\x06params\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06paramsB>\n" +
@@ -2043,7 +2154,7 @@ func file_linkscore_v1_policy_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_policy_proto_rawDescData
 }
 
-var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*PolicySpec)(nil),               // 0: linkscore.v1.PolicySpec
 	(*BreadthFirstParams)(nil),       // 1: linkscore.v1.BreadthFirstParams
@@ -2066,8 +2177,10 @@ var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*NewsPrefixParams)(nil),         // 18: linkscore.v1.NewsPrefixParams
 	(*BehaviorFetchParams)(nil),      // 19: linkscore.v1.BehaviorFetchParams
 	(*BehaviorDiscoveryParams)(nil),  // 20: linkscore.v1.BehaviorDiscoveryParams
-	(*ExternalPolicy)(nil),           // 21: linkscore.v1.ExternalPolicy
-	(*structpb.Struct)(nil),          // 22: google.protobuf.Struct
+	(*TopicParams)(nil),              // 21: linkscore.v1.TopicParams
+	(*KeywordParams)(nil),            // 22: linkscore.v1.KeywordParams
+	(*ExternalPolicy)(nil),           // 23: linkscore.v1.ExternalPolicy
+	(*structpb.Struct)(nil),          // 24: google.protobuf.Struct
 }
 var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.PolicySpec.breadth_first:type_name -> linkscore.v1.BreadthFirstParams
@@ -2090,13 +2203,15 @@ var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	18, // 17: linkscore.v1.PolicySpec.news_prefix:type_name -> linkscore.v1.NewsPrefixParams
 	19, // 18: linkscore.v1.PolicySpec.behavior_fetch:type_name -> linkscore.v1.BehaviorFetchParams
 	20, // 19: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
-	21, // 20: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
-	22, // 21: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	21, // 20: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
+	22, // 21: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
+	23, // 22: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
+	24, // 23: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_policy_proto_init() }
@@ -2125,6 +2240,8 @@ func file_linkscore_v1_policy_proto_init() {
 		(*PolicySpec_NewsPrefix)(nil),
 		(*PolicySpec_BehaviorFetch)(nil),
 		(*PolicySpec_BehaviorDiscovery)(nil),
+		(*PolicySpec_Topic)(nil),
+		(*PolicySpec_Keyword)(nil),
 		(*PolicySpec_External)(nil),
 	}
 	file_linkscore_v1_policy_proto_msgTypes[3].OneofWrappers = []any{}
@@ -2149,7 +2266,7 @@ func file_linkscore_v1_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_policy_proto_rawDesc), len(file_linkscore_v1_policy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         rows,
         ticket_bytes,
         ticket_text,
+        wanted_spec,
     )
 
     __version__: str
@@ -39,6 +40,7 @@ __all__ = [
     "rows",
     "ticket_bytes",
     "ticket_text",
+    "wanted_spec",
 ]
 
 _HOMES = {
@@ -53,6 +55,7 @@ _HOMES = {
     "rows": "linkscore.messages",
     "ticket_bytes": "linkscore.messages",
     "ticket_text": "linkscore.messages",
+    "wanted_spec": "linkscore.messages",
 }
 
 

@@ -15,11 +15,13 @@ from linkscore.messages import (
     Link,
     Policy,
     Sites,
+    Wanted,
     candidate,
     crawl_name,
     policy_spec,
     rule_format,
     site_name,
+    wanted_spec,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2, policy_pb2
@@ -65,6 +67,7 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         observe_only=config.get("observe_only", False),
         seed=config.get("seed", 0),
         examples=config.get("examples", ()),
+        wanted=wanted_spec(config.get("wanted")),
     )
 
 
@@ -79,12 +82,14 @@ def update_crawl(
     extra_policies: Sequence[Policy] | None,
     observe_only: bool | None,
     examples: Sequence[crawl_pb2.ExamplePage] | None,
+    wanted: Wanted | None,
 ) -> Call[crawl_pb2.Crawl]:
-    wanted = {
+    given = {
         "policy": policy,
         "extra_policies": extra_policies,
         "observe_only": observe_only,
         "examples": examples,
+        "wanted": wanted,
     }
     changed = crawl_pb2.Crawl(
         name=crawl_name(crawl),
@@ -92,8 +97,9 @@ def update_crawl(
         extra_policies=_specs(extra_policies or ()),
         observe_only=bool(observe_only),
         examples=examples or (),
+        wanted=wanted_spec(wanted or None),
     )
-    mask = field_mask_pb2.FieldMask(paths=[name for name, value in wanted.items() if value is not None])
+    mask = field_mask_pb2.FieldMask(paths=[name for name, value in given.items() if value is not None])
     return Call(
         "crawls.UpdateCrawl",
         crawl_pb2.UpdateCrawlRequest(crawl=changed, update_mask=mask),

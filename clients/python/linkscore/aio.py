@@ -19,9 +19,11 @@ from linkscore.messages import (
     Link,
     Policy,
     Sites,
+    Wanted,
     failed_page,
     feedback,
     policy_spec,
+    wanted_spec,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
@@ -142,15 +144,19 @@ class AsyncClient:
     async def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
-        """Create a crawl, or take the one there is; it then serves the policy given here, if one is."""
+        """Create a crawl, or take the one there is, with the policy and `wanted` given here, if any."""
         try:
             return await self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
         except AlreadyExists:
             there = await self.get_crawl(crawl=crawl, timeout_s=timeout_s)
-            wanted = policy_spec(config.get("policy"))
-            if wanted is None or wanted == there.policy:
+            policy, wanted = policy_spec(config.get("policy")), wanted_spec(config.get("wanted"))
+            if policy in (None, there.policy):
+                policy = None
+            if wanted is not None and wanted == there.wanted:
+                wanted = None
+            if policy is None and wanted is None:
                 return there
-            return await self.update_crawl(crawl=crawl, policy=wanted, timeout_s=timeout_s)
+            return await self.update_crawl(crawl=crawl, policy=policy, wanted=wanted, timeout_s=timeout_s)
 
     async def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:
         """Read a crawl."""
@@ -170,9 +176,13 @@ class AsyncClient:
         extra_policies: Sequence[Policy] | None = None,
         observe_only: bool | None = None,
         examples: Sequence[crawl_pb2.ExamplePage] | None = None,
+        wanted: Wanted | None = None,
         timeout_s: float | None = None,
     ) -> crawl_pb2.Crawl:
-        """Change what is given, and add examples; a new policy serves from the next call on."""
+        """Change what is given, and add examples; a new policy serves from the next call on.
+
+        `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away.
+        """
         return await self._run(
             _calls.update_crawl(
                 crawl=crawl,
@@ -180,6 +190,7 @@ class AsyncClient:
                 extra_policies=extra_policies,
                 observe_only=observe_only,
                 examples=examples,
+                wanted=wanted,
             ),
             timeout_s,
         )

@@ -19,9 +19,11 @@ from linkscore.messages import (
     Link,
     Policy,
     Sites,
+    Wanted,
     failed_page,
     feedback,
     policy_spec,
+    wanted_spec,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
@@ -148,7 +150,7 @@ class Client:
     def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
-        """Create a crawl, or take the one there is; it then serves the policy given here, if one is.
+        """Create a crawl, or take the one there is, with the policy and `wanted` given here, if any.
 
         What a program calls at its start: it may be the first to use the crawl, or come back to it.
 
@@ -163,10 +165,14 @@ class Client:
             return self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
         except AlreadyExists:
             there = self.get_crawl(crawl=crawl, timeout_s=timeout_s)
-            wanted = policy_spec(config.get("policy"))
-            if wanted is None or wanted == there.policy:
+            policy, wanted = policy_spec(config.get("policy")), wanted_spec(config.get("wanted"))
+            if policy in (None, there.policy):
+                policy = None
+            if wanted is not None and wanted == there.wanted:
+                wanted = None
+            if policy is None and wanted is None:
                 return there
-            return self.update_crawl(crawl=crawl, policy=wanted, timeout_s=timeout_s)
+            return self.update_crawl(crawl=crawl, policy=policy, wanted=wanted, timeout_s=timeout_s)
 
     def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:
         """Read a crawl."""
@@ -191,9 +197,13 @@ class Client:
         extra_policies: Sequence[Policy] | None = None,
         observe_only: bool | None = None,
         examples: Sequence[crawl_pb2.ExamplePage] | None = None,
+        wanted: Wanted | None = None,
         timeout_s: float | None = None,
     ) -> crawl_pb2.Crawl:
-        """Change what is given, and add examples; a new policy serves from the next call on."""
+        """Change what is given, and add examples; a new policy serves from the next call on.
+
+        `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away.
+        """
         return self._run(
             _calls.update_crawl(
                 crawl=crawl,
@@ -201,6 +211,7 @@ class Client:
                 extra_policies=extra_policies,
                 observe_only=observe_only,
                 examples=examples,
+                wanted=wanted,
             ),
             timeout_s,
         )

@@ -23,6 +23,9 @@ Policy = str | tuple[str, Mapping[str, Any]] | policy_pb2.PolicySpec
 Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
 """A URL, a URL and the ticket it came with, or the message."""
 
+Wanted = str | Mapping[str, Any] | crawl_pb2.Wanted
+"""What a crawl is for: a query, fields of the message `Wanted` (and ``query``) by name, or the message."""
+
 Buckets = Iterable[str] | Mapping[str, int]
 """Names of buckets, or how many links of each wait."""
 
@@ -59,6 +62,8 @@ class CrawlOptions(TypedDict, total=False):
         Seed of all random draws.
     examples
         Examples of the pages wanted, at most 100.
+    wanted
+        What the crawl is for in words; without a policy `topic` then scores. See `wanted_spec`.
     """
 
     policy: Policy | None
@@ -69,6 +74,7 @@ class CrawlOptions(TypedDict, total=False):
     observe_only: bool
     seed: int
     examples: Sequence[crawl_pb2.ExamplePage]
+    wanted: Wanted | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,52 @@ def bucket_values(links: common_pb2.LinkScores) -> list[float]:
     for at, score in zip(links.buckets, links.scores, strict=False):
         best[at] = max(best[at], score)
     return best
+
+
+def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
+    """Give the message of what a crawl is for, in words.
+
+    Parameters
+    ----------
+    wanted
+        A query; or a mapping of ``query`` (one text), ``queries`` (texts, or mappings of ``text`` and
+        ``weight``), ``samples`` (URLs, or mappings of ``url``, ``text``, ``body``, ``unwanted``,
+        ``weight``), ``languages`` (ISO 639 codes) and ``least_words``; or the message.
+
+    Raises
+    ------
+    ValueError
+        A name is unknown, or a value is of the wrong kind.
+
+    Examples
+    --------
+    >>> wanted_spec({"query": "pricing and limits", "languages": ["en"]}).queries[0].text
+    'pricing and limits'
+    >>> wanted_spec({"quarry": "pricing"})
+    Traceback (most recent call last):
+    ...
+    ValueError: wanted: no such field: quarry (there are query, queries, samples, languages, least_words)
+    """
+    if wanted is None or isinstance(wanted, crawl_pb2.Wanted):
+        return wanted
+    given: dict[str, Any] = {"query": wanted} if isinstance(wanted, str) else dict(wanted)
+    known = ("query", "queries", "samples", "languages", "least_words")
+    if unknown := [name for name in given if name not in known]:
+        raise ValueError(f"wanted: no such field: {', '.join(unknown)} (there are {', '.join(known)})")
+    query = [given["query"]] if "query" in given else []
+    try:
+        return crawl_pb2.Wanted(
+            queries=[_named(one, "text") for one in (*query, *given.get("queries", ()))],
+            samples=[_named(one, "url") for one in given.get("samples", ())],
+            languages=given.get("languages", ()),
+            least_words=given.get("least_words", 0),
+        )
+    except TypeError as exc:
+        raise ValueError(f"wanted: {exc}") from exc
+
+
+def _named(given: Any, name: str) -> Any:
+    return {name: given} if isinstance(given, str) else given
 
 
 def page(

@@ -153,7 +153,9 @@ def crawl_config(setup: CrawlSetup) -> CrawlConfig:
         learning = replace(learning, clusterer=setup.clusterer)
     choice = PolicyChoice(setup.policy, setup.params)
     examples = tuple(_example(given) for given in setup.examples)
-    return CrawlConfig("replay", policy=choice, learning=learning, examples=examples, seed=setup.seed)
+    return CrawlConfig(
+        "replay", choice, learning=learning, examples=examples, seed=setup.seed, wanted=setup.wanted
+    )
 
 
 def _example(given: GivenExample) -> ExamplePage:

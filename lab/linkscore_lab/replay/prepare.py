@@ -21,6 +21,7 @@ from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
 from linkscore_scoring.engine.events import PageFetched, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
+from linkscore_scoring.features.types import Words
 from linkscore_scoring.hashing import hash64
 
 # Records sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
@@ -64,10 +65,12 @@ def prepare_site(
     workers: int = 0,
     seen_page: Callable[[int], None] = lambda n: None,
     layout: bool = False,
+    words: Words = Words.NONE,
 ) -> StoredSite:
     """Read sources as one crawl with an entry each; `seen_page` is called with the records read so far.
 
-    With `layout` pages come with their `PageLayout`, for policies that read it.
+    With `layout` pages come with their `PageLayout`, with `words` with their `PageWords`, for policies that
+    read them.
 
     Raises
     ------
@@ -76,7 +79,9 @@ def prepare_site(
     """
     blobs = Blobs()
     try:
-        return _read(sources, blobs, workers or cores(), seen_page, partial(_parse_all, layout=layout))
+        return _read(
+            sources, blobs, workers or cores(), seen_page, partial(_parse_all, layout=layout, words=words)
+        )
     except BaseException:
         blobs.close()
         raise
@@ -157,11 +162,12 @@ def _chunks(archive: Archive) -> Iterator[list[ArchiveRecord]]:
         yield chunk
 
 
-def _parse_all(records: Sequence[ArchiveRecord], *, layout: bool) -> list[_Parsed]:
-    return [parsed for record in records if (parsed := _parse(record, layout=layout)) is not None]
+def _parse_all(records: Sequence[ArchiveRecord], *, layout: bool, words: Words = Words.NONE) -> list[_Parsed]:
+    found = (_parse(record, layout=layout, words=words) for record in records)
+    return [parsed for parsed in found if parsed is not None]
 
 
-def _parse(record: ArchiveRecord, *, layout: bool) -> _Parsed | None:
+def _parse(record: ArchiveRecord, *, layout: bool, words: Words) -> _Parsed | None:
     """Read one record; None if its URL cannot be parsed."""
     key = identity_or_none(record.url)
     if key is None:
@@ -173,12 +179,14 @@ def _parse(record: ArchiveRecord, *, layout: bool) -> _Parsed | None:
         return _Parsed(replace(stored, location=location_key(record.url, location)))
     if record.status >= 400:
         return _Parsed(stored)
-    return _parse_page(record, stored, layout=layout)
+    return _parse_page(record, stored, layout=layout, words=words)
 
 
-def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool) -> _Parsed:
+def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, words: Words) -> _Parsed:
     try:
-        features = extract(record.body, url=record.url, content_type=stored.content_type, layout=layout)
+        features = extract(
+            record.body, url=record.url, content_type=stored.content_type, layout=layout, words=words
+        )
     except LinkscoreError:
         return _Parsed(replace(stored, status=599))
     facts = PageFacts((), (), f"url {stored.key}")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.stored import StoredSite
+from linkscore_scoring.wanted import Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,8 @@ class CrawlSetup:
         How sites are learned; see `LearningConfig`.
     examples
         Example pages of what is wanted.
+    wanted
+        What is wanted in words.
     """
 
     policy: str
@@ -146,6 +149,7 @@ class CrawlSetup:
     clusterer: str = ""
     paper: bool = False
     examples: Sequence[GivenExample] = ()
+    wanted: Wanted | None = None
 
 
 def best_first(

@@ -8,12 +8,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
+from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Params, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.state import from_state, to_state
 from linkscore_scoring.types import ExamplePage
+from linkscore_scoring.wanted import Wanted
 
 MAX_EXAMPLES = 100
 """A bound of the wire contract: example pages of a crawl."""
@@ -36,6 +38,16 @@ class PolicyChoice:
     def reads_templates(self) -> bool:
         """Whether the policy, or one that it is made of, reads the templates of sites."""
         return capabilities.wants_templates(policy_class(self.name), self.checked())
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether the policy, or one that it is made of, reads the words of pages."""
+        return capabilities.wants_words(policy_class(self.name), self.checked())
+
+    @property
+    def takes_wanted(self) -> bool:
+        """Whether the policy, or one that it is made of, goes by what is wanted in words."""
+        return capabilities.takes_wanted(policy_class(self.name), self.checked())
 
     def checked(self) -> Params:
         """Return the complete parameters.
@@ -64,6 +76,7 @@ class CrawlConfig:
     observe_only: bool = False
     seed: int = 0
     create_time_s: float = 0.0
+    wanted: Wanted | None = None
 
     def check(self) -> None:
         """Refuse a configuration that cannot work.
@@ -71,7 +84,8 @@ class CrawlConfig:
         Raises
         ------
         InvalidInput
-            With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`.
+            With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`,
+            `wanted.*`.
         NotFound
             If a policy is not registered.
         """
@@ -82,22 +96,36 @@ class CrawlConfig:
         if len(self.examples) > MAX_EXAMPLES:
             rule = f"must have at most {MAX_EXAMPLES} entries, got {len(self.examples)}"
             problems.append(FieldProblem("examples", rule, "TOO_MANY_ITEMS"))
+        if self.wanted is not None:
+            problems += self.wanted.problems("wanted")
+            if not problems and not any(choice.takes_wanted for choice in self._choices):
+                rule = "no policy of the crawl goes by words: topic and keyword do, as policy or extra policy"
+                problems.append(FieldProblem("wanted", rule))
         if problems:
             raise InvalidInput(problems)
 
     @cached_property
     def reads_layout(self) -> bool:
         """Whether a policy of the crawl, served or extra, reads the layout of pages."""
-        choices = (self.policy, *self.extra_policies)
         return any(
-            capabilities.wants_layout(policy_class(choice.name), choice.checked()) for choice in choices
+            capabilities.wants_layout(policy_class(choice.name), choice.checked()) for choice in self._choices
         )
+
+    @cached_property
+    def words(self) -> Words:
+        """What to read of the words of pages: nothing, unless a policy reads them and `wanted` is given."""
+        if self.wanted is None or not any(choice.reads_words for choice in self._choices):
+            return Words.NONE
+        return Words.WITH_LANGUAGE if self.wanted.languages else Words.COUNTED
 
     @cached_property
     def learns_on_demand(self) -> bool:
         """Whether sites are not learned until somebody asks: no policy of the crawl reads templates."""
-        choices = (self.policy, *self.extra_policies)
-        return self.learning.on_demand and not any(choice.reads_templates for choice in choices)
+        return self.learning.on_demand and not any(choice.reads_templates for choice in self._choices)
+
+    @property
+    def _choices(self) -> tuple[PolicyChoice, ...]:
+        return (self.policy, *self.extra_policies)
 
     def with_examples(self, more: Sequence[ExamplePage]) -> CrawlConfig:
         """Return the configuration with more examples; one whose URL is there already takes its place."""
@@ -110,6 +138,8 @@ class CrawlConfig:
         state: dict[str, Any] = to_state(self)
         if not self.learning.on_demand:  # so that versions before it read what they can
             del state["learning"]["on_demand"]
+        if self.wanted is None:  # for the same reason
+            del state["wanted"]
         return state
 
     @classmethod

@@ -9,7 +9,7 @@ import msgpack
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_CLASS_CHARS, class_tokens
-from linkscore_scoring.features.types import Links, PageFeatures, PageLayout, PathTrie
+from linkscore_scoring.features.types import Links, PageFeatures, PageLayout, PageWords, PathTrie
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +174,9 @@ def _plain(features: PageFeatures) -> dict[str, Any]:
     }
     plain["links"] = {name: getattr(links, name) for name in Links.__slots__ if name != "keys"}
     plain["links"]["keys"] = differing
+    words = plain.pop("words")
+    if words is not None:  # left out else, so that versions before words read what they can
+        plain["words"] = words.plain()
     return plain
 
 
@@ -188,5 +191,11 @@ def _features(plain: dict[str, Any]) -> PageFeatures:
     plain["paths"][_CLASSES] = [
         text if len(text) <= MAX_CLASS_CHARS else class_tokens(text) for text in plain["paths"][_CLASSES]
     ]
-    read = {"paths": PathTrie(*plain["paths"]), "links": Links(**{**links, "keys": keys}), "layout": layout}
+    words = PageWords(*plain["words"]) if "words" in plain else None
+    read = {
+        "paths": PathTrie(*plain["paths"]),
+        "links": Links(**{**links, "keys": keys}),
+        "layout": layout,
+        "words": words,
+    }
     return PageFeatures(**{**plain, **read})

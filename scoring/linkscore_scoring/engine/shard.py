@@ -99,10 +99,11 @@ class SiteShard:
         self.model.on_demand = config.learns_on_demand
         choices = (config.policy, *config.extra_policies)
         kept = self._policies
-        self._examples = examples
+        self._examples, self._wanted = examples, config.wanted
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
         for policy in kept.values():
             capabilities.set_examples(policy, examples, self.model)
+            capabilities.set_wanted(policy, config.wanted, self.model)
         self.served = self._policies[config.policy.key]
         self.validation.configure(list(self._policies))
 
@@ -205,6 +206,7 @@ class SiteShard:
         if self.model.browse is not None:
             capabilities.logs_mined(policy, self.model)
         capabilities.set_examples(policy, self._examples, self.model)
+        capabilities.set_wanted(policy, self._wanted, self.model)
         return policy
 
 

@@ -10,8 +10,9 @@ from itertools import cycle
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import MAX_LINKS_CHARS, PageApaths
 from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_NAME_CHARS, class_tokens, rel_tokens
-from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLayout, PathTrie
+from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLayout, PathTrie, Words
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS
+from linkscore_scoring.features.words import words_of_texts
 from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.urls.identity import browser_form, identity, validate_url
 from linkscore_scoring.urls.resolve import UrlResolver
@@ -44,6 +45,7 @@ def page_from_extracted(
     canonical_url: str,
     *,
     limits: Limits,
+    words: Words = Words.NONE,
 ) -> PageFeatures:
     """Return the features of a page from its tag paths and long text blocks.
 
@@ -56,6 +58,8 @@ def page_from_extracted(
         length.
     text_blocks
         Texts outside anchors; those under 25 characters are passed over.
+    words
+        Whether to count the words of the text blocks; title and headings are not known.
 
     Raises
     ------
@@ -78,6 +82,8 @@ def page_from_extracted(
     page.block_hashes = [hash_block(text) for text in blocks]
     page.block_chars = [len(text) for text in blocks]
     page.text_chars = sum(map(len, text_blocks))
+    if words:
+        page.words = words_of_texts("", "", " ".join(blocks), language=words is Words.WITH_LANGUAGE)
     if canonical_url:
         resolved = UrlResolver(url).resolve(canonical_url)
         page.canonical_key = resolved[1] if isinstance(resolved, tuple) else ""

@@ -24,8 +24,9 @@ from linkscore_scoring.features.markup import (
     TagTable,
 )
 from linkscore_scoring.features.native import NATIVE_VERSION, NativeReader
-from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures
+from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, Words
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS, PageWalk
+from linkscore_scoring.features.words import page_words
 from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
@@ -101,6 +102,7 @@ class Extractor:
         content_type: str = "",
         content_encoding: str = "",
         layout: bool = False,
+        words: Words = Words.NONE,
     ) -> PageFeatures:
         """Return the features of one page; see `extract`."""
         features = PageFeatures(
@@ -117,6 +119,8 @@ class Extractor:
         resolver_of = partial(self._resolver_of, features)
         if not self._native or not self._native.read(markup, features, resolver_of, layout=layout):
             self._read_purely(markup, features, layout=layout)
+        if words and (root := self._parse(markup, features)) is not None:
+            features.words = page_words(root, language=words is Words.WITH_LANGUAGE)
         return features
 
     def _read_purely(self, markup: bytes, features: PageFeatures, *, layout: bool) -> None:
@@ -130,8 +134,9 @@ class Extractor:
         if len(markup) > _CROWDED_BYTES:
             thinned = without_crowds(markup)
             if len(thinned) < len(markup):
-                features.notes.append("attributes_cut")
                 markup = thinned
+                if "attributes_cut" not in features.notes:  # a page whose words are read is parsed again
+                    features.notes.append("attributes_cut")
         try:
             return etree.fromstring(markup, self._parser)
         except etree.XMLSyntaxError:
@@ -186,6 +191,7 @@ def extract(
     content_encoding: str = "",
     limits: Limits | None = None,
     layout: bool = False,
+    words: Words = Words.NONE,
 ) -> PageFeatures:
     """Return the features of one fetched page, from its bytes.
 
@@ -207,6 +213,8 @@ def extract(
         Bounds of the extraction; `Limits` defaults.
     layout
         Whether to find records and link groups too, which costs two to three times as much again.
+    words
+        Whether to count its words too, and to tell its language; see `features.words`.
 
     Raises
     ------
@@ -232,7 +240,12 @@ def extract(
         known.clear()
         extractor = known[limits] = Extractor(limits)
     return extractor.extract(
-        body, url=url, content_type=content_type, content_encoding=content_encoding, layout=layout
+        body,
+        url=url,
+        content_type=content_type,
+        content_encoding=content_encoding,
+        layout=layout,
+        words=words,
     )
 
 

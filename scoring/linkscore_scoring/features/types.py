@@ -7,6 +7,11 @@ crawler that has its own parser can send them ready-made.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from linkscore_scoring.urls.identity import MAX_URL_CHARS
 
@@ -109,6 +114,52 @@ class PageLayout:
     records: list[int] = field(default_factory=list)
 
 
+Hashes = NDArray[np.uint32]
+"""(n,), distinct, ascending."""
+
+
+class Words(IntEnum):
+    """What is read of the words of pages."""
+
+    NONE = 0
+    COUNTED = 1
+    WITH_LANGUAGE = 2
+
+
+@dataclass(slots=True)
+class PageWords:
+    """The words of a page, without their order.
+
+    Attributes
+    ----------
+    hashes
+        Of the distinct words, little-endian uint32, ascending.
+    title, headings, text
+        How often each word stands in the title, in ``h1`` to ``h3``, in long text blocks outside anchors;
+        uint8, at most 255.
+    lengths
+        Words of title, headings and text, all of them counted.
+    language
+        ISO 639 code of the main text; empty if not looked at, or too short to tell.
+    """
+
+    hashes: bytes = b""
+    title: bytes = b""
+    headings: bytes = b""
+    text: bytes = b""
+    lengths: list[int] = field(default_factory=lambda: [0, 0, 0])
+    language: str = ""
+
+    def columns(self) -> tuple[Hashes, NDArray[np.float64]]:
+        """Return hashes, (n,), and counts in title, headings and text, (n, 3)."""
+        fields = [np.frombuffer(column, np.uint8) for column in (self.title, self.headings, self.text)]
+        return np.frombuffer(self.hashes, "<u4"), np.stack(fields, axis=1).astype(np.float64)
+
+    def plain(self) -> list[Any]:
+        """Return the fields in their order, for the event log."""
+        return [getattr(self, name) for name in PageWords.__slots__]
+
+
 @dataclass(slots=True)
 class PageFeatures:
     """Features of one fetched page.
@@ -138,6 +189,8 @@ class PageFeatures:
     layout
         Records and link groups; None unless a policy of the crawl reads them, or if the crawler sent features
         of its own.
+    words
+        Its words; None unless a policy of the crawl reads them and the crawl says what is wanted in words.
     """
 
     url: str
@@ -153,6 +206,7 @@ class PageFeatures:
     anchor_chars: int = 0
     notes: list[str] = field(default_factory=list)
     layout: PageLayout | None = None
+    words: PageWords | None = None
 
 
 @dataclass(frozen=True, slots=True)

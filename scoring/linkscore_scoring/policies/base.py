@@ -102,6 +102,8 @@ class Policy(ABC):
         False: neither template clusters nor the navigation table are looked at.
     reads_layout
         Pages should come with their `PageLayout`.
+    reads_words
+        Pages should come with their `PageWords` if the crawl says what is wanted in words.
     reads_logs
         Browse logs of the site should be mined.
     per_url
@@ -140,6 +142,7 @@ class Policy(ABC):
     per_url: ClassVar[bool] = False
     needs_feedback: ClassVar[bool] = False
     reads_layout: ClassVar[bool] = False
+    reads_words: ClassVar[bool] = False
     reads_logs: ClassVar[bool] = False
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:

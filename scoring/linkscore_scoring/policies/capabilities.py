@@ -26,6 +26,7 @@ from linkscore_scoring.types import (
     Suggestion,
     UrlRule,
 )
+from linkscore_scoring.wanted import Wanted
 
 Part = tuple[type[Policy], Params]
 """A policy that another one is made of: its class and parameters."""
@@ -198,6 +199,14 @@ class SuggestsSeeds(Protocol):
 
 
 @runtime_checkable
+class TakesWanted(Protocol):
+    """Goes by what the crawl says it wants in words."""
+
+    def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:
+        """Crawl for this from now on, None: nothing is said; the same as before changes nothing."""
+
+
+@runtime_checkable
 class RequestsFetches(Protocol):
     """Knows which pages would teach it most."""
 
@@ -364,6 +373,12 @@ def set_examples(policy: Policy, examples: Sequence[ExamplePage], site: SiteMode
         found.set_examples(examples, site)
 
 
+def set_wanted(policy: Policy, wanted: Wanted | None, site: SiteModel) -> None:
+    """Tell a policy what the crawl wants in words."""
+    if (found := _find(policy, TakesWanted)) is not None:
+        found.set_wanted(wanted, site)
+
+
 def suggest_examples(policy: Policy, n: int, site: SiteModel) -> list[ExampleWanted]:
     """Return up to `n` fetched pages to ask a user about, best first."""
     found = _find(policy, SuggestsExamples)
@@ -434,6 +449,18 @@ def wants_logs(kind: type[Policy], params: Any) -> bool:
 def wants_layout(kind: type[Policy], params: Any) -> bool:
     """Say whether a policy with these parameters, or one that it is made of, reads the layout of pages."""
     return kind.reads_layout or any(part.reads_layout for part, _ in parts_of(kind, params))
+
+
+def wants_words(kind: type[Policy], params: Any) -> bool:
+    """Say whether a policy with these parameters, or one that it is made of, reads the words of pages."""
+    return kind.reads_words or any(part.reads_words for part, _ in parts_of(kind, params))
+
+
+def takes_wanted(kind: type[Policy], params: Any) -> bool:
+    """Say whether a policy with these parameters, or one that it is made of, goes by `wanted`."""
+    parts = [part for part, _ in parts_of(kind, params)]
+    own = [] if issubclass(kind, MadeOfParts) else [kind]
+    return any(issubclass(part, TakesWanted) and not issubclass(part, MadeOfParts) for part in own + parts)
 
 
 def wants_templates(kind: type[Policy], params: Any) -> bool:

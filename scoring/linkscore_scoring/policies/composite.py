@@ -23,6 +23,7 @@ from linkscore_scoring.types import (
     Suggestion,
     UrlRule,
 )
+from linkscore_scoring.wanted import Wanted
 
 
 class PartsKnowledge:
@@ -164,6 +165,11 @@ class Composite(Policy):
         """Give every part the example pages."""
         for part in self.parts:
             capabilities.set_examples(part, examples, site)
+
+    def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:
+        """Tell every part what is wanted in words."""
+        for part in self.parts:
+            capabilities.set_wanted(part, wanted, site)
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Return what the first part asks that asks anything."""

@@ -164,6 +164,7 @@ class SiteModel(Stateful):
             self.failed += 1
         else:
             page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
+            page.words = features.words
             self._take_links(fetch, features, page)
             self._confirm_page_links(fetch, page)
             self._take_texts(fetch, features, page)

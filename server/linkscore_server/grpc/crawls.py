@@ -14,8 +14,9 @@ from linkscore_server.grpc.access import caller
 from linkscore_server.grpc.convert.crawls import config_of, crawl_message, examples_of, extra_policies
 from linkscore_server.grpc.convert.names import page_of, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of
+from linkscore_server.grpc.convert.wanted import wanted_of
 
-_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples")
+_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted")
 
 
 class CrawlService(pb_grpc.CrawlServiceServicer):
@@ -60,6 +61,8 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
                 changes["extra_policies"] = extra_policies(crawl)
             elif path == "examples":
                 changes["more_examples"] = await asyncio.to_thread(examples_of, crawl.examples)
+            elif path == "wanted":
+                changes["wanted"] = await asyncio.to_thread(wanted_of, crawl)
             else:
                 changes["observe_only"] = crawl.observe_only
         if changes:

@@ -315,7 +315,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         found: list[_Large] = []
         for page in pages:
             try:
-                own = await self._parser.read_large(page, layout=actor.model.config.reads_layout)
+                own = await self._parser.read_large(
+                    page, layout=actor.model.config.reads_layout, words=actor.model.config.words
+                )
             except Exception as exc:  # raised again when it is the turn of the page
                 found.append(exc)
                 continue
@@ -410,7 +412,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         if isinstance(own, Exception):
             raise own
         model = actor.model
-        return self._parser.event(page, model.site_of, layout=model.config.reads_layout, own=own)
+        config = model.config
+        return self._parser.event(
+            page, model.site_of, layout=config.reads_layout, words=config.words, own=own
+        )
 
     def _count(self, outcome: PageOutcome) -> None:
         seen = outcome.observation

@@ -31,10 +31,10 @@ def test_every_setting_is_read() -> None:
         LINKSCORE_REPORT_EMPTY=False,
         LINKSCORE_OBEY_SKIP=True,
         LINKSCORE_LEARN="on_demand",
+        LINKSCORE_WANTED={"query": "pricing", "languages": ["en"]},
     )
-    assert config == Config(
-        "h:1", True, "mine", ("source_ucc", {"alpha": 0.2}), 0.5, 9, "t", True, False, True, "on_demand"
-    )
+    policy, wanted = ("source_ucc", {"alpha": 0.2}), {"query": "pricing", "languages": ["en"]}
+    assert config == Config("h:1", True, "mine", policy, 0.5, 9, "t", True, False, True, "on_demand", wanted)
 
 
 def test_all_problems_are_named_at_once() -> None:
@@ -45,8 +45,9 @@ def test_all_problems_are_named_at_once() -> None:
             LINKSCORE_REFRESH=0,
             LINKSCORE_LEARN="never",
             LINKSCORE_POLICY=("harvest", {"no": 1}),
+            LINKSCORE_WANTED={"quarry": "pricing"},
         )
-    assert str(caught.value).count("LINKSCORE_") == 5
+    assert str(caught.value).count("LINKSCORE_") == 6
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscore._channel import DEFAULT_TARGET
-from linkscore.messages import Policy, policy_spec
+from linkscore.messages import Policy, Wanted, policy_spec, wanted_spec
 from linkscore.v1.crawl_service_pb2 import Learn
 
 PREFIX = "LINKSCORE_"
@@ -46,6 +46,9 @@ class Config:
     learn
         When the server learns the templates of sites: ``always``, or ``on_demand``, when somebody asks. A
         crawler alone asks never, so the second saves work of which the default policy reads nothing.
+    wanted
+        What the crawl is for in words: a query, or a mapping such as ``{"query": "...", "languages":
+        ["en"]}`` (`linkscore.messages.wanted_spec`); without a policy, `topic` then scores.
     """
 
     target: str = DEFAULT_TARGET
@@ -59,6 +62,7 @@ class Config:
     report_empty: bool = True
     obey_skip: bool = False
     learn: str = "always"
+    wanted: Wanted | None = None
 
     @classmethod
     def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
@@ -77,6 +81,7 @@ class Config:
             observe_only=settings.getbool("LINKSCORE_OBSERVE_ONLY"),
             crawl=settings.get("LINKSCORE_CRAWL") or crawl_id(spider_name),
             policy=settings.get("LINKSCORE_POLICY"),
+            wanted=settings.get("LINKSCORE_WANTED") or None,
             learn=settings.get("LINKSCORE_LEARN", "always"),
             timeout=settings.getfloat("LINKSCORE_TIMEOUT", 5.0),
             refresh=settings.getint("LINKSCORE_REFRESH", 1),
@@ -96,6 +101,10 @@ class Config:
             policy_spec(self.policy)
         except ValueError as e:
             found.append(f"LINKSCORE_POLICY: {e}")
+        try:
+            wanted_spec(self.wanted)
+        except ValueError as e:
+            found.append(f"LINKSCORE_WANTED: {e}")
         if self.learn not in LEARN:
             found.append(f"LINKSCORE_LEARN: must be {' or '.join(LEARN)}, got {self.learn!r}")
         if self.timeout <= 0:

@@ -18,6 +18,7 @@ from linkscore.aio import AsyncClient
 from linkscore.allotment import Allotment
 from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
+from linkscore.messages import wanted_spec
 from linkscore.scrapy.config import LEARN, Config
 
 logger = logging.getLogger(__name__)
@@ -119,7 +120,10 @@ class Session:
             )
         if self._created is None:
             work = self._client.ensure_crawl(
-                crawl=config.crawl, policy=config.policy, learn=LEARN[config.learn]
+                crawl=config.crawl,
+                policy=config.policy,
+                wanted=wanted_spec(config.wanted),
+                learn=LEARN[config.learn],
             )
             self._created = asyncio.ensure_future(work)
         created = self._created

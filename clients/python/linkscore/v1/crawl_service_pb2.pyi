@@ -71,8 +71,44 @@ class ExamplePage(_message.Message):
     page_type: str
     def __init__(self, url: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., page_type: _Optional[str] = ...) -> None: ...
 
+class WantedQuery(_message.Message):
+    __slots__ = ("text", "weight")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    weight: float
+    def __init__(self, text: _Optional[str] = ..., weight: _Optional[float] = ...) -> None: ...
+
+class WantedSample(_message.Message):
+    __slots__ = ("url", "text", "body", "content_type", "unwanted", "weight")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    UNWANTED_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    text: str
+    body: bytes
+    content_type: str
+    unwanted: bool
+    weight: float
+    def __init__(self, url: _Optional[str] = ..., text: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., unwanted: bool = ..., weight: _Optional[float] = ...) -> None: ...
+
+class Wanted(_message.Message):
+    __slots__ = ("queries", "samples", "languages", "least_words")
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGES_FIELD_NUMBER: _ClassVar[int]
+    LEAST_WORDS_FIELD_NUMBER: _ClassVar[int]
+    queries: _containers.RepeatedCompositeFieldContainer[WantedQuery]
+    samples: _containers.RepeatedCompositeFieldContainer[WantedSample]
+    languages: _containers.RepeatedScalarFieldContainer[str]
+    least_words: int
+    def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ...) -> None: ...
+
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn")
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -87,6 +123,7 @@ class Crawl(_message.Message):
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
     EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     LEARN_FIELD_NUMBER: _ClassVar[int]
+    WANTED_FIELD_NUMBER: _ClassVar[int]
     name: str
     policy: _policy_pb2.PolicySpec
     extra_policies: _containers.RepeatedCompositeFieldContainer[_policy_pb2.PolicySpec]
@@ -101,7 +138,8 @@ class Crawl(_message.Message):
     event_seq: int
     examples: _containers.RepeatedCompositeFieldContainer[ExamplePage]
     learn: Learn
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ...) -> None: ...
+    wanted: Wanted
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)

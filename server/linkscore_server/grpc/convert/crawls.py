@@ -16,6 +16,7 @@ from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of, spec_of
+from linkscore_server.grpc.convert.wanted import wanted_message, wanted_of
 
 MAX_EXTRA_POLICIES = 8
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
@@ -59,14 +60,20 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
     """
     fields: dict[str, Callable[[], Any]] = {
         "name": lambda: parse_crawl(crawl.name, "crawl.name"),
-        "policy": lambda: choice_of(crawl.policy, "crawl.policy") or PolicyChoice(),
+        "policy": lambda: choice_of(crawl.policy, "crawl.policy") or default_policy(crawl),
         "extra_policies": lambda: extra_policies(crawl),
         "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
         "learning": lambda: replace(_learning(crawl.learning), on_demand=_learns_on_demand(crawl.learn)),
         "examples": lambda: examples_of(crawl.examples),
+        "wanted": lambda: wanted_of(crawl),
     }
     values = _all_of(fields)
     return CrawlConfig(observe_only=crawl.observe_only, seed=crawl.seed, create_time_s=now_s, **values)
+
+
+def default_policy(crawl: crawl_service_pb2.Crawl) -> PolicyChoice:
+    """Return the policy of a crawl that names none."""
+    return PolicyChoice("topic") if crawl.HasField("wanted") else PolicyChoice()
 
 
 def extra_policies(crawl: crawl_service_pb2.Crawl) -> tuple[PolicyChoice, ...]:
@@ -126,6 +133,7 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         observe_only=config.observe_only,
         seed=config.seed,
         examples=_example_messages(config.examples),
+        wanted=wanted_message(config.wanted) if config.wanted is not None else None,
         page_count=model.pages,
         feedback_count=model.feedbacks,
         site_count=len(model.sites),

@@ -17,7 +17,7 @@ from multiprocessing.process import BaseProcess
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.types import Limits, PageFeatures
+from linkscore_scoring.features.types import Limits, PageFeatures, Words
 
 if sys.platform != "win32":
     import resource
@@ -40,6 +40,7 @@ class PageBody:
     content_type: str
     content_encoding: str
     layout: bool
+    words: Words = Words.NONE
 
 
 class LargePages:
@@ -139,6 +140,7 @@ def _extract(page: PageBody, budget_s: int) -> PageFeatures | Sequence[FieldProb
             content_type=page.content_type,
             content_encoding=page.content_encoding,
             layout=page.layout,
+            words=page.words,
         )
     except InvalidInput as exc:
         return exc.problems

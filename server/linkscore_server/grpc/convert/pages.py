@@ -12,7 +12,7 @@ from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.types import Limits, PageFeatures
+from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.grpc.convert.large_pages import LargePages, PageBody
 
@@ -50,7 +50,9 @@ class PageParser:
         self._extractor = Extractor(limits, on_left=on_left)
         self._large = LargePages(limits)
 
-    async def read_large(self, page: common_pb2.Page, *, layout: bool = False) -> PageFeatures | None:
+    async def read_large(
+        self, page: common_pb2.Page, *, layout: bool = False, words: Words = Words.NONE
+    ) -> PageFeatures | None:
         """Return the features of the body of a large page, for `event`; None of any other page.
 
         Raises
@@ -61,7 +63,7 @@ class PageParser:
         if page.WhichOneof("content") != "body" or not _usable(page):
             return None
         url = page.final_url or page.url
-        body = PageBody(page.body, url, page.content_type, page.content_encoding, layout)
+        body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words)
         if not self._large.takes(body):
             return None
         self._checked(page)
@@ -78,9 +80,10 @@ class PageParser:
         site_of: Callable[[str], str],
         *,
         layout: bool = False,
+        words: Words = Words.NONE,
         own: PageFeatures | None = None,
     ) -> PageFetched:
-        """Return the event of a page; with `layout` if a policy of the crawl reads that.
+        """Return the event of a page; with `layout` and `words` if a policy of the crawl reads them.
 
         Parameters
         ----------
@@ -90,6 +93,8 @@ class PageParser:
             Names the site of a URL.
         layout
             Whether to find records and link groups too.
+        words
+            What to read of its words.
         own
             Features of its body, if they were read elsewhere.
 
@@ -100,7 +105,7 @@ class PageParser:
         """
         requested = self._checked(page)
         final = page.final_url or page.url
-        features = self._features(page, final, own, layout=layout) if _usable(page) else None
+        features = self._features(page, final, own, layout=layout, words=words) if _usable(page) else None
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -122,15 +127,15 @@ class PageParser:
         return requested
 
     def _features(
-        self, page: common_pb2.Page, url: str, own: PageFeatures | None, *, layout: bool
+        self, page: common_pb2.Page, url: str, own: PageFeatures | None, *, layout: bool, words: Words
     ) -> PageFeatures:
         validate_url(
             url, "final_url" if page.final_url else "url", max_chars=self.limits.url_chars, error=InvalidPage
         )
         if page.WhichOneof("content") == "extracted":
-            features = _from_extracted(page, url, self.limits)
+            features = _from_extracted(page, url, self.limits, words)
         else:
-            features = own or self._read(page, url, layout=layout)
+            features = own or self._read(page, url, layout=layout, words=words)
         if page.outlinks:
             given = [
                 ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in page.outlinks
@@ -138,7 +143,7 @@ class PageParser:
             features = with_links(features, given, limits=self.limits)
         return features
 
-    def _read(self, page: common_pb2.Page, url: str, *, layout: bool) -> PageFeatures:
+    def _read(self, page: common_pb2.Page, url: str, *, layout: bool, words: Words) -> PageFeatures:
         with self._watch("read"):
             return self._extractor.extract(
                 page.body,
@@ -146,6 +151,7 @@ class PageParser:
                 content_type=page.content_type,
                 content_encoding=page.content_encoding,
                 layout=layout,
+                words=words,
             )
 
 
@@ -171,11 +177,17 @@ def _check_sizes(page: common_pb2.Page) -> None:
         raise InvalidPage(f"must be 0 or an HTTP status, got {page.status_code}", field="status_code")
 
 
-def _from_extracted(page: common_pb2.Page, url: str, limits: Limits) -> PageFeatures:
+def _from_extracted(page: common_pb2.Page, url: str, limits: Limits, words: Words) -> PageFeatures:
     given = page.extracted
     if len(given.tag_paths) != len(given.tag_path_counts):
         rule = f"must be as long as tag_paths ({len(given.tag_paths)}), got {len(given.tag_path_counts)}"
         raise InvalidPage(rule, field="extracted.tag_path_counts")
     return page_from_extracted(
-        url, given.tag_paths, given.tag_path_counts, given.text_blocks, given.canonical_url, limits=limits
+        url,
+        given.tag_paths,
+        given.tag_path_counts,
+        given.text_blocks,
+        given.canonical_url,
+        limits=limits,
+        words=words,
     )

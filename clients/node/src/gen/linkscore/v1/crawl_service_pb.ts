@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/crawl_service.proto.
  */
 export const file_linkscore_v1_crawl_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxIroBCg5MZWFybmluZ0NvbmZpZxIqCgljbHVzdGVyZXIYASABKA4yFy5saW5rc2NvcmUudjEuQ2x1c3RlcmVyEhkKDHNhbXBsZV9wYWdlcxgCIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAyABKA1IAYgBARISCgVwYXBlchgEIAEoCEgCiAEBQg8KDV9zYW1wbGVfcGFnZXNCEwoRX21heF9zYW1wbGVfcGFnZXNCCAoGX3BhcGVyIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiwwMKBUNyYXdsEgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoOZXh0cmFfcG9saWNpZXMYAyADKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxInCgVzY29wZRgEIAEoDjIYLmxpbmtzY29yZS52MS5DcmF3bFNjb3BlEi4KCGxlYXJuaW5nGAUgASgLMhwubGlua3Njb3JlLnYxLkxlYXJuaW5nQ29uZmlnEhQKDG9ic2VydmVfb25seRgGIAEoCBIMCgRzZWVkGAcgASgEEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX2NvdW50GAkgASgEEhYKDmZlZWRiYWNrX2NvdW50GAogASgEEhIKCnNpdGVfY291bnQYCyABKA0SEQoJZXZlbnRfc2VxGAwgASgEEisKCGV4YW1wbGVzGA0gAygLMhkubGlua3Njb3JlLnYxLkV4YW1wbGVQYWdlEiIKBWxlYXJuGA4gASgOMhMubGlua3Njb3JlLnYxLkxlYXJuIjgKEkNyZWF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI5ChNDcmVhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIh8KD0dldENyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIjYKEEdldENyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiOgoRTGlzdENyYXdsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoSTGlzdENyYXdsc1Jlc3BvbnNlEiMKBmNyYXdscxgBIAMoCzITLmxpbmtzY29yZS52MS5DcmF3bBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiaQoSVXBkYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI5ChNVcGRhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIiIKEkRlbGV0ZUNyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE0RlbGV0ZUNyYXdsUmVzcG9uc2UqbAoKQ3Jhd2xTY29wZRIbChdDUkFXTF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEENSQVdMX1NDT1BFX0hPU1QQARIWChJDUkFXTF9TQ09QRV9ET01BSU4QAhITCg9DUkFXTF9TQ09QRV9BTlkQAyqsAQoJQ2x1c3RlcmVyEhkKFUNMVVNURVJFUl9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJFUl9DT1NJTkVfTElOS0FHRRABEhQKEENMVVNURVJFUl9EQlNDQU4QAhIbChdDTFVTVEVSRVJfQ1JFU0NFTlpJX01ETBADEhUKEUNMVVNURVJFUl9VWENMVVNUEAQSHAoYQ0xVU1RFUkVSX0lST0JPVF9SRUdJT05TEAUqRQoFTGVhcm4SFQoRTEVBUk5fVU5TUEVDSUZJRUQQABIQCgxMRUFSTl9BTFdBWVMQARITCg9MRUFSTl9PTl9ERU1BTkQQAjKmAwoMQ3Jhd2xTZXJ2aWNlElIKC0NyZWF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlc3BvbnNlEkkKCEdldENyYXdsEh0ubGlua3Njb3JlLnYxLkdldENyYXdsUmVxdWVzdBoeLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlc3BvbnNlEk8KCkxpc3RDcmF3bHMSHy5saW5rc2NvcmUudjEuTGlzdENyYXdsc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdENyYXdsc1Jlc3BvbnNlElIKC1VwZGF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlc3BvbnNlElIKC0RlbGV0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_policy]);
+  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxIroBCg5MZWFybmluZ0NvbmZpZxIqCgljbHVzdGVyZXIYASABKA4yFy5saW5rc2NvcmUudjEuQ2x1c3RlcmVyEhkKDHNhbXBsZV9wYWdlcxgCIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAyABKA1IAYgBARISCgVwYXBlchgEIAEoCEgCiAEBQg8KDV9zYW1wbGVfcGFnZXNCEwoRX21heF9zYW1wbGVfcGFnZXNCCAoGX3BhcGVyIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IokBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0i6QMKBUNyYXdsEgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoOZXh0cmFfcG9saWNpZXMYAyADKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxInCgVzY29wZRgEIAEoDjIYLmxpbmtzY29yZS52MS5DcmF3bFNjb3BlEi4KCGxlYXJuaW5nGAUgASgLMhwubGlua3Njb3JlLnYxLkxlYXJuaW5nQ29uZmlnEhQKDG9ic2VydmVfb25seRgGIAEoCBIMCgRzZWVkGAcgASgEEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX2NvdW50GAkgASgEEhYKDmZlZWRiYWNrX2NvdW50GAogASgEEhIKCnNpdGVfY291bnQYCyABKA0SEQoJZXZlbnRfc2VxGAwgASgEEisKCGV4YW1wbGVzGA0gAygLMhkubGlua3Njb3JlLnYxLkV4YW1wbGVQYWdlEiIKBWxlYXJuGA4gASgOMhMubGlua3Njb3JlLnYxLkxlYXJuEiQKBndhbnRlZBgPIAEoCzIULmxpbmtzY29yZS52MS5XYW50ZWQiOAoSQ3JlYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIjkKE0NyZWF0ZUNyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiHwoPR2V0Q3Jhd2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiNgoQR2V0Q3Jhd2xSZXNwb25zZRIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI6ChFMaXN0Q3Jhd2xzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJSChJMaXN0Q3Jhd2xzUmVzcG9uc2USIwoGY3Jhd2xzGAEgAygLMhMubGlua3Njb3JlLnYxLkNyYXdsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJpChJVcGRhdGVDcmF3bFJlcXVlc3QSIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjkKE1VwZGF0ZUNyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiIgoSRGVsZXRlQ3Jhd2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiFQoTRGVsZXRlQ3Jhd2xSZXNwb25zZSpsCgpDcmF3bFNjb3BlEhsKF0NSQVdMX1NDT1BFX1VOU1BFQ0lGSUVEEAASFAoQQ1JBV0xfU0NPUEVfSE9TVBABEhYKEkNSQVdMX1NDT1BFX0RPTUFJThACEhMKD0NSQVdMX1NDT1BFX0FOWRADKqwBCglDbHVzdGVyZXISGQoVQ0xVU1RFUkVSX1VOU1BFQ0lGSUVEEAASHAoYQ0xVU1RFUkVSX0NPU0lORV9MSU5LQUdFEAESFAoQQ0xVU1RFUkVSX0RCU0NBThACEhsKF0NMVVNURVJFUl9DUkVTQ0VOWklfTURMEAMSFQoRQ0xVU1RFUkVSX1VYQ0xVU1QQBBIcChhDTFVTVEVSRVJfSVJPQk9UX1JFR0lPTlMQBSpFCgVMZWFybhIVChFMRUFSTl9VTlNQRUNJRklFRBAAEhAKDExFQVJOX0FMV0FZUxABEhMKD0xFQVJOX09OX0RFTUFORBACMqYDCgxDcmF3bFNlcnZpY2USUgoLQ3JlYXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuQ3JlYXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVzcG9uc2USSQoIR2V0Q3Jhd2wSHS5saW5rc2NvcmUudjEuR2V0Q3Jhd2xSZXF1ZXN0Gh4ubGlua3Njb3JlLnYxLkdldENyYXdsUmVzcG9uc2USTwoKTGlzdENyYXdscxIfLmxpbmtzY29yZS52MS5MaXN0Q3Jhd2xzUmVxdWVzdBogLmxpbmtzY29yZS52MS5MaXN0Q3Jhd2xzUmVzcG9uc2USUgoLVXBkYXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuVXBkYXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVzcG9uc2USUgoLRGVsZXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuRGVsZXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_policy]);
 
 /**
  * How site models are learned. Unset fields mean the defaults.
@@ -105,6 +105,134 @@ export const ExamplePageSchema: GenMessage<ExamplePage> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_crawl_service, 1);
 
 /**
+ * A text like one a user would type into a search box.
+ *
+ * @generated from message linkscore.v1.WantedQuery
+ */
+export type WantedQuery = Message<"linkscore.v1.WantedQuery"> & {
+  /**
+   * The text: at least one word, at most 2000 bytes. Long texts are samples.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * Worth of pages about it against those about the other queries, in (0, 10]; default 1.
+   *
+   * @generated from field: optional double weight = 2;
+   */
+  weight?: number | undefined;
+};
+
+/**
+ * Describes the message linkscore.v1.WantedQuery.
+ * Use `create(WantedQuerySchema)` to create a new message.
+ */
+export const WantedQuerySchema: GenMessage<WantedQuery> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 2);
+
+/**
+ * A page, or a text, like those wanted or like those not wanted. At least one of `url`, `text` and `body` is required.
+ *
+ * @generated from message linkscore.v1.WantedSample
+ */
+export type WantedSample = Message<"linkscore.v1.WantedSample"> & {
+  /**
+   * Absolute http(s) URL, at most 2083 bytes; empty if not known. Without text and body the sample counts from the
+   * moment the page is ingested.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * Its text, at most 1 MB. Input only: hashes of its words are kept, not the text.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * HTML of the page, at most 10 MB; not beside `text`. Input only, as `text`.
+   *
+   * @generated from field: bytes body = 3;
+   */
+  body: Uint8Array;
+
+  /**
+   * Content-Type as received, for the encoding of `body`; empty means that of the document. Input only.
+   *
+   * @generated from field: string content_type = 4;
+   */
+  contentType: string;
+
+  /**
+   * Whether pages like it are not wanted.
+   *
+   * @generated from field: bool unwanted = 5;
+   */
+  unwanted: boolean;
+
+  /**
+   * Weight against the other samples, in (0, 10]; default 1.
+   *
+   * @generated from field: optional double weight = 6;
+   */
+  weight?: number | undefined;
+};
+
+/**
+ * Describes the message linkscore.v1.WantedSample.
+ * Use `create(WantedSampleSchema)` to create a new message.
+ */
+export const WantedSampleSchema: GenMessage<WantedSample> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 3);
+
+/**
+ * What a crawl is for, said in words. At least one of a query, a wanted sample, a language and `least_words` is
+ * required. Policies that go by it: `topic` and `keyword`.
+ *
+ * @generated from message linkscore.v1.Wanted
+ */
+export type Wanted = Message<"linkscore.v1.Wanted"> & {
+  /**
+   * Query texts, at most 20: a page about any of them is wanted.
+   *
+   * @generated from field: repeated linkscore.v1.WantedQuery queries = 1;
+   */
+  queries: WantedQuery[];
+
+  /**
+   * Sample pages and texts, at most 100: their most telling words are added to every query.
+   *
+   * @generated from field: repeated linkscore.v1.WantedSample samples = 2;
+   */
+  samples: WantedSample[];
+
+  /**
+   * ISO 639 codes such as `en` and `cs`, at most 20: a page in any other language is not wanted. Empty: all are.
+   *
+   * @generated from field: repeated string languages = 3;
+   */
+  languages: string[];
+
+  /**
+   * Words of main text from which on a page counts in full, at most 100000; one of half as many counts half. 0: any.
+   *
+   * @generated from field: uint32 least_words = 4;
+   */
+  leastWords: number;
+};
+
+/**
+ * Describes the message linkscore.v1.Wanted.
+ * Use `create(WantedSchema)` to create a new message.
+ */
+export const WantedSchema: GenMessage<Wanted> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 4);
+
+/**
  * A crawl.
  *
  * @generated from message linkscore.v1.Crawl
@@ -118,7 +246,7 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
   name: string;
 
   /**
-   * Policy that scores; absent means harvest.
+   * Policy that scores; absent means harvest, or topic if `wanted` is given.
    *
    * @generated from field: linkscore.v1.PolicySpec policy = 2;
    */
@@ -208,6 +336,13 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
    * @generated from field: linkscore.v1.Learn learn = 14;
    */
   learn: Learn;
+
+  /**
+   * What the crawl is for, in words. Needs a policy that goes by it, as `policy` or among `extra_policies`.
+   *
+   * @generated from field: linkscore.v1.Wanted wanted = 15;
+   */
+  wanted?: Wanted | undefined;
 };
 
 /**
@@ -215,7 +350,7 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
  * Use `create(CrawlSchema)` to create a new message.
  */
 export const CrawlSchema: GenMessage<Crawl> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 2);
+  messageDesc(file_linkscore_v1_crawl_service, 5);
 
 /**
  * Request of CreateCrawl.
@@ -236,7 +371,7 @@ export type CreateCrawlRequest = Message<"linkscore.v1.CreateCrawlRequest"> & {
  * Use `create(CreateCrawlRequestSchema)` to create a new message.
  */
 export const CreateCrawlRequestSchema: GenMessage<CreateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 3);
+  messageDesc(file_linkscore_v1_crawl_service, 6);
 
 /**
  * Response of CreateCrawl.
@@ -257,7 +392,7 @@ export type CreateCrawlResponse = Message<"linkscore.v1.CreateCrawlResponse"> & 
  * Use `create(CreateCrawlResponseSchema)` to create a new message.
  */
 export const CreateCrawlResponseSchema: GenMessage<CreateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 4);
+  messageDesc(file_linkscore_v1_crawl_service, 7);
 
 /**
  * Request of GetCrawl.
@@ -278,7 +413,7 @@ export type GetCrawlRequest = Message<"linkscore.v1.GetCrawlRequest"> & {
  * Use `create(GetCrawlRequestSchema)` to create a new message.
  */
 export const GetCrawlRequestSchema: GenMessage<GetCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 5);
+  messageDesc(file_linkscore_v1_crawl_service, 8);
 
 /**
  * Response of GetCrawl.
@@ -299,7 +434,7 @@ export type GetCrawlResponse = Message<"linkscore.v1.GetCrawlResponse"> & {
  * Use `create(GetCrawlResponseSchema)` to create a new message.
  */
 export const GetCrawlResponseSchema: GenMessage<GetCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 6);
+  messageDesc(file_linkscore_v1_crawl_service, 9);
 
 /**
  * Request of ListCrawls.
@@ -327,7 +462,7 @@ export type ListCrawlsRequest = Message<"linkscore.v1.ListCrawlsRequest"> & {
  * Use `create(ListCrawlsRequestSchema)` to create a new message.
  */
 export const ListCrawlsRequestSchema: GenMessage<ListCrawlsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 7);
+  messageDesc(file_linkscore_v1_crawl_service, 10);
 
 /**
  * Response of ListCrawls.
@@ -355,7 +490,7 @@ export type ListCrawlsResponse = Message<"linkscore.v1.ListCrawlsResponse"> & {
  * Use `create(ListCrawlsResponseSchema)` to create a new message.
  */
 export const ListCrawlsResponseSchema: GenMessage<ListCrawlsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 8);
+  messageDesc(file_linkscore_v1_crawl_service, 11);
 
 /**
  * Request of UpdateCrawl.
@@ -371,8 +506,9 @@ export type UpdateCrawlRequest = Message<"linkscore.v1.UpdateCrawlRequest"> & {
   crawl?: Crawl | undefined;
 
   /**
-   * Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`. Empty means all of these that
-   * are set. Examples are added to those of the crawl; one whose URL is there already takes its place.
+   * Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`. Empty means all of
+   * these that are set. Examples are added to those of the crawl; one whose URL is there already takes its place.
+   * `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -384,7 +520,7 @@ export type UpdateCrawlRequest = Message<"linkscore.v1.UpdateCrawlRequest"> & {
  * Use `create(UpdateCrawlRequestSchema)` to create a new message.
  */
 export const UpdateCrawlRequestSchema: GenMessage<UpdateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 9);
+  messageDesc(file_linkscore_v1_crawl_service, 12);
 
 /**
  * Response of UpdateCrawl.
@@ -405,7 +541,7 @@ export type UpdateCrawlResponse = Message<"linkscore.v1.UpdateCrawlResponse"> & 
  * Use `create(UpdateCrawlResponseSchema)` to create a new message.
  */
 export const UpdateCrawlResponseSchema: GenMessage<UpdateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 10);
+  messageDesc(file_linkscore_v1_crawl_service, 13);
 
 /**
  * Request of DeleteCrawl.
@@ -426,7 +562,7 @@ export type DeleteCrawlRequest = Message<"linkscore.v1.DeleteCrawlRequest"> & {
  * Use `create(DeleteCrawlRequestSchema)` to create a new message.
  */
 export const DeleteCrawlRequestSchema: GenMessage<DeleteCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 11);
+  messageDesc(file_linkscore_v1_crawl_service, 14);
 
 /**
  * Response of DeleteCrawl.
@@ -441,7 +577,7 @@ export type DeleteCrawlResponse = Message<"linkscore.v1.DeleteCrawlResponse"> & 
  * Use `create(DeleteCrawlResponseSchema)` to create a new message.
  */
 export const DeleteCrawlResponseSchema: GenMessage<DeleteCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 12);
+  messageDesc(file_linkscore_v1_crawl_service, 15);
 
 /**
  * Which links belong to the crawl.

@@ -1,0 +1,205 @@
+"""The words of pages, anchors and URLs, as 32-bit hashes: what a crawl that is told by words learns from.
+
+A word is a run of letters and digits, in lower case, without English endings (Porter 2, by Snowball); of
+scripts without blanks (Chinese, Japanese, Thai, ...) every two neighbouring characters are one. Texts are not
+kept, hashes are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable
+from functools import lru_cache
+from itertools import islice
+from threading import local
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import Stemmer
+from lxml import etree
+
+from linkscore_scoring.features.markup import SKIPPED_TAGS
+from linkscore_scoring.features.types import PageWords
+from linkscore_scoring.features.walk import BLOCK_CHARS
+from linkscore_scoring.hashing import hash64
+
+MAX_WORDS = 2_000
+"""Distinct words kept of a page, those met first: a bound, chosen; 10 bytes each in the log."""
+MAX_TEXT_CHARS = 200_000
+"""Characters of a page that are read for words, and for the language: a bound, chosen."""
+_LANGUAGE_CHARS = 2_000  # of the main text, by which the language is told; chosen: more says the same
+_LEAST_LANGUAGE_CHARS = 60  # of main text, below which a language is a guess; chosen, not measured
+_MAX_LINK_WORDS = 32  # words of an anchor or a URL; a bound
+_MAX_HEADING_TEXTS = 2_000  # texts in headings that are read, so that headings in headings end; a bound
+_REMEMBERED = 1 << 16  # texts and words whose hashes are remembered; a bound
+
+_WORD = re.compile(r"[^\W_]+")
+_HEADINGS = ("h1", "h2", "h3")
+# Scripts written without blanks: Thai, Lao, Khmer, Kana, Han. Hangul has blanks.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in their order, as they are hashed.
+
+    Examples
+    --------
+    >>> words_of("Selection sets & 2 parsers")
+    ['select', 'set', '2', 'parser']
+    >>> words_of("検索エンジン")
+    ['検索', '索エ', 'エン', 'ンジ', 'ジン']
+    """
+    found: list[str] = []
+    for word in _WORD.findall(text.lower()):
+        if word.isascii() or not _UNSPACED.search(word):
+            found.append(_stem(word))
+        else:
+            found += _pairs(word)
+    return found
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def word_hash(word: str) -> int:
+    """Return the hash of one of `words_of`: the upper half of `hash64`."""
+    return hash64(word) >> 32
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def text_hashes(text: str) -> tuple[int, ...]:
+    """Return the distinct words of an anchor text, hashed, in their order."""
+    return tuple(dict.fromkeys(map(word_hash, words_of(text))))[:_MAX_LINK_WORDS]
+
+
+def url_words(url: str) -> list[str]:
+    """Return the words of the path and the query of a URL, camel case taken apart.
+
+    Examples
+    --------
+    >>> url_words("http://a.org/wiki/SelectionSets_2?tab=Price%20list")
+    ['wiki', 'select', 'set', '2', 'tab', 'price', 'list']
+    """
+    return words_of(_url_text(url))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def url_hashes(url: str) -> tuple[int, ...]:
+    """Return the distinct words of a URL, hashed, in their order."""
+    return tuple(dict.fromkeys(map(word_hash, url_words(url))))[:_MAX_LINK_WORDS]
+
+
+def matching_words(text: str, terms: Container[int], *, is_url: bool = False) -> list[str]:
+    """Return the words of an anchor text or a URL, as written there, that are among some hashes."""
+    plain = _url_text(text) if is_url else text
+    found = dict.fromkeys(
+        word for word in _WORD.findall(plain.lower()) if any(word_hash(w) in terms for w in words_of(word))
+    )
+    return list(found)[:_MAX_LINK_WORDS]
+
+
+def page_words(root: etree._Element, *, language: bool = False) -> PageWords:
+    """Return the words of a page, as parsed; its tree is used up.
+
+    Main text is every text of 25 characters and more outside of anchors, as everywhere in linkscore: menus,
+    lists of links and buttons are not part of it.
+
+    Examples
+    --------
+    >>> markup = "<title>Sets</title><h1>Sets</h1><p>A selection set is a list of objects.</p>"
+    >>> page = page_words(etree.fromstring(markup, etree.HTMLParser()))
+    >>> page.lengths, len(page.hashes) // 4
+    ([1, 1, 8], 7)
+    """
+    title = root.findtext(".//title") or ""
+    found = (text for heading in root.iter(*_HEADINGS) for text in heading.itertext())
+    headings = " ".join(islice(found, _MAX_HEADING_TEXTS))
+    etree.strip_elements(root, "a", "title", *SKIPPED_TAGS, with_tail=False)
+    return words_of_texts(title, headings, _blocks(root.itertext()), language=language)
+
+
+def words_of_texts(title: str, headings: str, text: str, *, language: bool = False) -> PageWords:
+    """Return the words of a page whose texts were taken apart already."""
+    texts = [" ".join(one[:MAX_TEXT_CHARS].split()) for one in (title, headings, text)]
+    counts = [Counter(words_of(one)) for one in texts]
+    known = list(dict.fromkeys(word for found in counts for word in found))[:MAX_WORDS]
+    hashes = np.array([word_hash(word) for word in known], np.uint32)
+    distinct, rows = np.unique(hashes, return_index=True)
+    title_count, headings_count, text_count = (
+        np.array([min(255, found[known[row]]) for row in rows.tolist()], np.uint8).tobytes()
+        for found in counts
+    )
+    lengths = [found.total() for found in counts]
+    spoken = language_of(texts[2] or texts[1]) if language else ""
+    raw = distinct.astype("<u4").tobytes()
+    return PageWords(raw, title_count, headings_count, text_count, lengths, spoken)
+
+
+def language_of(text: str) -> str:
+    """Return the ISO 639 code of a text, by `py3langid`; empty if it is too short to tell.
+
+    The first call of a process takes a second, for the model of the library.
+    """
+    if len(text) < _LEAST_LANGUAGE_CHARS:
+        return ""
+    import py3langid
+
+    return str(py3langid.classify(text[:_LANGUAGE_CHARS])[0])
+
+
+@lru_cache(maxsize=1)
+def languages() -> frozenset[str]:
+    """Return the codes that `language_of` tells."""
+    import py3langid
+
+    return frozenset(code for code, _ in py3langid.rank("x" * _LEAST_LANGUAGE_CHARS))
+
+
+def _url_text(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return _CAMEL.sub(" ", unquote(f"{parts.path} {parts.query}"))
+
+
+def _blocks(texts: Iterable[str]) -> str:
+    found, chars = [], 0
+    for text in texts:
+        if len(stripped := text.strip()) >= BLOCK_CHARS:
+            found.append(stripped)
+            chars += len(stripped)
+            if chars > MAX_TEXT_CHARS:
+                break
+    return " ".join(found)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _stem(word: str) -> str:
+    """Take off English endings; what that does to other languages it does to query and page alike."""
+    return str(_stemmer().stemWord(word))
+
+
+def _stemmer() -> Stemmer.Stemmer:
+    """Return the stemmer of this thread: one must not be used by two."""
+    if not hasattr(_thread, "stemmer"):
+        _thread.stemmer = Stemmer.Stemmer("english", 0)
+    return _thread.stemmer
+
+
+_thread = local()
+
+
+def _pairs(word: str) -> list[str]:
+    """Return the words of a run with characters of an unspaced script: neighbours, and what is between."""
+    found: list[str] = []
+    at = 0
+    for run in _UNSPACED.finditer(word):
+        if between := word[at : run.start()]:
+            found.append(_stem(between))
+        text = run.group()
+        found += [text[i : i + 2] for i in range(len(text) - 1)] or [text]
+        at = run.end()
+    if rest := word[at:]:
+        found.append(_stem(rest))
+    return found

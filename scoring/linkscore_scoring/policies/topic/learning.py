@@ -1,0 +1,306 @@
+"""What `topic` learns: of the crawl, words and what signs of a link are worth; of a site, its arms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.features.types import PageWords
+from linkscore_scoring.policies.topic.tunables import Tunables
+from linkscore_scoring.state import Stateful, Stored, digest, to_state
+from linkscore_scoring.types import PageObservation
+from linkscore_scoring.wanted import Topic, Wanted, WordCounts
+from linkscore_scoring.wanted.relevance import expansion_of
+
+Arm = tuple[int, int]
+"""URL pattern and folded Apath of a link; -1 in place of one stands for all."""
+
+ANY = -1
+SITE: Arm = (ANY, ANY)
+
+# Expansion words are chosen anew after each of the first pages, then every so many: idf settles soon.
+_EACH, _EVERY = 16, 32  # pages; chosen, not measured
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What is seen of a link before it is fetched, each in quarters 0..4: anchor, URL, page it stands on."""
+
+    anchor: int = 0
+    url: int = 0
+    parent: int = 0
+
+    def vector(self, arm_mean: float, list_mean: float) -> NDArray[np.float64]:
+        """Return the features of a link: 1, the signs in [0, 1], and what its arm and its list earned."""
+        return np.array([1.0, self.anchor / 4, self.url / 4, self.parent / 4, arm_mean, list_mean])
+
+    @property
+    def total(self) -> float:
+        """All signs together, in [0, 3]."""
+        return (self.anchor + self.url + self.parent) / 4
+
+
+class SignWeights(Stateful):
+    """What each sign of a link says of the page behind it: Bayesian linear regression, conjugate prior.
+
+    Source: Bishop, Pattern Recognition and Machine Learning, 2006, eq. 3.50 and 3.51, noise precision 1.
+    The prior mean is what signs are worth on most sites, so that the first page is ordered well already.
+
+    Examples
+    --------
+    >>> weights = SignWeights()
+    >>> likes_anchor = Signs(anchor=4).vector(0.0, 0.0)
+    >>> before = weights.predict(likes_anchor)
+    >>> for _ in range(50):
+    ...     weights.learn(likes_anchor, 0.0)
+    >>> round(before, 2), weights.predict(likes_anchor) < 0.1
+    (0.6, True)
+    """
+
+    precision: Stored[NDArray[np.float64]]
+    moment: Stored[NDArray[np.float64]]
+
+    def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+        self.precision = np.diag(np.array(tunables.prior_precisions))
+        self.moment = self.precision @ np.array(tunables.prior_weights)
+        self._mean: NDArray[np.float64] | None = None
+
+    def learn(self, x: NDArray[np.float64], y: float) -> None:
+        """Take in that a link with the features `x` led to a page worth `y`."""
+        self.precision = self.precision + np.outer(x, x)
+        self.revise(x, y)
+
+    def revise(self, x: NDArray[np.float64], change: float) -> None:
+        """Take in that a page learned before is worth so much more."""
+        self.moment = self.moment + x * change
+        self._mean = None
+
+    def predict(self, x: NDArray[np.float64]) -> float:
+        """Return what the page behind a link is worth."""
+        return float(self.mean @ x)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Posterior mean of the weights."""
+        mean = self._mean
+        if mean is None:
+            mean = self._mean = np.linalg.solve(self.precision, self.moment).astype(np.float64)
+        return mean
+
+    def load_state(self, state: dict[str, object]) -> None:
+        """Take over the state of `to_state`."""
+        super().load_state(state)
+        self._mean = None
+
+
+class TopicCrawl(Stateful):
+    """What is known of all sites of a crawl together.
+
+    Attributes
+    ----------
+    counts
+        How common words are.
+    weights
+        What signs of links are worth.
+    pulls, reward
+        Pages judged, and what they were worth together.
+    samples
+        Words of sample pages that were given by URL and fetched since, by identity of the URL.
+    expansion
+        Words that samples add to the query.
+    """
+
+    state_name = "topic of the crawl"
+    counts: Stored[WordCounts]
+    weights: Stored[SignWeights]
+    pulls: Stored[int]
+    reward: Stored[float]
+    samples: Stored[dict[str, PageWords]]
+    expansion: Stored[dict[int, float]]
+    wanted_digest: Stored[str]
+
+    def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+        self._tunables = tunables
+        self.wanted: Wanted | None = None
+        self.wanted_digest = ""
+        self.counts = WordCounts()
+        self._topic: Topic | None = None
+        self._forget()
+
+    def set_wanted(self, wanted: Wanted | None) -> None:
+        """Crawl for this from now on; what was learned for something else is forgotten, word counts stay."""
+        named = digest(to_state(wanted)) if wanted is not None else ""
+        if named != self.wanted_digest:
+            self._forget()
+            self.wanted_digest = named
+            self.wanted = wanted
+            self._expand()
+        self.wanted, self._topic = wanted, None
+
+    @property
+    def topic(self) -> Topic | None:
+        """What is wanted, weighed by today's counts; None if nothing is wanted in words."""
+        if self._topic is None and self.wanted is not None:
+            self._topic = Topic(self.wanted, self.counts, self.expansion)
+        return self._topic if self._topic is not None and self._topic.facets else None
+
+    @property
+    def mean(self) -> float:
+        """What a page is worth on average, shrunk to the prior."""
+        return (self.reward + self._tunables.prior_mean) / (self.pulls + 1)
+
+    def add(self, page: PageObservation, words: PageWords) -> None:
+        """Count the words of a page; one that is a sample is learned from."""
+        self.counts.add(words)
+        n, wanted = self.counts.pages, self.wanted
+        if wanted is not None and wanted.samples:
+            asked = {sample.key for sample in wanted.samples if sample.key and sample.words is None}
+            for key in asked & {page.requested_url, page.url}:
+                self.samples[key] = words
+            if n <= _EACH or n % _EVERY == 0:
+                self._expand()
+        self._topic = None
+
+    def judged(self, reward: float) -> None:
+        """Count a page by what it was worth."""
+        self.pulls += 1
+        self.reward += reward
+
+    def _expand(self) -> None:
+        found = self.wanted.samples if self.wanted is not None else ()
+        known = [(sample, sample.words or self.samples.get(sample.key)) for sample in found]
+        signed = [(-s.weight if s.unwanted else s.weight, words) for s, words in known if words is not None]
+        self.expansion = expansion_of(signed, self.counts)
+
+    def _forget(self) -> None:
+        self.weights = SignWeights(self._tunables)
+        self.pulls, self.reward = 0, 0.0
+        self.samples, self.expansion = {}, {}
+        self._topic = None
+
+
+class SiteArms(Stateful):
+    """What links of one (URL pattern, Apath) led to on a site: mean reward, and gain by what lies behind.
+
+    Means are shrunk along site -> Apath -> pattern -> arm, as those of `harvest`. Gains forget, because what
+    lies behind links runs out.
+
+    Examples
+    --------
+    >>> arms = SiteArms()
+    >>> for _ in range(8):
+    ...     arms.credit([(1, 2)], 1.0, gain=0.5)
+    >>> round(arms.mean((1, 2), 0.1), 2), round(arms.gain((1, 2)), 2), arms.gain((3, 4))
+    (1.0, 0.37, 0.0)
+    """
+
+    _means: Stored[dict[Arm, list[float]]]
+    _gains: Stored[dict[Arm, list[float]]]
+
+    def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+        self._tunables = tunables
+        self._means, self._gains = {}, {}
+        self.max_arms = 0
+
+    def credit(self, arms: Sequence[Arm], reward: float, *, gain: float = 0.0) -> None:
+        """Count a page found through some arms: what it is worth, and how much more the links on it are."""
+        for node in dict.fromkeys(node for arm in arms or [SITE] for node in _nodes(arm)):
+            counts = self._means.setdefault(node, [0.0, 0.0])
+            counts[0] += 1.0
+            counts[1] += reward
+        keep = self._tunables.gain_decay
+        for arm in arms:
+            gains = self._gains.setdefault(arm, [0.0, 0.0])
+            gains[:] = keep * gains[0] + 1.0, keep * gains[1] + gain
+        if self.max_arms:
+            drop_oldest(self._means, self.max_arms)
+            drop_oldest(self._gains, self.max_arms)
+
+    def revise(self, arms: Sequence[Arm], change: float) -> None:
+        """Take in that a page counted before is worth so much more."""
+        for node in dict.fromkeys(node for arm in arms or [SITE] for node in _nodes(arm)):
+            if node in self._means:
+                self._means[node][1] += change
+
+    def mean(self, arm: Arm, prior: float) -> float:
+        """Return the shrunk mean reward of an arm; `prior` is that of a site nothing is known of."""
+        weight = self._tunables.parent_pulls
+        for node in _nodes(arm):
+            if (counts := self._means.get(node)) is not None:
+                prior = (counts[1] + weight * prior) / (counts[0] + weight)
+        return prior
+
+    def gain(self, arm: Arm) -> float:
+        """Return what links of an arm gain by the links behind them, shrunk to nothing."""
+        n, gain = self._gains.get(arm, (0.0, 0.0))
+        return gain / (n + self._tunables.parent_pulls)
+
+
+class Lists(Stateful):
+    """Pages whose links are told apart from those of other pages: what those fetched were worth, by Apath.
+
+    A list of pages by tag or category shows nothing of the topic in its links, and yet all of them are about
+    it, or none. Only pages that may be such lists are here, the latest of them.
+
+    Examples
+    --------
+    >>> lists = Lists()
+    >>> lists.open(page=7, apath=1)
+    >>> lists.credit(7, 1, 1.0), lists.credit(8, 1, 1.0)
+    (None, None)
+    >>> round(lists.mean(7, 1, 0.1), 2), lists.mean(8, 1, 0.1)
+    (0.4, 0.1)
+    """
+
+    _lists: Stored[dict[Arm, list[float]]]
+
+    def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+        self._tunables = tunables
+        self._lists = {}
+
+    def open(self, page: int, apath: int) -> None:
+        """Tell the links of a page at an Apath apart from now on."""
+        self._lists.setdefault((page, apath), [0.0, 0.0])
+        drop_oldest(self._lists, self._tunables.max_lists)
+
+    def is_open(self, page: int, apath: int) -> bool:
+        """Say whether links of a page at an Apath are told apart."""
+        return (page, apath) in self._lists
+
+    def credit(self, page: int, apath: int, reward: float, *, pulls: float = 1.0) -> None:
+        """Count what a link of a list led to; with no pull, what it is worth more than was counted."""
+        if (counts := self._lists.get((page, apath))) is not None:
+            counts[0] += pulls
+            counts[1] += reward
+
+    def mean(self, page: int, apath: int, prior: float) -> float:
+        """Return the mean worth of a list's links, shrunk to `prior`, what their arm is worth."""
+        n, reward = self._lists.get((page, apath), (0.0, 0.0))
+        weight = self._tunables.parent_pulls
+        return (reward + weight * prior) / (n + weight)
+
+
+def gain_behind(reward: float, links: Sequence[float], at_most: int) -> float:
+    """Return how much more a fetch is worth than its page, if the best links on it are fetched too.
+
+    max over n of (r + v1 + ... + vn) / (1 + n) - r, over the `at_most` best links: the index of an arm that
+    brings new arms (Whittle 1981).
+
+    Examples
+    --------
+    >>> gain_behind(0.0, [0.1, 1.0, 1.0], 20), gain_behind(1.0, [0.5], 20)
+    (0.6666666666666666, 0.0)
+    """
+    best = total = reward
+    for n, value in enumerate(sorted(links, reverse=True)[:at_most], 1):
+        total += value
+        best = max(best, total / (1 + n))
+    return best - reward
+
+
+def _nodes(arm: Arm) -> tuple[Arm, ...]:
+    return SITE, (ANY, arm[1]), (arm[0], ANY), arm

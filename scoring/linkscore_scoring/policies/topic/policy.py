@@ -1,0 +1,341 @@
+"""Pages about what the crawl says it wants, in words; and what leads to them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.features.words import matching_words, text_hashes, url_hashes
+from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
+from linkscore_scoring.policies.capabilities import CrawlKnowledge
+from linkscore_scoring.policies.topic.learning import (
+    SITE,
+    Arm,
+    Lists,
+    Signs,
+    SiteArms,
+    TopicCrawl,
+    gain_behind,
+)
+from linkscore_scoring.policies.topic.tunables import Tunables
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.texts import text_reward
+from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
+from linkscore_scoring.wanted import Wanted
+
+_MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words, or worth, are kept; bounds
+_MAX_ANCHOR_WORDS = 32  # of all anchors that led to a page; a bound
+_ARM = 4  # place of the arm's mean among the features
+_ARMS_PER_BOUND = 3  # nodes for each arm a site may have: Apath, pattern and the arm itself
+_BUCKET = re.compile(r"w([0-9]{1,18})\.([0-9a-f]{1,16})\.([0-4])([0-4])([0-4])(?:\.([0-9a-f]{1,16}))?")
+
+
+class Key(NamedTuple):
+    """What the score of a link goes by, and what its bucket says; `page` is the list it stands on, or 0."""
+
+    arm: Arm
+    signs: Signs
+    page: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicParams(Params):
+    """Parameters of `topic`: none, what is wanted is said by the crawl."""
+
+
+@dataclass(slots=True)
+class LinkWords:
+    """What is remembered of a link that waits: words of its anchors, worth of the best page it stands on."""
+
+    anchor: tuple[int, ...] = ()
+    parent: float = 0.0
+
+
+@dataclass(slots=True)
+class JudgedPage:
+    """What was learned from a page, so that feedback can take its place."""
+
+    reward: float
+    arms: list[Arm] = field(default_factory=list)
+    features: list[float] = field(default_factory=list)
+    lists: list[Arm] = field(default_factory=list)
+
+
+class Topical(Stateful, Policy):
+    """Pages about the topic first, and pages that lead to many of them.
+
+    What is wanted stands in the configuration of the crawl (`wanted`). The worth of a page is its relevance,
+    BM25F over title, headings and text by the crawl's own document frequencies, in [0, 1]; 0 in a language
+    not wanted; less in proportion below the least length; what feedback says instead, if it comes. Without a
+    query and samples it is text of the page's own.
+
+    A link is worth w . x + gain: x = (1, share of the topic's words in the anchors, in the URL, relevance of
+    the best page it stands on, mean worth of its arm), w by Bayesian regression from what was fetched; gain
+    = what links of the arm were worth more for the links behind them, so that lists and hubs of little
+    relevance are passed through. Where words say nothing the arm decides, and the other way round. Score =
+    (1 + v / (1 + |v|)) / 2; bucket = ``w<pattern>.<Apath>.<quarters of anchor, URL, page>``, and the page if
+    its links are told apart as a list.
+
+    Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
+    O(links + words) a page. References: BM25F, Zaragoza 2004; Rocchio 1971; Shark-Search, Hersovici 1998, for
+    the signs; arm-acquiring bandits, Whittle 1981. Differences: signs are weighed by what the crawl itself
+    learns; what lies behind links is learned by URL pattern and tag path.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.engine.config import PolicyChoice
+    >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
+    >>> from linkscore_scoring.testing.site import GeneratedSite
+    >>> crawl = SimulatedCrawl(crawl_model(PolicyChoice("topic")), GeneratedSite(seed=1)).fetch(60)
+    >>> crawl.wanted_share() > 0.5
+    True
+    """
+
+    name = "topic"
+    Params = TopicParams
+    reads_templates = False
+    reads_words = True
+    tunables: ClassVar[Tunables] = Tunables()
+
+    arms: Stored[SiteArms]
+    lists: Stored[Lists]
+    _links: Stored[Flat[dict[int, LinkWords]]]
+    _pages: Stored[Flat[dict[int, JudgedPage]]]
+    _wanted_digest: Stored[str]
+
+    def __init__(self, params: Any, *, seed: int = 0) -> None:
+        super().__init__(params, seed=seed)
+        self.crawl_wide: CrawlKnowledge | None = TopicCrawl(self.tunables)
+        self._wanted_digest = ""
+        self._links: dict[int, LinkWords] = {}
+        self._forget()
+
+    @property
+    def crawl(self) -> TopicCrawl:
+        """What is known of the crawl."""
+        assert isinstance(self.crawl_wide, TopicCrawl)
+        return self.crawl_wide
+
+    def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:
+        """Crawl for this from now on; what arms earned for something else is forgotten."""
+        self.crawl.set_wanted(wanted)
+        if self.crawl.wanted_digest != self._wanted_digest:
+            self._wanted_digest = self.crawl.wanted_digest
+            self._forget()
+
+    def observe(self, page: PageObservation, site: SiteModel) -> None:
+        """Learn what the page was worth, and what its links say."""
+        if page.refetch:
+            return
+        self._take_bounds(site)
+        arms, lists = self._found_through(page, site)
+        link = self._links.pop(page.requested, None) or self._links.pop(page.key, None) or LinkWords()
+        signs = self._signs((), page.requested_url, link)
+        features = self._features(arms, lists, signs)
+        if page.words is not None:
+            self.crawl.add(page, page.words)
+        reward = self._reward(page)
+        if reward is None:  # its words are not known: its links count as those of a page like others
+            self._take_links(page, site, float(features[_ARM]))
+            return
+        self._open_lists(page, site, signs, reward)
+        behind = self._take_links(page, site, reward)
+        if arms:
+            self.crawl.weights.learn(features, reward)
+        self.crawl.judged(reward)
+        self.arms.credit(arms, reward, gain=gain_behind(reward, behind, self.tunables.gain_links))
+        for source, apath in lists:
+            self.lists.credit(source, apath, reward)
+        self._pages[page.key] = JudgedPage(reward, arms, features.tolist(), lists)
+        drop_oldest(self._pages, min(_MAX_PAGES, site.bounds.links))
+
+    def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
+        """Let an outside reward replace the relevance of a page."""
+        page = self._pages.get(event.key)
+        if page is None:
+            folded = dict.fromkeys(site.apaths.get(apath).folded for _, apath in event.contexts)
+            self.arms.credit([(event.pattern, apath) for apath in folded], event.reward)
+            return
+        change = event.reward - page.reward
+        if page.arms:
+            self.crawl.weights.revise(np.array(page.features), change)
+        self.crawl.reward += change
+        self.arms.revise(page.arms, change)
+        for source, apath in page.lists:
+            self.lists.credit(source, apath, change, pulls=0.0)
+        page.reward = event.reward
+
+    def score(self, links: LinkBatch, site: SiteModel) -> Scored:
+        """Score by arm and signs; links that are alike in both are equal."""
+        keys = self._keys(links, site)
+        scores = {key: self._score(key) for key in set(keys)}
+        names = {key: _bucket(key) for key in scores}
+        return Scored(np.array([scores[key] for key in keys], dtype=np.float64), [names[key] for key in keys])
+
+    def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
+        """Return the score of buckets; one of another policy is worth a link of the site without any sign."""
+        return np.array([self._score(_key(bucket)) for bucket in buckets], dtype=np.float64)
+
+    def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
+        """Name the words that counted, and what the link's like led to."""
+        keys = self._keys(links, site)
+        rows = zip(keys, links.urls, links.anchors, strict=True)
+        return [self._explanation(key, url, anchor) for key, url, anchor in rows]
+
+    def _reward(self, page: PageObservation) -> float | None:
+        """Return what a page is worth, in [0, 1]; None if its words would say so and are not known."""
+        wanted, topic = self.crawl.wanted, self.crawl.topic
+        if page.failed:
+            return 0.0
+        if wanted is None:
+            return text_reward(page.own_chars)
+        if page.words is None:
+            return None
+        reward = text_reward(page.own_chars) if topic is None else topic.relevance(page.words)
+        if wanted.languages and page.words.language not in ("", *wanted.languages):
+            return 0.0
+        if wanted.least_words:
+            reward *= min(1.0, page.words.lengths[2] / wanted.least_words)
+        return reward
+
+    def _take_links(self, page: PageObservation, site: SiteModel, worth: float) -> list[float]:
+        """Remember what the links of a page say; return what each page not fetched yet is expected worth."""
+        fetched = site.memory.fetched_among(page.links.keys)
+        links = page.links
+        for key, anchor in zip(links.keys, links.anchors, strict=True):
+            if key in fetched:
+                continue
+            known = self._links.setdefault(key, LinkWords())
+            known.parent = max(known.parent, worth)
+            if anchor and (more := text_hashes(anchor)) and not set(more) <= set(known.anchor):
+                known.anchor = tuple(dict.fromkeys((*known.anchor, *more)))[:_MAX_ANCHOR_WORDS]
+        drop_oldest(self._links, min(_MAX_LINKS, site.bounds.links))
+        best: dict[int, float] = {}
+        values: dict[Key, float] = {}
+        for target, found in zip(links.keys, self._keys(links, site), strict=True):
+            if target not in fetched:
+                if found not in values:
+                    values[found] = self._expected(found)
+                best[target] = max(best.get(target, values[found]), values[found])
+        return list(best.values())
+
+    def _open_lists(self, page: PageObservation, site: SiteModel, signs: Signs, reward: float) -> None:
+        """Tell the links of a page apart that may be a list of what is wanted."""
+        if signs.total + reward < self.tunables.list_signs:
+            return
+        fetched = site.memory.fetched_among(page.links.keys)
+        waiting = {
+            (key, apath)
+            for key, apath in zip(page.links.keys, page.links.apaths, strict=True)
+            if key not in fetched
+        }
+        counts = Counter(site.apaths.get(apath).folded for _, apath in waiting)
+        for apath in sorted(counts):
+            if counts[apath] >= self.tunables.list_links:
+                self.lists.open(page.key, apath)
+
+    def _keys(self, links: LinkBatch, site: SiteModel) -> list[Key]:
+        folded = {apath: site.apaths.get(apath).folded for apath in set(links.apaths)}
+        nothing = LinkWords()
+        keys = []
+        for pattern, raw, target, url, anchor in zip(
+            links.patterns, links.apaths, links.keys, links.urls, links.anchors, strict=True
+        ):
+            signs = self._signs(text_hashes(anchor), url, self._links.get(target, nothing))
+            apath = folded[raw]
+            source = next((page for page, at in site.memory.contexts(target) if at == raw), 0)
+            keys.append(Key((pattern, apath), signs, source if self.lists.is_open(source, apath) else 0))
+        return keys
+
+    def _signs(self, anchor: Iterable[int], url: str, link: LinkWords) -> Signs:
+        topic = self.crawl.topic
+        if topic is None:
+            return Signs(parent=round(4 * link.parent))
+        words = max(topic.coverage(tuple(anchor)), topic.coverage(link.anchor))
+        return Signs(round(4 * words), round(4 * topic.coverage(url_hashes(url))), round(4 * link.parent))
+
+    def _features(self, arms: Sequence[Arm], lists: Sequence[Arm], signs: Signs) -> NDArray[np.float64]:
+        """Return the features of a link by the best of the ways it was found."""
+        arm_mean = max((self.arms.mean(arm, self.crawl.mean) for arm in arms), default=self.crawl.mean)
+        list_mean = max((self.lists.mean(*found, arm_mean) for found in lists), default=arm_mean)
+        return signs.vector(arm_mean, list_mean)
+
+    def _vector(self, key: Key) -> NDArray[np.float64]:
+        return self._features([key.arm], [(key.page, key.arm[1])] if key.page else [], key.signs)
+
+    def _expected(self, key: Key) -> float:
+        return self.crawl.weights.predict(self._vector(key))
+
+    def _gain(self, key: Key) -> float:
+        return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + key.signs.total)
+
+    def _score(self, key: Key) -> float:
+        value = self._expected(key) + self._gain(key)
+        return 0.5 * (1.0 + value / (1.0 + abs(value)))
+
+    def _explanation(self, key: Key, url: str, anchor: str) -> Explanation:
+        topic, vector = self.crawl.topic, self._vector(key)
+        terms = topic.terms if topic is not None else frozenset()
+        said = [
+            f"{place} says {', '.join(words)}"
+            for place, words in (
+                ("anchor", matching_words(anchor, terms)),
+                ("URL", matching_words(url, terms, is_url=True)),
+            )
+            if words
+        ]
+        if key.signs.anchor and not matching_words(anchor, terms):
+            said.insert(0, "an anchor seen before says words of the topic")
+        summary = "; ".join(said) or "no word of the topic in anchor and URL"
+        parts = vector * self.crawl.weights.mean
+        return Explanation(
+            f"{summary}; links like it led to pages worth {vector[_ARM]:.2f}",
+            [
+                Term("anchor", float(parts[1]), "share of the topic's words in the anchor, weighed"),
+                Term("url", float(parts[2]), "share of the topic's words in the URL, weighed"),
+                Term("page", float(parts[3]), "relevance of the best page the link stands on, weighed"),
+                Term("arm", float(parts[4]), "mean worth of links of its URL pattern and tag path, weighed"),
+                Term("list", float(parts[5]), "mean worth of its neighbours on the page, weighed"),
+                Term("base", float(parts[0]), "what every link is worth"),
+                Term("gain", self._gain(key), "what links like it gained by the links behind them"),
+            ],
+        )
+
+    def _found_through(self, page: PageObservation, site: SiteModel) -> tuple[list[Arm], list[Arm]]:
+        """Return the arms and the lists that a page was found through."""
+        ways = [(source, site.apaths.get(apath).folded) for source, apath in page.contexts]
+        arms = dict.fromkeys((page.pattern, apath) for _, apath in ways)
+        return list(arms), [way for way in dict.fromkeys(ways) if self.lists.is_open(*way)]
+
+    def _take_bounds(self, site: SiteModel) -> None:
+        self.arms.max_arms = _ARMS_PER_BOUND * site.bounds.arms
+
+    def _forget(self) -> None:
+        """Forget what pages were worth; the words of links that wait stay."""
+        self.arms, self.lists = SiteArms(self.tunables), Lists(self.tunables)
+        self._pages: dict[int, JudgedPage] = {}
+        for link in self._links.values():
+            link.parent = 0.0
+
+
+def _bucket(key: Key) -> str:
+    (pattern, apath), signs, page = key
+    of_list = f".{page:x}" if page else ""
+    return f"w{pattern}.{apath:x}.{signs.anchor}{signs.url}{signs.parent}{of_list}"
+
+
+def _key(bucket: str) -> Key:
+    found = _BUCKET.fullmatch(bucket)
+    if found is None:
+        return Key(SITE, Signs())
+    pattern, apath, anchor, url, parent, page = found.groups()
+    signs = Signs(int(anchor), int(url), int(parent))
+    return Key((int(pattern), int(apath, 16)), signs, int(page or "0", 16))

@@ -1,0 +1,96 @@
+"""What a crawl is for in words: kept, changed, refused by field, and acted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import grpc
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from linkscore.v1 import common_pb2, policy_pb2
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2 as links_pb
+from server_process import Stubs, refusal
+
+HOME = "http://words.example/"
+PAGE = b"<ul><li><a href='/1'>Kayak repair</a></li><li><a href='/2'>Used cars</a></li></ul>"
+
+
+def wanting(*queries: str, **fields: object) -> pb.Wanted:
+    return pb.Wanted(queries=[pb.WantedQuery(text=text) for text in queries], **fields)  # type: ignore[arg-type]
+
+
+def scores(server: Stubs, name: str, url: str = HOME) -> list[float]:
+    page = common_pb2.Page(url=url, status_code=200, content_type="text/html", body=PAGE)
+    request = links_pb.IngestPagesRequest(crawl=name, pages=[page])
+    return list(server.links.IngestPages(request).results[0].links.scores)
+
+
+def update(server: Stubs, name: str, wanted: pb.Wanted | None) -> pb.Crawl:
+    request = pb.UpdateCrawlRequest(
+        crawl=pb.Crawl(name=name, wanted=wanted), update_mask=FieldMask(paths=["wanted"])
+    )
+    return server.crawls.UpdateCrawl(request).crawl
+
+
+def test_a_crawl_that_says_what_it_wants_is_scored_by_topic(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    name = new_crawl(wanted=wanting("kayak repair"))
+    assert server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.policy.HasField("topic")
+    kayak, cars = scores(server, name)
+    assert kayak > cars
+
+
+def test_what_is_wanted_is_read_back_without_texts_of_samples(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    text = pb.WantedSample(text="How a kayak is repaired", weight=2.0)
+    body = pb.WantedSample(url="http://words.example/s", body=b"<title>Cars</title>", unwanted=True)
+    given = wanting("kayak", samples=[text, body], languages=["en"], least_words=50)
+    name = new_crawl(wanted=given)
+    made = server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.wanted
+    kept = [pb.WantedSample(weight=2.0), pb.WantedSample(url="http://words.example/s", unwanted=True)]
+    assert made == wanting("kayak", samples=kept, languages=["en"], least_words=50)
+
+
+def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    name = new_crawl(wanted=wanting("kayak repair"))
+    changed = update(server, name, wanting("used cars"))
+    assert changed.wanted == wanting("used cars")
+    kayak, cars = scores(server, name)
+    assert cars > kayak
+    assert not update(server, name, None).HasField("wanted")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [
+        (wanting(""), "crawl.wanted.queries[0].text"),
+        (wanting("x" * 100_000), "crawl.wanted.queries[0].text"),
+        (wanting("a", languages=["xx"]), "crawl.wanted.languages[0]"),
+        (wanting(), "crawl.wanted"),
+        (wanting("a", samples=[pb.WantedSample()]), "crawl.wanted.samples[0].url"),
+        (wanting("a", samples=[pb.WantedSample(url="nowhere")]), "crawl.wanted.samples[0].url"),
+        (wanting("a", samples=[pb.WantedSample(text="?")]), "crawl.wanted.samples[0].text"),
+        (wanting("a", samples=[pb.WantedSample(body=b"%PDF")]), "crawl.wanted.samples[0].body"),
+        (
+            pb.Wanted(queries=[pb.WantedQuery(text="a", weight=1), pb.WantedQuery(text="a", weight=2)]),
+            "crawl.wanted.queries[1].weight",
+        ),
+    ],
+)
+def test_what_cannot_be_wanted_is_refused_by_field(
+    server: Stubs, new_crawl: Callable[..., str], wanted: pb.Wanted, field: str
+) -> None:
+    told = refusal(lambda: new_crawl(wanted=wanted))
+    assert told.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert list(told.violations) == [field]
+
+
+def test_words_need_a_policy_that_goes_by_them(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    name = new_crawl(policy=policy_pb2.PolicySpec(harvest=policy_pb2.HarvestParams()))
+    told = refusal(lambda: update(server, name, wanting("kayak")))
+    assert told.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "topic and keyword" in told.message

@@ -1,0 +1,122 @@
+"""Words of pages, anchors and URLs: which there are, and that only hashes of them are kept."""
+
+from __future__ import annotations
+
+import msgpack
+
+from linkscore_scoring.engine.events import PageFetched, decode, encode
+from linkscore_scoring.features.html import Extractor, extract
+from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.features.words import (
+    MAX_WORDS,
+    matching_words,
+    text_hashes,
+    url_hashes,
+    url_words,
+    word_hash,
+    words_of,
+    words_of_texts,
+)
+
+PAGE = b"""<html><head><title>Shadow Selection</title><style>p{}</style></head><body>
+<h1>About <a href="/sets">selection sets</a></h1>
+<nav><a href="/menu">a menu that is no text of the page at all</a></nav>
+<p>The drawing editor remembers which objects were selected.</p><p>short</p></body></html>"""
+
+
+def read(body: bytes, words: Words = Words.COUNTED) -> PageFeatures:
+    return extract(body, url="http://a.org/", content_type="text/html; charset=utf-8", words=words)
+
+
+def counts(page: PageFeatures, word: str) -> list[float]:
+    """Return how often a word stands in title, headings and text."""
+    assert page.words is not None
+    hashes, columns = page.words.columns()
+    (stem,) = words_of(word)
+    rows = [columns[i].tolist() for i, found in enumerate(hashes.tolist()) if found == word_hash(stem)]
+    return rows[0] if rows else [0.0, 0.0, 0.0]
+
+
+def test_words_are_counted_in_title_headings_and_long_texts_outside_anchors() -> None:
+    page = read(PAGE)
+    assert page.words is not None
+    assert page.words.lengths == [2, 3, 8]
+    assert counts(page, "selection") == [1, 1, 1]
+    assert counts(page, "remembers") == [0, 0, 1]
+    assert counts(page, "menu") == counts(page, "short") == [0, 0, 0]
+
+
+def test_words_are_not_read_unless_asked_for() -> None:
+    assert read(PAGE, Words.NONE).words is None
+
+
+def test_both_readers_of_pages_find_the_same_words() -> None:
+    pure = Extractor(Limits(), native=False).extract(PAGE, url="http://a.org/", words=Words.COUNTED)
+    assert pure.words == read(PAGE).words
+
+
+def test_an_event_keeps_hashes_and_no_word() -> None:
+    raw = encode(PageFetched("", "a.org", "http://a.org/", "http://a.org/", 200, "", b"", 0.0, read(PAGE)))
+    again = decode(raw)
+    assert isinstance(again, PageFetched)
+    assert again.features is not None
+    assert again.features.words == read(PAGE).words
+    assert b"editor" not in raw
+    assert b"Shadow" not in raw
+
+
+def test_an_event_without_words_is_what_it_was_before_there_were_words() -> None:
+    raw = encode(
+        PageFetched("", "a.org", "http://a.org/", "http://a.org/", 200, "", b"", 0.0, read(PAGE, Words.NONE))
+    )
+    features = msgpack.unpackb(raw, strict_map_key=False)[1][-1]
+    assert list(features)[-1] == "layout"
+    assert "words" not in features
+
+
+def test_a_page_of_many_words_is_cut() -> None:
+    text = " ".join(f"word{n}" for n in range(3 * MAX_WORDS))
+    words = words_of_texts("", "", text)
+    assert len(words.hashes) == 4 * MAX_WORDS
+    assert words.lengths == [0, 0, 3 * MAX_WORDS]
+
+
+def test_headings_in_headings_end() -> None:
+    body = b"<h1>" * 3_000 + b"word"
+    assert read(body).words is not None
+
+
+def test_a_page_that_is_no_html_has_no_words() -> None:
+    assert (
+        extract(b"%PDF-1.4", url="http://a.org/", content_type="application/pdf", words=Words.COUNTED).words
+        is None
+    )
+
+
+def test_the_language_is_told_of_long_texts_only() -> None:
+    czech = "<p>Toto je česká stránka o nákupu a prodeji zboží v internetovém obchodě, kde je levně.</p>"
+    page = read(czech.encode(), Words.WITH_LANGUAGE)
+    assert page.words is not None
+    assert page.words.language == "cs"
+    short = read(b"<p>only a few words here, no more", Words.WITH_LANGUAGE)
+    assert short.words is not None
+    assert short.words.language == ""
+
+
+def test_words_of_a_url_are_those_of_path_and_query() -> None:
+    assert url_words("http://selection.org/a/PriceList_2?q=caf%C3%A9#x") == [
+        "a",
+        "price",
+        "list",
+        "2",
+        "q",
+        "café",
+    ]
+    assert url_words("http://[bad") == []
+    assert url_hashes("http://a.org/prices") == text_hashes("Price")
+
+
+def test_matching_words_are_written_as_they_stand_there() -> None:
+    terms = {word_hash(word) for word in words_of("selection sets")}
+    assert matching_words("All Sets of everything", terms) == ["sets"]
+    assert matching_words("http://a.org/SelectionSet/1", terms, is_url=True) == ["selection", "set"]

@@ -1,0 +1,159 @@
+"""Pages about the topic first, and what leads to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgpack
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched
+from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.features.html import extract
+from linkscore_scoring.features.types import Words
+from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
+
+HOST = "http://h"
+KAYAKS = Wanted((WantedQuery("kayak repair"),))
+
+
+def crawl(wanted: Wanted | None = KAYAKS) -> CrawlModel:
+    config = CrawlConfig("c", PolicyChoice("topic"), wanted=wanted)
+    config.check()
+    return CrawlModel(config, ticket_key=b"key")
+
+
+def fetch(model: CrawlModel, path: str, html: str, *, words: Words = Words.WITH_LANGUAGE) -> PageOutcome:
+    url = HOST + path
+    page = extract(html.encode(), url=url, content_type="text/html; charset=utf-8", words=words)
+    outcome: PageOutcome = model.apply(model.seq + 1, PageFetched("", "h", url, url, 200, "", b"", 0.0, page))
+    return outcome
+
+
+def links(*targets: tuple[str, str], place: str = "li") -> str:
+    return "".join(f"<{place}><a href='{path}'>{text}</a></{place}>" for path, text in targets)
+
+
+def scores(outcome: PageOutcome) -> list[float]:
+    return outcome.links.scores.tolist()
+
+
+def test_links_that_say_words_of_the_query_come_first() -> None:
+    first = fetch(crawl(), "/", links(("/1", "Kayak repair"), ("/kayak-repair", "x"), ("/2", "About us")))
+    anchor, url, neither = scores(first)
+    assert anchor > url > neither
+
+
+def test_links_on_relevant_pages_come_before_those_on_others() -> None:
+    model = crawl()
+    fetch(model, "/", links(("/good", "one"), ("/bad", "two")))
+    good = fetch(model, "/good", "<title>Kayak repair</title>" + links(("/x", "a")))
+    bad = fetch(model, "/bad", "<title>Cars</title>" + links(("/y", "a")))
+    assert scores(good)[0] > scores(bad)[0]
+
+
+def test_links_beside_one_that_led_to_a_relevant_page_rise() -> None:
+    model = crawl()
+    fetch(model, "/", links(("/tag/kayak-repair", "kayak repair"), ("/tag/cars", "cars")))
+    listing = [(f"/p{n}", f"post {n}") for n in range(6)]
+    before = fetch(model, "/tag/kayak-repair", links(*listing))
+    fetch(model, "/p0", "<title>Kayak repair at home</title>")
+    fetch(model, "/p1", "<title>A kayak and its repair</title>")
+    urls = [f"{HOST}/p5"]
+    after = CrawlQueries(model).score_links(urls, urls, [before.links.ticket_values[0]], [""])
+    assert after.scores[0] > before.links.scores[5]
+
+
+def test_buckets_are_worth_what_their_links_are() -> None:
+    model = crawl()
+    found = fetch(model, "/", links(("/1", "Kayak repair"), ("/2", "kayak"), ("/3", "About us")))
+    _, values = CrawlQueries(model).rank_buckets(found.links.bucket_names)
+    assert [values[bucket] for bucket in found.links.buckets] == scores(found)
+    assert len(found.links.bucket_names) == 3
+
+
+def test_feedback_takes_the_place_of_relevance() -> None:
+    model = crawl()
+    fetch(model, "/", "<div>" + links(("/a/1", "x"), ("/a/2", "y"), ("/a/3", "z")) + "</div>")
+    before = CrawlQueries(model).score_links([f"{HOST}/a/3"], [f"{HOST}/a/3"], [b""], [""]).scores[0]
+    fetch(model, "/a/1", "<title>Cars</title>")
+    model.apply(model.seq + 1, FeedbackGiven("", "h", f"{HOST}/a/1", b"", 1.0, 0.0))
+    after = CrawlQueries(model).score_links([f"{HOST}/a/3"], [f"{HOST}/a/3"], [b""], [""]).scores[0]
+    assert after > before
+
+
+def test_pages_in_another_language_and_short_pages_are_worth_less() -> None:
+    text = "<title>Kayak repair</title><p>" + "How to repair a kayak at home with simple tools and glue. " * 5
+    worth = []
+    for wanted in (KAYAKS, replace(KAYAKS, languages=("cs",)), replace(KAYAKS, least_words=10_000)):
+        model = crawl(wanted)
+        worth.append(scores(fetch(model, "/", text + links(("/x", "next"))))[0])
+    assert worth[0] > worth[2] > worth[1]
+
+
+def test_a_sample_given_by_url_counts_once_it_is_fetched() -> None:
+    sample = WantedSample(f"{HOST}/s", f"{HOST}/s")
+    model = crawl(Wanted(samples=(sample,)))
+    before = fetch(model, "/", links(("/1", "Kayaks"), ("/2", "Cars")))
+    fetch(model, "/s", "<title>Kayak</title><h1>Kayak</h1>")
+    after = fetch(model, "/again", links(("/1", "Kayaks"), ("/2", "Cars")))
+    assert scores(before)[0] == scores(before)[1]
+    assert scores(after)[0] > scores(after)[1]
+
+
+def test_what_is_wanted_may_change_at_any_time() -> None:
+    model = crawl()
+    fetch(model, "/", links(("/1", "Kayak repair"), ("/2", "Used cars")))
+    changed = replace(model.config, wanted=Wanted((WantedQuery("used cars"),)))
+    model.apply(model.seq + 1, ConfigChanged(changed.to_state()))
+    kayak, cars = scores(fetch(model, "/b", links(("/1", "Kayak repair"), ("/2", "Used cars"))))
+    assert cars > kayak
+    urls = [f"{HOST}/1", f"{HOST}/2"]
+    known = CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2).scores
+    assert known[1] > known[0]  # words of anchors seen before are remembered
+
+
+def test_the_crawl_is_the_same_after_a_restart_and_after_its_events_again() -> None:
+    model, again = crawl(), crawl()
+    pages = [
+        ("/", links(("/tag/kayak", "kayak"), ("/2", "x"))),
+        ("/tag/kayak", links(*((f"/p{n}", "p") for n in range(5)))),
+    ]
+    for path, html in pages:
+        fetch(model, path, html)
+        fetch(again, path, html)
+    restored = crawl()
+    restored.load_state(msgpack.unpackb(msgpack.packb(model.to_state()), strict_map_key=False))
+    page = "<title>Kayak</title>" + links(("/q", "repair"), ("/p3", "p"))
+    expected = scores(fetch(model, "/p0", page))
+    assert scores(fetch(again, "/p0", page)) == scores(fetch(restored, "/p0", page)) == expected
+    assert msgpack.packb(restored.to_state()) == msgpack.packb(model.to_state())
+
+
+def test_the_reason_names_words_of_the_question_only() -> None:
+    model = crawl()
+    outcome = fetch(
+        model, "/", "<p>secret words of the page that nobody asked about</p>" + links(("/1", "Kayaks"))
+    )
+    ticket = outcome.links.ticket_values[0]
+    url = f"{HOST}/fix/repairs"
+    (why,) = CrawlQueries(model).explain([url], [url], [ticket], ["Old Kayaks"])
+    assert why.explanation.summary.startswith("anchor says kayaks; URL says repairs; links like it led to")
+    assert {term.name for term in why.explanation.terms} == {
+        "anchor",
+        "url",
+        "page",
+        "arm",
+        "list",
+        "base",
+        "gain",
+    }
+
+
+def test_pages_without_words_teach_nothing_of_the_topic() -> None:
+    model = crawl()
+    fetch(model, "/", links(("/1", "Kayak"), ("/2", "x")), words=Words.NONE)
+    first = fetch(model, "/1", links(("/3", "Kayak"), ("/4", "x")), words=Words.NONE)
+    assert scores(first)[0] > scores(first)[1]

@@ -1,0 +1,85 @@
+"""Relevance of pages and links, by numbers computed by hand."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+
+from linkscore_scoring.features.types import PageWords
+from linkscore_scoring.features.words import text_hashes, word_hash, words_of_texts
+from linkscore_scoring.wanted import Topic, Wanted, WantedQuery, WordCounts
+from linkscore_scoring.wanted.relevance import expansion_of
+
+
+def counted(*texts: str) -> WordCounts:
+    counts = WordCounts()
+    for text in texts:
+        counts.add(words_of_texts("", "", text))
+    return counts
+
+
+def topic(*queries: tuple[str, float], counts: WordCounts | None = None) -> Topic:
+    wanted = Wanted(tuple(WantedQuery(text, weight) for text, weight in queries))
+    return Topic(wanted, counts or WordCounts(), {})
+
+
+def test_bm25f_of_one_word_in_the_text() -> None:
+    counts = counted("price list", "about us")  # mean text: 1 + 4 / 2 = 3 words
+    page = words_of_texts("", "", "price price page today")
+    frequency = 2 / (1 - 0.75 + 0.75 * 4 / 3)
+    assert topic(("price", 1.0), counts=counts).relevance(page) == pytest.approx(
+        frequency / (frequency + 1.2)
+    )
+
+
+def test_a_word_in_the_title_counts_more_than_in_the_text() -> None:
+    asked = topic(("price", 1.0))
+    in_title = asked.relevance(words_of_texts("price", "", ""))
+    in_heading = asked.relevance(words_of_texts("", "price", ""))
+    in_text = asked.relevance(words_of_texts("", "", "price " + "other " * 20))
+    assert 1.0 > in_title > in_heading > in_text > 0.0
+
+
+def test_idf_is_that_of_the_crawl() -> None:
+    counts = counted("price list", "price table", "about us")
+    assert counts.idf(word_hash("price")) == pytest.approx(log(1 + 1.5 / 2.5))
+    assert counts.idf(word_hash("unheard")) == pytest.approx(log(1 + 3.5 / 0.5))
+
+
+def test_rare_words_of_a_query_decide() -> None:
+    counts = counted(*["price of things"] * 20, "selection of things")
+    asked = topic(("price selection", 1.0), counts=counts)
+    rare, common = (asked.coverage(text_hashes(word)) for word in ("selection", "price"))
+    assert rare > 0.9 > common
+    assert rare + common == pytest.approx(1.0)
+
+
+def test_a_page_about_one_of_two_queries_is_wanted_as_much_as_that_query() -> None:
+    asked = topic(("price", 1.0), ("limits", 4.0))
+    price, limits = words_of_texts("price", "", ""), words_of_texts("limits", "", "")
+    assert asked.relevance(price) == pytest.approx(asked.relevance(limits) / 4)
+
+
+def test_nothing_is_relevant_to_nothing() -> None:
+    assert topic().relevance(words_of_texts("a", "b", "c")) == 0.0
+    assert topic(("price", 1.0)).relevance(PageWords()) == 0.0
+    assert topic(("price", 1.0)).coverage(()) == 0.0
+
+
+def test_samples_name_words_that_are_theirs_and_rare() -> None:
+    counts = counted(*["the page of a site"] * 10)
+    wanted = words_of_texts("Kayak repair", "", "the kayak of a site")
+    unwanted = words_of_texts("Repair of the car", "", "the car")
+    found = expansion_of([(1.0, wanted), (-1.0, unwanted)], counts, at_most=2)
+    assert max(found, key=lambda word: found[word]) == word_hash("kayak")
+    assert word_hash("car") not in found
+    assert sum(found.values()) == pytest.approx(1.0)
+
+
+def test_word_counts_are_bounded_and_the_same_after_a_restart() -> None:
+    counts = counted(*(" ".join(f"w{n}x{i}" for i in range(500)) for n in range(40)))
+    again = WordCounts()
+    again.load_state(counts.to_state())
+    assert again.idf(word_hash("w1x1")) == counts.idf(word_hash("w1x1"))
+    assert len(counts.to_state()["slots"]["data"]) == 4 << 16

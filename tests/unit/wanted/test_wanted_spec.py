@@ -1,0 +1,80 @@
+"""What is wanted keeps its rules, and each problem names its field."""
+
+from __future__ import annotations
+
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.features.types import Words
+from linkscore_scoring.features.words import words_of_texts
+from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
+
+TOPIC = PolicyChoice("topic")
+QUERY = WantedQuery("pricing")
+A_PAGE = "http://a.org/1"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [
+        (Wanted(), "wanted"),
+        (Wanted(samples=(WantedSample(A_PAGE, A_PAGE, unwanted=True),)), "wanted"),
+        (Wanted((QUERY, WantedQuery(""))), "wanted.queries[1].text"),
+        (Wanted((WantedQuery("?! -"),)), "wanted.queries[0].text"),
+        (Wanted((WantedQuery("x" * 100_000),)), "wanted.queries[0].text"),
+        (Wanted((WantedQuery("a", -1.0),)), "wanted.queries[0].weight"),
+        (Wanted((WantedQuery("a", float("nan")),)), "wanted.queries[0].weight"),
+        (Wanted((WantedQuery("a", 1.0), WantedQuery(" A ", 2.0))), "wanted.queries[1].weight"),
+        (Wanted((QUERY,) * 21), "wanted.queries"),
+        (Wanted((QUERY,), languages=("en", "klingon")), "wanted.languages[1]"),
+        (Wanted((QUERY,), least_words=-1), "wanted.least_words"),
+        (
+            Wanted(samples=(WantedSample(A_PAGE, A_PAGE), WantedSample(A_PAGE, A_PAGE, unwanted=True))),
+            "wanted.samples[1].unwanted",
+        ),
+        (
+            Wanted(samples=(WantedSample(A_PAGE, A_PAGE), WantedSample(A_PAGE, A_PAGE, weight=3.0))),
+            "wanted.samples[1].weight",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused_by_the_name_of_the_field(wanted: Wanted, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        CrawlConfig("c", TOPIC, wanted=wanted).check()
+    assert [problem.field for problem in caught.value.problems] == [field]
+
+
+def test_every_problem_is_named_at_once() -> None:
+    wanted = Wanted((WantedQuery(""), WantedQuery("a", 99.0)), languages=("xx",))
+    fields = [problem.field for problem in wanted.problems("w")]
+    assert fields == ["w.queries[0].text", "w.queries[1].weight", "w.languages[0]"]
+
+
+def test_a_crawl_needs_a_policy_that_goes_by_words() -> None:
+    with pytest.raises(InvalidInput, match="topic and keyword"):
+        CrawlConfig("c", PolicyChoice("harvest"), wanted=Wanted((QUERY,))).check()
+    CrawlConfig("c", PolicyChoice("harvest"), extra_policies=(TOPIC,), wanted=Wanted((QUERY,))).check()
+    CrawlConfig("c", PolicyChoice("auto", {"policies": "harvest+topic"}), wanted=Wanted((QUERY,))).check()
+
+
+def test_words_are_read_if_words_are_wanted_and_a_policy_reads_them() -> None:
+    assert CrawlConfig("c", TOPIC).words is Words.NONE
+    assert CrawlConfig("c", PolicyChoice("keyword"), wanted=Wanted((QUERY,))).words is Words.NONE
+    assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,))).words is Words.COUNTED
+    assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,), languages=("cs",))).words is Words.WITH_LANGUAGE
+
+
+def test_the_configuration_is_the_same_after_a_restart() -> None:
+    samples = (
+        WantedSample(A_PAGE, A_PAGE, None, unwanted=True, weight=2.0),
+        WantedSample(words=words_of_texts("Prices", "", "what it costs")),
+    )
+    config = CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,), samples, ("en",), 50))
+    assert CrawlConfig.from_state(config.to_state()) == config
+
+
+def test_a_crawl_that_wants_nothing_in_words_is_written_as_before() -> None:
+    state = CrawlConfig("c").to_state()
+    assert "wanted" not in state
+    assert CrawlConfig.from_state(state).wanted is None
