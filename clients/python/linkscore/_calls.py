@@ -330,7 +330,8 @@ def _browse_batch(crawl: str, batch: BrowseBatch) -> browse_pb2.ImportBrowseReco
 
 
 def create_crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> Call[crawl_pb2.Crawl]:
-    return Call("crawls.CreateCrawl", crawl_pb2.CreateCrawlRequest(crawl=_crawl(crawl=crawl, **config)))
+    request = crawl_pb2.CreateCrawlRequest(crawl=_crawl(crawl=crawl, **config))
+    return Call("crawls.CreateCrawl", request, lambda got: got.crawl)
 
 
 def get_crawl(*, crawl: str) -> Call[crawl_pb2.Crawl]:
