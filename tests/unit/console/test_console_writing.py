@@ -147,7 +147,7 @@ def test_every_answer_allows_its_own_files_only(console: TestClient) -> None:
         assert policy["default-src"] == "'none'"
         assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
 
 
 def test_no_page_has_anything_inline(console: TestClient) -> None:
