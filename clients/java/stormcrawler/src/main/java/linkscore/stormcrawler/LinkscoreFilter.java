@@ -2,6 +2,9 @@ package linkscore.stormcrawler;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.google.protobuf.ByteString;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -16,6 +19,7 @@ import org.apache.stormcrawler.parse.Outlink;
 import org.apache.stormcrawler.parse.ParseResult;
 import org.apache.stormcrawler.util.AbstractConfigurable;
 import org.jsoup.nodes.Document;
+import org.jsoup.nodes.Element;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,7 +42,8 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
   @Override
   public void filter(String url, byte[] content, Document doc, ParseResult parse) {
     Metadata known = parse.get(url).getMetadata();
-    List<Outlink> outlinks = parse.getOutlinks();
+    List<Outlink> outlinks = inPageOrder(parse.getOutlinks(), doc);
+    parse.setOutlinks(outlinks);
     var page =
         Page.newBuilder()
             .setUrl(url)
@@ -60,6 +65,27 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
     if (session.pages.sum() % PAGES_A_LOG_LINE == 0) {
       LOG.info("linkscore: {}", session);
     }
+  }
+
+  /**
+   * The outlinks as they stand on the page: StormCrawler has them in the order of a hash table, and of links that are worth
+   * the same the one that came first goes first. A site's own order is better than none: its main list is early in a menu.
+   */
+  private static List<Outlink> inPageOrder(List<Outlink> outlinks, Document doc) {
+    Map<String, Integer> positions = new HashMap<>();
+    for (Element anchor : doc.select("a[href]")) {
+      positions.putIfAbsent(withoutFragment(anchor.absUrl("href")), positions.size());
+    }
+    List<Outlink> sorted = new ArrayList<>(outlinks);
+    sorted.sort(
+        Comparator.comparingInt(
+            link -> positions.getOrDefault(withoutFragment(link.getTargetURL()), Integer.MAX_VALUE)));
+    return sorted;
+  }
+
+  private static String withoutFragment(String url) {
+    int at = url.indexOf('#');
+    return at < 0 ? url : url.substring(0, at);
   }
 
   /** Gives outlinks their places; the answer has them in their order. */

@@ -6,9 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.MissingNode;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import linkscore.FakeServer;
 import org.apache.stormcrawler.Metadata;
 import org.apache.stormcrawler.parse.Outlink;
@@ -64,6 +66,23 @@ class AdapterTest {
     assertEquals("dGc", good.getFirstValue("linkscore.ticket"));
     assertEquals("tg", server.pages.get(0).getTicket().toStringUtf8());
     assertEquals(2, server.pages.get(0).getOutlinksCount());
+  }
+
+  @Test
+  void outlinksAreInTheOrderOfThePage() {
+    LinkscoreFilter filter = new LinkscoreFilter();
+    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
+    String html = "<a href=/b#top>b</a><a href=/a>a</a><a href=/b>b</a><a href=/c>c</a>";
+    List<Outlink> hashed = new ArrayList<>();
+    for (String path : List.of("from-a-script", "c", "a", "b")) {
+      hashed.add(new Outlink(PAGE + path));
+    }
+    ParseResult parse = new ParseResult(hashed);
+    filter.filter(PAGE, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, PAGE), parse);
+    var order = List.of(PAGE + "b", PAGE + "a", PAGE + "c", PAGE + "from-a-script");
+    assertEquals(order, parse.getOutlinks().stream().map(Outlink::getTargetURL).collect(Collectors.toList()));
+    assertEquals(PAGE + "b", server.pages.get(0).getOutlinks(0).getUrl(), "the server has the same order");
+    assertEquals("bad", parse.getOutlinks().get(3).getMetadata().getFirstValue("linkscore.bucket"));
   }
 
   @Test

@@ -6,7 +6,7 @@ import java.util.Map;
 
 public class ParseResult {
   private final Map<String, ParseData> parts = new HashMap<>();
-  private final List<Outlink> outlinks;
+  private List<Outlink> outlinks;
 
   public ParseResult(List<Outlink> links) {
     outlinks = links;
@@ -14,6 +14,10 @@ public class ParseResult {
 
   public List<Outlink> getOutlinks() {
     return outlinks;
+  }
+
+  public void setOutlinks(List<Outlink> links) {
+    outlinks = links;
   }
 
   public ParseData get(String url) {
