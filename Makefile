@@ -12,7 +12,7 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 CORES ?= 2
 SOURCES := clients/python scoring server frontier cli console lab
 
-.PHONY: tune demo native native-check console test-console test-clients gen-go gen-node run test slow quality check gen docs bench bench-clients profile image lock baseline release clean
+.PHONY: tune demo native native-check console test-console test-clients gen-go gen-node run test slow quality check gen docs bench wanted bench-clients profile image lock baseline release clean
 
 run: $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -129,6 +129,10 @@ docs: $(DOCS_VENV)/.installed
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+# Crawls for what is wanted in words, on stored sites: `make wanted CORPORA="FOLDER ..." HALF=judged`.
+wanted: $(STAMP)
+	$(BIN)/python -m linkscore_lab.experiments.wanted $(CORPORA) $(if $(HALF),--half $(HALF))
 
 # Pages a second through each client; `make test-clients` builds what it drives.
 bench-clients: $(STAMP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,16 @@ _examples = click.option(
     metavar="URL|FILE",
     help="Page of the kind wanted: a URL of the crawl, or a file of HTML; repeatable.",
 )
+_wanted = click.option(
+    "--wanted",
+    "queries",
+    multiple=True,
+    metavar="QUERY",
+    help="What the crawl is for, in words; repeatable. Without a policy, topic then scores.",
+)
+_languages = click.option(
+    "--language", "languages", multiple=True, metavar="CODE", help="Language wanted, as en; repeatable."
+)
 
 
 @crawls.command("list")
@@ -85,6 +95,8 @@ def list_(as_json: bool, connection: Connection) -> None:
 @_extra_policies
 @click.option("--scope", type=click.Choice(list(_SCOPES)), help="Which links belong to it.  [default: host]")
 @_examples
+@_wanted
+@_languages
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of random draws.")
 @click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
 @click.option(
@@ -101,6 +113,8 @@ def create(
     extra_policies: tuple[policy_pb2.PolicySpec, ...],
     scope: str | None,
     examples: tuple[str, ...],
+    queries: tuple[str, ...],
+    languages: tuple[str, ...],
     seed: int,
     observe_only: bool,
     learn: str | None,
@@ -121,6 +135,7 @@ def create(
             observe_only=observe_only,
             seed=seed,
             examples=pages,
+            wanted=_wanted_of(queries, languages),
         )
     _show(made, as_json)
 
@@ -149,6 +164,8 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
 @_extra_policies
 @click.option("--no-extra-policies", is_flag=True, help="Let no policy learn beside it any more.")
 @_examples
+@_wanted
+@_languages
 @click.option("--observe-only/--no-observe-only", default=None, help="Answer without encoded priorities.")
 @_json_option
 @_of_crawl
@@ -157,6 +174,8 @@ def update(
     extra_policies: tuple[policy_pb2.PolicySpec, ...],
     no_extra_policies: bool,
     examples: tuple[str, ...],
+    queries: tuple[str, ...],
+    languages: tuple[str, ...],
     observe_only: bool | None,
     as_json: bool,
     connection: Connection,
@@ -169,6 +188,7 @@ def update(
         "extra_policies": extra_policies if extra_policies or no_extra_policies else None,
         "observe_only": observe_only,
         "examples": _example_pages(examples) or None,
+        "wanted": _wanted_of(queries, languages),
     }
     if all(value is None for value in changes.values()):
         raise click.UsageError(
@@ -191,6 +211,11 @@ def delete(yes: bool, connection: Connection) -> None:
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         client.delete_crawl(crawl=name)
     click.echo(f"deleted: {name}")
+
+
+def _wanted_of(queries: tuple[str, ...], languages: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """Return what a crawl is for in words; None if nothing is said."""
+    return {"queries": queries, "languages": languages} if queries or languages else None
 
 
 def _learning(

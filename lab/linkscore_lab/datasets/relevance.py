@@ -165,6 +165,61 @@ class ByStructuredData(Relevance):
         return float(not self.types.isdisjoint(schema_types(body)))
 
 
+_TAGS = etree.XPath(
+    "//a[contains(concat(' ', normalize-space(@rel), ' '), ' tag ')"
+    " or contains(concat(' ', normalize-space(@class), ' '), ' qa-tag-link ')]"
+)
+_CATEGORIES = etree.XPath("//*[@id='catlinks' or @id='mw-normal-catlinks']//a")
+# The path below the language of a reference work: /w/cpp/atomic/load is of section atomic.
+_SECTIONS = (re.compile(r"/w/(?:cpp/)?([a-z_]+)/"), re.compile(r"/(?:cpp|c)/([a-z_]+)/"))
+TAGS, CATEGORIES, SECTION = TAG_KINDS = ("tags", "categories", "section")
+"""What a page may carry: see `carried_tags`."""
+
+
+def carried_tags(url: str, body: bytes, kinds: Iterable[str] = TAG_KINDS) -> frozenset[str]:
+    """Return the tags a page carries: ``rel=tag`` and tags of Question2Answer, categories of MediaWiki, and
+    the section in the URL of a reference work; or some kinds of them only.
+
+    Lists of pages show the tags of all of them.
+
+    Examples
+    --------
+    >>> carried_tags("http://a.org/1", b"<p>Sets <a rel='nofollow tag' href='/t'>unit  tests</a>")
+    frozenset({'unit tests'})
+    """
+    section = next(filter(None, (pattern.search(url) for pattern in _SECTIONS)), None)
+    found = {section[1]} if section and SECTION in kinds else set()
+    try:
+        root = lxml.html.document_fromstring(body, parser=lxml.html.HTMLParser(encoding="utf-8"))
+    except (etree.ParserError, etree.XMLSyntaxError):
+        return frozenset(found)
+    queries = {TAGS: _TAGS, CATEGORIES: _CATEGORIES}
+    links = [link for kind, query in queries.items() if kind in kinds for link in query(root)]
+    return frozenset(found | {" ".join(link.text_content().split()) for link in links} - {""})
+
+
+class ByTag(Relevance):
+    """Relevant are the pages that carry a tag, see `carried_tags`, and are of one of `types` if any is given.
+
+    Raises
+    ------
+    InvalidInput
+        Field ``wanted_tag``: no tag.
+    """
+
+    reads_body = True
+
+    def __init__(self, tag: str, types: Iterable[str] = ()) -> None:
+        if not tag.strip():
+            raise InvalidInput("must be a tag, got nothing", field="wanted_tag")
+        self.tag, self.types = " ".join(tag.split()), frozenset(types)
+
+    def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:
+        """Return 1 or 0."""
+        of_type = not self.types or page_type in self.types
+        return float(of_type and self.tag in carried_tags(url, body))
+
+
 class ByFeedback(Relevance):
     """Pages have the reward a file gives them, see `read_rewards`; of pages without a row nothing is known.
 
@@ -188,8 +243,9 @@ def choose_relevance(
     url: str = "",
     structured_data: Iterable[str] = (),
     feedback: Path | None = None,
+    tag: str = "",
 ) -> Relevance:
-    """Return the one kind of relevance that is given.
+    """Return the one kind of relevance that is given; types beside a tag say which pages carry it as theirs.
 
     Raises
     ------
@@ -197,11 +253,14 @@ def choose_relevance(
         Field ``relevant`` if it is none or several; else as the kind says.
     """
     types, structured_data = tuple(types), tuple(structured_data)
-    given = {"types": types, "url": url, "structured data": structured_data, "feedback": feedback}
+    kind = {"tag": tag} if tag else {"types": types}
+    given = {**kind, "url": url, "structured data": structured_data, "feedback": feedback}
     names = [name for name, value in given.items() if value]
     if len(names) != 1:
         got = " and ".join(names) or "none"
         raise InvalidInput(f"must be given in exactly one way, got {got}", field="relevant")
+    if tag:
+        return ByTag(tag, types)
     if feedback is not None:
         return ByFeedback(feedback)
     if url:

@@ -63,6 +63,7 @@ def _one_site(options: Mapping[str, Any]) -> Suite:
         "url": options["relevant_url"],
         "structured_data": _split(options["structured_data"]),
         "feedback": options["feedback_file"],
+        "tag": options["wanted_tag"],
     }
     targets = tuple(options["targets"])
     relevance = choose_relevance(**ways) if any(ways.values()) or not targets else None
@@ -78,7 +79,7 @@ def _modes(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _protocol(protocol: ReplayProtocol, options: Mapping[str, Any]) -> ReplayProtocol:
     names = {f.name for f in fields(ReplayProtocol)}
-    given = {k: v for k, v in options.items() if k in names and v not in (None, False)}
+    given = {k: v for k, v in options.items() if k in names and v not in (None, False, "")}
     if options["examples"] is not None:
         given["n_examples"] = options["examples"]
     return replace(protocol, **given)

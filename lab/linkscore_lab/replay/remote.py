@@ -26,6 +26,7 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.grpc.convert.policies import spec_of
+from linkscore_server.grpc.convert.wanted import wanted_message
 
 # A bound far above a page (the server takes 10 MB by default), so that the server is who refuses.
 _MESSAGE_BYTES = 64 << 20
@@ -155,6 +156,7 @@ def _create_request(setup: CrawlSetup, name: str) -> crawl_service_pb2.CreateCra
         learning=learning,
         seed=setup.seed,
         examples=[_example(given) for given in setup.examples],
+        wanted=wanted_message(setup.wanted) if setup.wanted is not None else None,
     )
     return crawl_service_pb2.CreateCrawlRequest(crawl=crawl)
 

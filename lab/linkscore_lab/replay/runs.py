@@ -16,8 +16,11 @@ from linkscore_lab.replay.results import RunResult, order_digest
 from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
+from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.focus.page_types import variants
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.wanted import Wanted, WantedQuery
 
 NONE, EXAMPLES, FEEDBACK = MODES = ("none", "examples", "feedback")
 
@@ -47,6 +50,8 @@ class ReplayProtocol:
     leave_site_out
         Policies with a parameter `page_types` use the model that was trained without the site, unless their
         own parameters say otherwise. Of a site no model was trained with the whole one is without it.
+    wanted
+        Query that policies which go by words are told; empty: none.
     obey_verdicts, obey_requests, in_flight, latency_spread
         See `CrawlPlan`.
     """
@@ -64,6 +69,7 @@ class ReplayProtocol:
     obey_requests: bool = False
     in_flight: int = 1
     latency_spread: float = 0.0
+    wanted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +155,10 @@ class Experiment:
             params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
         p = self.protocol
         given = [self._given(number) for number in examples] if case.mode == EXAMPLES else []
-        return self.make_scorer(CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper, given))
+        words = wanted_by(case.policy, p.wanted)
+        return self.make_scorer(
+            CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper, given, words)
+        )
 
     def _given(self, number: int) -> GivenExample:
         record = self.site.records[number]
@@ -227,6 +236,14 @@ def cases(
                 for start in starts:
                     for seed in seeds:
                         yield Case(task, mode, policy, seed, start)
+
+
+def wanted_by(policy: PolicyText, query: str) -> Wanted | None:
+    """Return what a policy is told of a query: nothing if there is none, or if it does not go by words."""
+    kind = policy_class(policy.name)
+    if not query or not capabilities.takes_wanted(kind, make_params(kind, dict(policy.params))):
+        return None
+    return Wanted((WantedQuery(query),))
 
 
 def _needs_learning(policy: PolicyText) -> bool:

@@ -26,6 +26,7 @@ from linkscore_lab.replay.task import (
     wanted_pages,
 )
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import policy_class
 
@@ -128,6 +129,7 @@ class ReplaySession:
             workers=self.workers,
             seen_page=lambda n: self.listener.reading(name, n),
             layout=any(map(reads_layout, self.suite.policies)),
+            words=Words.COUNTED if self.suite.protocol.wanted else Words.NONE,
         ) as site:
             self.inputs[site.name] = Input(site.digest, site.damaged)
             kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}

@@ -17,6 +17,7 @@ from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.runs import MODES, NONE, ReplayProtocol
 from linkscore_lab.replay.task import USER_CONTENT
 from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.wanted import Wanted, WantedQuery
 
 TARGET = "target"
 TASKS = (USER_CONTENT, TARGET)
@@ -77,7 +78,7 @@ class Suite:
 
 _SITE_KEYS = {
     "warc", "labels", "url_list", "relevant", "relevant_url", "structured_data", "feedback_file", "targets",
-    "kinds", "tasks", "modes",
+    "wanted_tag", "kinds", "tasks", "modes",
 }  # fmt: skip
 _SUITE_KEYS = {"site", "policies", "seeds", "starts", "mixed", "tasks", "modes"}
 _PROTOCOL_KEYS = {f.name for f in fields(ReplayProtocol)}
@@ -152,6 +153,8 @@ def check_suite(suite: Suite) -> None:
     if not 0.0 <= suite.protocol.latency_spread <= MAX_LATENCY_SPREAD:
         rule = f"must be in [0, {MAX_LATENCY_SPREAD:g}], got {suite.protocol.latency_spread:g}"
         problems.append(FieldProblem("latency_spread", rule))
+    if suite.protocol.wanted:
+        problems += Wanted((WantedQuery(suite.protocol.wanted),)).problems("wanted")
     if suite.mixed and suite.starts > 1:
         problems.append(FieldProblem("starts", "must be 1 in a mixed crawl: it begins at every entry"))
     for i, site in enumerate(suite.sites):
@@ -185,6 +188,7 @@ def _site(site: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) ->
             url=site.get("relevant_url", ""),
             structured_data=_names(site.get("structured_data", [])),
             feedback=path("feedback_file"),
+            tag=site.get("wanted_tag", ""),
         )
     return SuiteSite(
         SiteSource([folder / name for name in _names(site["warc"])], path("labels"), path("url_list")),

@@ -1,0 +1,123 @@
+"""Tasks in words from stored pages: find those that carry a tag, knowing the words of the tag."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkscore_lab.datasets.relevance import CATEGORIES, SECTION, TAGS, carried_tags
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_scoring.wanted import Wanted, WantedQuery
+
+LANGUAGE = "language"
+"""Kind of tasks whose pages are those in a language."""
+_LANG = re.compile(rb"<html[^>]*?\slang=[\"']?([a-zA-Z]{2})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSite:
+    """A stored site that tasks are made of.
+
+    Attributes
+    ----------
+    name
+        Of its archive and labels.
+    types
+        Types of pages whose tags are their own; lists show the tags of others.
+    least, most
+        Pages of a task: fewer say little, more are no topic.
+    kind
+        What its pages are told apart by: a kind of `carried_tags`, or their language.
+    """
+
+    name: str
+    types: frozenset[str]
+    least: int
+    most: int
+    kind: str
+
+
+SITES = (
+    WantedSite("qa_q2a", frozenset({"question"}), 8, 200, TAGS),
+    WantedSite("blog_wordpress", frozenset({"post"}), 8, 200, TAGS),
+    WantedSite("wiki_x3", frozenset({"article"}), 20, 200, CATEGORIES),
+    WantedSite("wiki_cppref", frozenset({"decl", "prose"}), 20, 200, SECTION),
+    WantedSite("shop_static", frozenset({"product"}), 20, 500, LANGUAGE),
+)
+"""The sites; what is no topic of its pages is in `_NO_TOPIC`."""
+
+_NO_TOPIC = frozenset(
+    {
+        *("solved", "questions", "Categories", "Category", "Stub", "Not Purchasable"),
+        "Pages using duplicate arguments in template calls",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TagTask:
+    """Find the pages with a tag.
+
+    Attributes
+    ----------
+    site, tag
+        Names.
+    pages
+        Identities of the reachable pages with the tag.
+    wanted
+        What the crawl is told.
+    """
+
+    site: str
+    tag: str
+    pages: frozenset[str]
+    wanted: Wanted
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it is of the half that nothing is chosen on: a bit of a hash of its name."""
+        return hashlib.sha256(f"{self.site}/{self.tag}".encode()).digest()[0] % 2 == 1
+
+
+def tag_tasks(spec: WantedSite, site: StoredSite) -> Iterator[TagTask]:
+    """Yield the tasks of a site, in the order in which their first pages are reached."""
+    pages: dict[str, set[str]] = {}
+    for number in site.reachable():
+        record = site.records[number]
+        if site.types.get(record.key) in spec.types:
+            body = site.body(number)
+            is_language = spec.kind == LANGUAGE
+            tags = _language(body) if is_language else carried_tags(record.url, body, [spec.kind])
+            for tag in sorted(tags - _NO_TOPIC):
+                pages.setdefault(tag, set()).add(record.key)
+    for tag, found in pages.items():
+        if spec.least <= len(found) <= spec.most:
+            yield TagTask(spec.name, tag, frozenset(found), _wanted(spec, tag))
+
+
+def paths(spec: WantedSite, folders: list[Path]) -> tuple[Path, Path] | None:
+    """Return archive and labels of a site, from the first folder that has them."""
+    for folder in folders:
+        archive, labels = folder / f"{spec.name}.warc.gz", folder / f"{spec.name}.labels.tsv.gz"
+        if archive.exists() and labels.exists():
+            return archive, labels
+    return None
+
+
+def rewards(task: TagTask, site: StoredSite) -> Mapping[str, float]:
+    """Return 1 for the pages of a task and 0 for the others: what feedback would say."""
+    return {record.key: float(record.key in task.pages) for record in site.records if record.is_page}
+
+
+def _wanted(spec: WantedSite, tag: str) -> Wanted:
+    if spec.kind == LANGUAGE:
+        return Wanted(languages=(tag,))
+    return Wanted(queries=(WantedQuery(tag.replace("_", " ")),))
+
+
+def _language(body: bytes) -> frozenset[str]:
+    found = _LANG.search(body[:4_096])
+    return frozenset({found[1].decode().lower()} if found else ())

@@ -1,0 +1,127 @@
+"""Crawls for what is wanted in words: tasks from tags that pages carry, and every order on one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linkscore_lab.archives import write_warc
+from linkscore_lab.datasets.relevance import ByTag, carried_tags, choose_relevance
+from linkscore_lab.experiments.wanted.measure import ORDERS, TIMES, Bench
+from linkscore_lab.experiments.wanted.tasks import TAGS, TagTask, WantedSite, tag_tasks
+from linkscore_lab.replay import run
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.features.types import Words
+
+HOME = "http://blog.test/"
+TOPICS = ("kayaks", "cameras", "bread", "maps")
+POSTS = 12
+
+
+def blog() -> dict[str, str]:
+    """A blog of four topics: a page of each lists its posts, whose links say nothing of it."""
+    pages = {HOME: "".join(f"<a href='/tag/{topic}'>{topic}</a> " for topic in TOPICS)}
+    for topic in TOPICS:
+        posts = "".join(f"<li><a href='/{topic[0]}{n}'>read on</a></li>" for n in range(POSTS))
+        pages[f"{HOME}tag/{topic}"] = f"<ul>{posts}</ul>"
+        for n in range(POSTS):
+            pages[f"{HOME}{topic[0]}{n}"] = (
+                f"<title>All about {topic}</title><p>Part {n} of what one should know about {topic}.</p>"
+                f"<a rel='tag' href='/tag/{topic}'>{topic}</a>"
+            )
+    return pages
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> SiteSource:
+    folder = tmp_path_factory.mktemp("blog")
+    labels = folder / "blog.labels.tsv"
+    pages = blog()
+    rows = [f"{url}\t{'post' if '<title>' in body else 'list'}" for url, body in pages.items()]
+    labels.write_text("url\tpage_type\n" + "\n".join(rows) + "\n")
+    return SiteSource([write_warc(folder / "blog.warc.gz", pages)], labels)
+
+
+@pytest.fixture(scope="module")
+def site(sources: SiteSource) -> Iterator[StoredSite]:
+    with prepare_site([sources], workers=1, words=Words.COUNTED) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def tasks(site: StoredSite) -> list[TagTask]:
+    return list(tag_tasks(WantedSite("blog", frozenset({"post"}), 5, 50, TAGS), site))
+
+
+def test_a_task_is_the_posts_of_a_tag_and_its_query_the_tag(tasks: list[TagTask]) -> None:
+    assert sorted(task.tag for task in tasks) == sorted(TOPICS)
+    assert all(len(task.pages) == POSTS for task in tasks)
+    assert all(task.wanted.queries[0].text == task.tag for task in tasks)
+
+
+def test_which_half_a_task_is_of_is_its_name_alone(tasks: list[TagTask]) -> None:
+    again = {task.tag: TagTask("blog", task.tag, frozenset(), task.wanted).is_judged for task in tasks}
+    assert {task.tag: task.is_judged for task in tasks} == again
+
+
+@pytest.mark.parametrize("order", [name for name in ORDERS if name != "crawl4ai"])
+def test_every_order_crawls_a_task(order: str, site: StoredSite, tasks: list[TagTask]) -> None:
+    outcome = Bench(site).run(tasks[-1], order)
+    assert len(outcome.recall) == len(TIMES)
+    assert sorted(outcome.recall) == list(outcome.recall)
+    assert 0.0 <= outcome.area <= 1.0
+
+
+def test_words_find_what_layout_cannot_tell(site: StoredSite, tasks: list[TagTask]) -> None:
+    bench = Bench(site)
+    at_twice = {name: bench.run(tasks[-1], name).recall[1] for name in ("topic", "harvest", "oracle")}
+    assert at_twice["topic"] == at_twice["oracle"] == 1.0
+    assert at_twice["harvest"] < 1.0
+
+
+def test_a_replay_takes_a_query_and_a_tag(sources: SiteSource) -> None:
+    relevance = choose_relevance(tag="maps", types=["post"])
+    rows = run(
+        sources.archives,
+        ["topic", "keyword", "breadth_first"],
+        relevance=relevance,
+        labels=sources.labels,
+        budget="20",
+        wanted="maps",
+    )
+    found = {row.policy: row.curve[-1] for row in rows}
+    assert found["topic"] == POSTS
+    assert found["breadth_first"] < POSTS
+
+
+def test_a_replay_refuses_a_query_without_a_word(sources: SiteSource) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        run(sources.archives, ["topic"], relevance=ByTag("maps"), wanted="?!")
+    assert [problem.field for problem in caught.value.problems] == ["wanted.queries[0].text"]
+
+
+def test_tags_categories_and_sections_are_carried() -> None:
+    catlinks = (
+        b"<div id=catlinks><a href='/c'>Ships of  war</a></div><a class='qa-tag-link' href='/t'>c++</a>"
+    )
+    assert carried_tags("http://a/x", catlinks) == {"Ships of war", "c++"}
+    assert carried_tags("http://a/en/cpp/atomic/load.html", b"", ["section"]) == {"atomic"}
+    assert carried_tags("http://a/x", catlinks, [TAGS]) == {"c++"}
+
+
+def test_a_tag_of_nothing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="must be a tag"):
+        ByTag(" ")
+
+
+def test_archives_are_found_by_the_name_of_the_site(tmp_path: Path) -> None:
+    from linkscore_lab.experiments.wanted.tasks import SITES, paths
+
+    assert paths(SITES[0], [tmp_path]) is None
+    for ending in ("warc.gz", "labels.tsv.gz"):
+        (tmp_path / f"{SITES[0].name}.{ending}").touch()
+    assert paths(SITES[0], [tmp_path]) is not None
