@@ -112,8 +112,9 @@ def allot(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) -
     """
     takes = np.zeros(len(values), dtype=np.int64)
     of_row = {entry.row: entry for entry in entries}
+    worth = values.tolist()
     heap = [
-        (-float(values[entry.row]), entry.row, entry.site.begun if entry.site else 0)
+        (-worth[entry.row], entry.row, entry.site.begun if entry.site else 0)
         for entry in entries
         if entry.waiting
     ]

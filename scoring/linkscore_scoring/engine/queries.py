@@ -186,16 +186,17 @@ class CrawlQueries:
         given = list(buckets)  # a column of a message makes its texts anew each time it is read
         places = {name: at for at, name in enumerate(dict.fromkeys(given))}
         first_rows = dict(zip(reversed(given), range(len(given) - 1, -1, -1), strict=True)) if n else {}
-        by_site: dict[str, list[str]] = {}
+        by_site: dict[str, dict[str, str]] = {}
         for name in places:
-            by_site.setdefault(name.partition("/")[0], []).append(name)
+            site, _, own = name.partition("/")
+            by_site.setdefault(site, {})[name] = own
         worth, entries = np.zeros(len(places)), list[BucketEntry]()
         for site, names in by_site.items():
-            known, local = None, [name.partition("/")[2] for name in names]
+            known = None
             if (shard := self.crawl.sites.get(site)) is not None:
                 known = SiteInFlight(shard.policy(choice), shard.model, under_way.get(site, {}), fill=fill)
-                worth[[places[name] for name in names]] = known.values(local)
-            for name, own in zip(names, local, strict=True) if n else ():
+                worth[[places[name] for name in names]] = known.values(list(names.values()))
+            for name, own in names.items() if n else ():
                 row = first_rows[name]
                 entries.append(BucketEntry(row, known, own, waiting[row] if waiting else n))
         values = worth[np.fromiter(map(places.__getitem__, given), dtype=np.int64, count=len(given))]

@@ -137,34 +137,48 @@ class HierarchicalArms(Stateful):
         return self.means(pattern, apath)[1]
 
     def bonus(self, pattern: int, apath: int) -> float:
-        """Return the bonus sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents."""
-        pulls, none = self._nodes.get, (0.0,)
-        around = max(pulls((pattern, ANY), none)[_N], pulls((ANY, apath), none)[_N])
-        n = 1.0 + max(pulls((pattern, apath), none)[_N], self.pooled * around)
-        return sqrt(2.0 * log(self.pulls_total + 1.0) / n)
+        """Return the bonus of an arm, see `figures`."""
+        return self.figures(pattern, apath)[3]
 
     def means(self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING) -> tuple[float, float]:
-        """Return the shrunk mean reward and the shrunk mean hub yield of an arm.
+        """Return the shrunk mean reward and the shrunk mean hub yield of an arm, see `figures`."""
+        return self.figures(pattern, apath, begun)[:2]
 
-        `begun` are pulls under way by node. Each counts as a pull whose reward is one standard error below
-        the mean: that takes away little where much is known (commit) and much where little is (spread). All
-        arms share the site's node, so what is under way there tells nothing between them.
+    def figures(
+        self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING
+    ) -> tuple[float, float, float, float]:
+        """Return the shrunk mean reward and hub yield of an arm, its pulls, and its bonus.
+
+        The bonus is sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents. `begun` are
+        pulls under way by node. Each counts as a pull whose reward is one standard error below the mean: that
+        takes away little where much is known (commit) and much where little is (spread). All arms share the
+        site's node, so what is under way there tells nothing between them.
         """
         reward = hub = self.prior
         weight, nodes = self.weight, self._nodes
-        for node in (SITE, (ANY, apath), (pattern, ANY), (pattern, apath)):  # `nodes_of`, on the hottest path
-            n = weight
+        counts = nodes.get(SITE)
+        if counts is not None:
+            n = weight + counts[_N]
+            reward = (counts[_REWARD] + weight * reward) / n
+            hub = (counts[_HUB] + weight * hub) / n
+        pulls = around = 0.0
+        for node in ((ANY, apath), (pattern, ANY), (pattern, apath)):
+            if pulls > around:  # not `max`: a frontier asks for each arm after each fetch
+                around = pulls
+            n, pulls = weight, 0.0
             counts = nodes.get(node)
             if counts is not None:
                 pulls, rewards, hubs = counts
                 n += pulls
                 reward = (rewards + weight * reward) / n
                 hub = (hubs + weight * hub) / n
-            if begun and node != SITE and (out := begun.get(node, 0)):
+            if begun and (out := begun.get(node, 0)):
                 mean = min(max(reward, 0.0), 1.0)
                 expected = max(0.0, mean - _DOUBT * sqrt(mean * (1.0 - mean) / n))
                 reward = (n * mean + out * expected) / (n + out)
-        return reward, hub
+        pooled = self.pooled * around
+        n = 1.0 + (pulls if pulls >= pooled else pooled)
+        return reward, hub, pulls, sqrt(2.0 * log(self.pulls_total + 1.0) / n)
 
     def _evict(self) -> None:
         by_use = sorted(self._nodes, key=lambda node: self._nodes[node][_N])

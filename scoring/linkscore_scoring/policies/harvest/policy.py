@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress
 from typing import Any, ClassVar
 
@@ -36,6 +37,9 @@ _BETWEEN = 3  # links of an Apath, each after another new text, that stand betwe
 _PLACES_PER_PULL = 0.25
 
 _NODES_PER_ARM = 3  # nodes kept for each arm a site may have: Apath, pattern and the arm itself
+_NAMES_REMEMBERED = (
+    16_384  # names of buckets read lately, a bound: a frontier asks of the same again and again
+)
 _LEDGER_PAGES = 5_000  # pages whose rewards can be revised; a bound (ADR 6)
 
 Arm = tuple[int, int]
@@ -154,20 +158,22 @@ class Harvest(Stateful, Policy):
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
         arms = _arms_of(links, site)
-        values = {arm: self._score(arm, site) for arm in set(arms)}
+        share = self.rewards.labelled_share
+        values = {arm: self._score(arm, site, share) for arm in set(arms)}
         names = {(p, a): f"h{p}.{a:x}" for p, a in values}
         return Scored(np.array([values[arm] for arm in arms], dtype=np.float64), [names[arm] for arm in arms])
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
-        return np.array([self._score(_arm(bucket), site) for bucket in buckets], dtype=np.float64)
+        share = self.rewards.labelled_share
+        return np.array([self._score(_arm(bucket), site, share) for bucket in buckets], dtype=np.float64)
 
     def in_flight(self, site: SiteModel) -> PullsInFlight:
         """Return what fetches under way are counted in."""
         return PullsInFlight(
             places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total),
             arm_of=_arm,
-            score=lambda arm, begun: self._score(arm, site, begun),
+            score=lambda arm, begun: self._score(arm, site, self.rewards.labelled_share, begun),
         )
 
     def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
@@ -184,32 +190,33 @@ class Harvest(Stateful, Policy):
         self.rewards.ledger.max_apaths = site.bounds.apaths
         self.rewards.ledger.max_pages = min(_LEDGER_PAGES, site.bounds.links)
 
-    def _score(self, arm: Arm, site: SiteModel, begun: Mapping[Node, int] = NOTHING) -> float:
-        value = sum(self._parts(arm, site, begun))
+    def _score(self, arm: Arm, site: SiteModel, share: float, begun: Mapping[Node, int] = NOTHING) -> float:
+        reward, hub, exploration, curiosity = self._parts(arm, site, share, begun)
+        value = reward + hub + exploration + curiosity
         return value / (1.0 + value)
 
     def _parts(
-        self, arm: Arm, site: SiteModel, begun: Mapping[Node, int] = NOTHING
+        self, arm: Arm, site: SiteModel, share: float, begun: Mapping[Node, int] = NOTHING
     ) -> tuple[float, float, float, float]:
-        """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide.
+        """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide (`share`).
 
         A try teaches something of the links that wait beside it, so exploring counts by these. An arm of few
         links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
         reward the one that holds the bulk of the site comes first.
         """
-        p, share = self.params, self.rewards.labelled_share
-        reward, hub = self.arms.means(*arm, begun)
+        p = self.params
+        reward, hub, pulls, bonus = self.arms.figures(*arm, begun)
         reward = max(0.0, reward)
         t, waiting = self.tunables, self.arms.waiting(arm)
         worth_trying = waiting / (waiting + t.waiting_half)
         bulk = 1.0 + (1.0 - share) * t.bulk * waiting / (waiting + t.bulk_half)
-        untried = self.arms.weight / (self.arms.weight + self.arms.pulls(arm))
+        untried = self.arms.weight / (self.arms.weight + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
         beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
         return (
             reward * bulk,
             share * beyond + (1.0 - share) * p.hub_weight * hub,
-            (1.0 - share) * (p.exploration * self.arms.bonus(*arm) * worth_trying + trust),
+            (1.0 - share) * (p.exploration * bonus * worth_trying + trust),
             (1.0 - share) * p.curiosity * self._curiosity(arm[1]),
         )
 
@@ -263,7 +270,7 @@ class Harvest(Stateful, Policy):
         return min(1.0, sum(best.values()) / self.tunables.hub_links)
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
-        reward, hub, bonus, curiosity = self._parts(arm, site)
+        reward, hub, bonus, curiosity = self._parts(arm, site, self.rewards.labelled_share)
         pulls = self.arms.pulls(arm)
         pattern = site.patterns.text(arm[0]) or "any URL"
         summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {reward:.2f}"
@@ -308,6 +315,7 @@ def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int]
     return [apath for apath, n in gaps.items() if n >= _BETWEEN]
 
 
+@lru_cache(maxsize=_NAMES_REMEMBERED)
 def _arm(bucket: str) -> Arm:
     """Return the arm of a bucket name, (0, 0) for a name of another policy."""
     pattern, _, apath = bucket[1:].partition(".")
