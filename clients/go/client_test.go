@@ -319,12 +319,16 @@ func TestNothingGoesBeyondWhatWasHandedOutUntilSomethingIsDone(t *testing.T) {
 func TestAURLFoundTwiceWaitsInBothBucketsAndIsGivenOnce(t *testing.T) {
 	f := &fake{values: map[string]float64{"a": .1, "b": .9, "c": .5}}
 	frontier := linkscore.NewFrontier(serve(t, f).Crawl("x"), 1, nil)
-	frontier.Add(link("1", "a", .1), nil)
-	frontier.Add(link("2", "c", .1), nil)
-	frontier.Add(link("1", "b", .1), nil)
+	for _, found := range []linkscore.Link{link("1", "a", .1), link("2", "c", .1), link("1", "b", .1)} {
+		found.Ticket = []byte("t" + found.Bucket)
+		frontier.Add(found, nil)
+	}
 	first, second, none := frontier.Next(t.Context()), frontier.Next(t.Context()), frontier.Next(t.Context())
 	if first.URL != "1" || second.URL != "2" || none != nil {
 		t.Fatal(first, second, none)
+	}
+	if string(first.Ticket) != "tb" {
+		t.Fatalf("ticket %s is not that of the bucket it was taken from", first.Ticket)
 	}
 }
 

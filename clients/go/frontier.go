@@ -13,15 +13,16 @@ const maxPlaces = 4
 
 // Item is a URL that waits to be fetched.
 type Item struct {
-	URL    string
+	URL string
+	// Ticket is that of the bucket the URL was taken from.
 	Ticket []byte
 	// Value is what the caller keeps with the URL.
 	Value any
 
 	number int64
 	taken  bool
-	places []string
-	from   string // bucket it was taken from, empty if from none
+	places map[string][]byte // ticket in each bucket it waits in
+	from   string            // bucket it was taken from, empty if from none
 }
 
 // Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
@@ -68,14 +69,14 @@ func NewFrontier(crawl *Crawl, n int, breaker *Breaker) *Frontier {
 func (f *Frontier) AddSeed(url string, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seeds = append(f.seeds, f.made(url, nil, value))
+	f.seeds = append(f.seeds, f.made(url, value))
 }
 
 // AddUnknown lets a URL that the server said nothing about wait behind every scored one.
 func (f *Frontier) AddUnknown(url string, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unknown = append(f.unknown, f.made(url, nil, value))
+	f.unknown = append(f.unknown, f.made(url, value))
 }
 
 // Add lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too.
@@ -84,12 +85,12 @@ func (f *Frontier) Add(link Link, value any) {
 	defer f.mu.Unlock()
 	item := f.waiting[link.URL]
 	if item == nil {
-		item = f.made(link.URL, link.Ticket, value)
+		item = f.made(link.URL, value)
 	}
-	if len(item.places) >= maxPlaces || slices.Contains(item.places, link.Bucket) {
+	if _, waits := item.places[link.Bucket]; waits || len(item.places) >= maxPlaces {
 		return
 	}
-	item.places = append(item.places, link.Bucket)
+	item.places[link.Bucket] = link.Ticket
 	f.queues[link.Bucket] = append(f.queues[link.Bucket], item)
 	f.live[link.Bucket]++
 	if _, known := f.values[link.Bucket]; !known {
@@ -214,7 +215,7 @@ func (f *Frontier) best(mayGo func(bucket string) bool) *Item {
 		}
 	}
 	if head != nil {
-		head.from = chosen
+		head.from, head.Ticket = chosen, head.places[chosen]
 		f.underWay[chosen]++
 		if f.left[chosen] > 0 {
 			f.left[chosen]--
@@ -252,7 +253,7 @@ func (f *Frontier) take(queue *[]*Item) *Item {
 
 func (f *Frontier) leave(item *Item) {
 	item.taken = true
-	for _, bucket := range item.places {
+	for bucket := range item.places {
 		if f.live[bucket]--; f.live[bucket] <= 0 {
 			delete(f.live, bucket)
 		}
@@ -262,9 +263,9 @@ func (f *Frontier) leave(item *Item) {
 	}
 }
 
-func (f *Frontier) made(url string, ticket []byte, value any) *Item {
+func (f *Frontier) made(url string, value any) *Item {
 	f.numbers++
-	item := &Item{URL: url, Ticket: ticket, Value: value, number: f.numbers}
+	item := &Item{URL: url, Value: value, number: f.numbers, places: map[string][]byte{}}
 	f.waiting[url] = item
 	return item
 }

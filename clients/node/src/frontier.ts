@@ -15,7 +15,8 @@ export interface Item<T> {
 interface Waiting<T> extends Item<T> {
   number: number;
   taken: boolean;
-  places: string[];
+  /** Ticket in each bucket it waits in; that of the one it is taken from is given. */
+  places: Map<string, Uint8Array>;
 }
 
 const any = () => true;
@@ -62,18 +63,18 @@ export class Frontier<T> {
   }
 
   addSeed(key: string, value: T): void {
-    this.seeds.push(this.made(key, new Uint8Array(), value));
+    this.seeds.push(this.made(key, value));
   }
 
   addUnknown(key: string, value: T): void {
-    this.unknown.push(this.made(key, new Uint8Array(), value));
+    this.unknown.push(this.made(key, value));
   }
 
   /** Lets a scored link wait in its bucket; one that waits already, found again elsewhere, waits there too. */
   add(key: string, link: { bucket: string; bucketValue: number; ticket: Uint8Array }, value: T): void {
-    const item = this.waiting.get(key) ?? this.made(key, link.ticket, value);
-    if (item.places.length >= MAX_PLACES || item.places.includes(link.bucket)) return;
-    item.places.push(link.bucket);
+    const item = this.waiting.get(key) ?? this.made(key, value);
+    if (item.places.size >= MAX_PLACES || item.places.has(link.bucket)) return;
+    item.places.set(link.bucket, link.ticket);
     const queue = this.queues.get(link.bucket);
     if (queue) queue.push(item);
     else this.queues.set(link.bucket, [item]);
@@ -166,8 +167,9 @@ export class Frontier<T> {
 
   private leave(item: Waiting<T>, bucket = ""): Item<T> {
     item.taken = true;
+    item.ticket = item.places.get(bucket) ?? new Uint8Array();
     this.underWay.set(item.key, bucket);
-    for (const place of item.places) {
+    for (const place of item.places.keys()) {
       const rest = (this.live.get(place) ?? 0) - 1;
       if (rest > 0) this.live.set(place, rest);
       else this.live.delete(place);
@@ -176,8 +178,8 @@ export class Frontier<T> {
     return item;
   }
 
-  private made(key: string, ticket: Uint8Array, value: T): Waiting<T> {
-    const item = { key, ticket, value, number: ++this.numbers, taken: false, places: [] };
+  private made(key: string, value: T): Waiting<T> {
+    const item = { key, ticket: new Uint8Array(), value, number: ++this.numbers, taken: false, places: new Map() };
     this.waiting.set(key, item);
     return item;
   }

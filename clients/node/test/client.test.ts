@@ -117,6 +117,16 @@ test("the frontier gives seeds, then the best bucket, then the unknown, each URL
   assert.equal(frontier.size, 0);
 });
 
+test("a URL found twice has the ticket of the bucket it is taken from", async () => {
+  const frontier = new Frontier<string>(async () => crawl());
+  for (const bucket of ["bad", "good"]) {
+    frontier.add("1", { bucket, bucketValue: 0.5, ticket: new TextEncoder().encode(bucket) }, "1");
+  }
+  const item = await frontier.next();
+  assert.equal(new TextDecoder().decode(item?.ticket), "good");
+  assert.equal(await frontier.next(), undefined);
+});
+
 test("nothing goes beyond what was handed out until something is done", async () => {
   const asked: RankBucketsRequest[] = [];
   fake.handsOut = (request) => [[0, 1], [0, 0], [1, 0]][Math.min(asked.push(request), 3) - 1] ?? [];

@@ -2,13 +2,11 @@ package linkscore;
 
 import com.google.protobuf.ByteString;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
@@ -65,14 +63,14 @@ public final class Frontier {
   /** Lets a URL wait ahead of every scored one. */
   public synchronized void addSeed(String url) {
     if (!waiting.containsKey(url)) {
-      seeds.add(made(url, ByteString.EMPTY));
+      seeds.add(made(url));
     }
   }
 
   /** Lets a URL that the server said nothing about wait behind every scored one. */
   public synchronized void addUnknown(String url) {
     if (!waiting.containsKey(url)) {
-      unknown.add(made(url, ByteString.EMPTY));
+      unknown.add(made(url));
     }
   }
 
@@ -84,12 +82,12 @@ public final class Frontier {
   synchronized void add(String url, String bucket, double value, ByteString ticket) {
     Item item = waiting.get(url);
     if (item == null) {
-      item = made(url, ticket);
+      item = made(url);
     }
-    if (item.places.size() >= MAX_PLACES || item.places.contains(bucket)) {
+    if (item.places.size() >= MAX_PLACES || item.places.containsKey(bucket)) {
       return;
     }
-    item.places.add(bucket);
+    item.places.put(bucket, ticket);
     queues.computeIfAbsent(bucket, name -> new ArrayDeque<>()).add(item);
     live.merge(bucket, 1, Integer::sum);
     values.putIfAbsent(bucket, value);
@@ -179,8 +177,9 @@ public final class Frontier {
     item.taken = true;
     taken++;
     waiting.remove(item.url);
-    item.places.forEach(bucket -> count(live, bucket, -1));
+    item.places.keySet().forEach(bucket -> count(live, bucket, -1));
     if (item.from != null) {
+      item.ticket = item.places.get(item.from);
       count(underWay, item.from, 1);
       left.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
     }
@@ -223,8 +222,8 @@ public final class Frontier {
     return queue.peek();
   }
 
-  private Item made(String url, ByteString ticket) {
-    Item item = new Item(url, ticket, ++numbers);
+  private Item made(String url) {
+    Item item = new Item(url, ++numbers);
     waiting.put(url, item);
     return item;
   }
@@ -232,15 +231,14 @@ public final class Frontier {
   /** A URL that waited to be fetched. */
   public static final class Item {
     private final String url;
-    private final ByteString ticket;
     private final long number;
-    private final List<String> places = new ArrayList<>(1);
+    private final Map<String, ByteString> places = new HashMap<>(2); // with the ticket of each
+    private ByteString ticket = ByteString.EMPTY;
     private boolean taken;
     private String from; // bucket it was taken from, null if from none
 
-    private Item(String url, ByteString ticket, long number) {
+    private Item(String url, long number) {
       this.url = url;
-      this.ticket = ticket;
       this.number = number;
     }
 
@@ -249,7 +247,7 @@ public final class Frontier {
       return url;
     }
 
-    /** What goes back with the page. */
+    /** What goes back with the page: the ticket of the bucket it was taken from. */
     public ByteString ticket() {
       return ticket;
     }

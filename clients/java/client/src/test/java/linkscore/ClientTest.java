@@ -105,10 +105,12 @@ class ClientTest {
   @Test
   void aUrlFoundTwiceWaitsInBothBucketsAndIsGivenOnce() {
     Frontier frontier = new Frontier(always(Map.of("a", .1, "b", .9, "c", .5)), 1);
-    frontier.add("1", "a", .1, ByteString.EMPTY);
+    frontier.add("1", "a", .1, ByteString.copyFromUtf8("ta"));
     frontier.add("2", "c", .1, ByteString.EMPTY);
-    frontier.add("1", "b", .1, ByteString.EMPTY);
-    assertEquals("12", taken(frontier));
+    frontier.add("1", "b", .1, ByteString.copyFromUtf8("tb"));
+    var first = frontier.next().orElseThrow();
+    assertEquals("1 tb", first.url() + " " + first.ticket().toStringUtf8(), "the ticket of the bucket it is taken from");
+    assertEquals("2", taken(frontier));
   }
 
   @Test
