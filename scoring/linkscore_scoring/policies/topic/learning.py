@@ -133,6 +133,8 @@ class TopicCrawl(Stateful):
 
     def set_wanted(self, wanted: Wanted | None) -> None:
         """Crawl for this from now on; what was learned for something else is forgotten, word counts stay."""
+        if wanted is self.wanted:  # every site of the crawl says so once
+            return
         named = digest(to_state(wanted)) if wanted is not None else ""
         if named != self.wanted_digest:
             self._forget()
