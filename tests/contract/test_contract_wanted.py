@@ -43,6 +43,25 @@ def test_a_crawl_that_says_what_it_wants_is_scored_by_topic(
     assert kayak > cars
 
 
+def test_a_page_says_how_far_it_is_what_is_wanted(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    name = new_crawl(wanted=wanting("kayak repair"))
+    relevance = []
+    for n, title in enumerate(("Kayak repair", "Used cars")):
+        page = common_pb2.Page(
+            url=f"{HOME}{n}",
+            status_code=200,
+            content_type="text/html",
+            body=f"<title>{title}</title>".encode(),
+        )
+        (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page])).results
+        relevance.append(result.relevance)
+    assert relevance[0] > 0.5
+    assert relevance[1] == 0.0
+    plain = new_crawl()
+    (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=plain, pages=[page])).results
+    assert not result.HasField("relevance")
+
+
 def test_what_is_wanted_is_read_back_without_texts_of_samples(
     server: Stubs, new_crawl: Callable[..., str]
 ) -> None:

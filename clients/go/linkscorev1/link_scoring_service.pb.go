@@ -129,7 +129,10 @@ type PageResult struct {
 	// DUPLICATE.
 	ThreadId string `protobuf:"bytes,12,opt,name=thread_id,json=threadId,proto3" json:"thread_id,omitempty"`
 	// What the page is; unspecified if the policy tells no types, or the page is a DUPLICATE.
-	PageType      PageType `protobuf:"varint,13,opt,name=page_type,json=pageType,proto3,enum=linkscore.v1.PageType" json:"page_type,omitempty"`
+	PageType PageType `protobuf:"varint,13,opt,name=page_type,json=pageType,proto3,enum=linkscore.v1.PageType" json:"page_type,omitempty"`
+	// How far the page is what the crawl wants in words, in [0, 1]; absent if the policy does not tell (`topic` does), or the
+	// page is a DUPLICATE.
+	Relevance     *float64 `protobuf:"fixed64,14,opt,name=relevance,proto3,oneof" json:"relevance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -253,6 +256,13 @@ func (x *PageResult) GetPageType() PageType {
 		return x.PageType
 	}
 	return PageType_PAGE_TYPE_UNSPECIFIED
+}
+
+func (x *PageResult) GetRelevance() float64 {
+	if x != nil && x.Relevance != nil {
+		return *x.Relevance
+	}
+	return 0
 }
 
 // Response of IngestPages.
@@ -2147,7 +2157,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
 	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\x95\x04\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\xc6\x04\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2164,7 +2174,10 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	" \x01(\v2\x18.linkscore.v1.LinkScoresR\brescored\x12\x1a\n" +
 	"\blearning\x18\v \x01(\bR\blearning\x12\x1b\n" +
 	"\tthread_id\x18\f \x01(\tR\bthreadId\x123\n" +
-	"\tpage_type\x18\r \x01(\x0e2\x16.linkscore.v1.PageTypeR\bpageType\"a\n" +
+	"\tpage_type\x18\r \x01(\x0e2\x16.linkscore.v1.PageTypeR\bpageType\x12!\n" +
+	"\trelevance\x18\x0e \x01(\x01H\x00R\trelevance\x88\x01\x01B\f\n" +
+	"\n" +
+	"_relevance\"a\n" +
 	"\x13IngestPagesResponse\x122\n" +
 	"\aresults\x18\x01 \x03(\v2\x18.linkscore.v1.PageResultR\aresults\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\"\xdf\x01\n" +
@@ -2442,6 +2455,7 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 	}
 	file_linkscore_v1_common_proto_init()
 	file_linkscore_v1_policy_proto_init()
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[11].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[15].OneofWrappers = []any{}

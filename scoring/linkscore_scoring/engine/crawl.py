@@ -285,6 +285,9 @@ class CrawlModel:
             learning=shard.model.learning_since > 0,
             thread_id=capabilities.thread_of(shard.served, observation, shard.model) if observation else "",
             page_type=capabilities.page_type_of(shard.served, observation, shard.model) if observation else 0,
+            relevance=capabilities.relevance_of(shard.served, observation, shard.model)
+            if observation
+            else None,
         )
 
     @staticmethod

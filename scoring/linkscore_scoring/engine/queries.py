@@ -86,6 +86,7 @@ class CrawlQueries:
             policy = shard.policy(choice)
             outcome.thread_id = capabilities.thread_of(policy, seen, shard.model)
             outcome.page_type = capabilities.page_type_of(policy, seen, shard.model)
+            outcome.relevance = capabilities.relevance_of(policy, seen, shard.model)
 
     def encode(self, outcome: PageOutcome, name: str) -> None:
         """Add the encoded priorities of an encoding to the links of an outcome."""

@@ -56,9 +56,9 @@ class PageOutcome:
 
     `thread_id` is the URL of the first page of the page's thread, empty if none is known; `page_type` is the
     type of the page, see `site.url_rules`, 0 if not known. `learning` says that a learning of the site is
-    running. `rescored_urls` and `rescored` are parallel: URLs beyond the links
-    of the page whose score the event changed, best first, and their scores and buckets. Empty unless the
-    policy is `per_url`.
+    running. `relevance` is how far the page is what the crawl wants in words, None if the policy does not
+    tell. `rescored_urls` and `rescored` are parallel: URLs beyond the links of the page whose score the event
+    changed, best first, and their scores and buckets. Empty unless the policy is `per_url`.
     """
 
     seq: int
@@ -76,6 +76,7 @@ class PageOutcome:
     thread_id: str = ""
     relearned: int = 0
     page_type: int = 0
+    relevance: float | None = None
 
 
 @dataclass(slots=True)

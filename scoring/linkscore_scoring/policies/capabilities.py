@@ -226,6 +226,14 @@ class TellsPageTypes(Protocol):
 
 
 @runtime_checkable
+class TellsRelevance(Protocol):
+    """Tells how far pages are what the crawl wants in words."""
+
+    def relevance_of(self, page: PageObservation, site: SiteModel) -> float | None:
+        """Return how far an observed page is wanted, in [0, 1]; None if not known. Only reads."""
+
+
+@runtime_checkable
 class ExportsRules(Protocol):
     """Learns something about URLs that can be said by regular expressions."""
 
@@ -407,6 +415,12 @@ def thread_of(policy: Policy, page: PageObservation, site: SiteModel) -> str:
     """Return the URL of the first page of the page's thread, empty if none is known."""
     found = _find(policy, TellsPageTypes)
     return found.thread_of(page, site) if found is not None else ""
+
+
+def relevance_of(policy: Policy, page: PageObservation, site: SiteModel) -> float | None:
+    """Return how far an observed page is what the crawl wants in words, None if the policy does not tell."""
+    found = _find(policy, TellsRelevance)
+    return found.relevance_of(page, site) if found is not None else None
 
 
 def rules(policy: Policy, site: SiteModel) -> list[UrlRule]:

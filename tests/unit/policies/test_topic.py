@@ -13,6 +13,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Words
+from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
 
 HOST = "http://h"
@@ -157,3 +158,40 @@ def test_pages_without_words_teach_nothing_of_the_topic() -> None:
     fetch(model, "/", links(("/1", "Kayak"), ("/2", "x")), words=Words.NONE)
     first = fetch(model, "/1", links(("/3", "Kayak"), ("/4", "x")), words=Words.NONE)
     assert scores(first)[0] > scores(first)[1]
+
+
+def test_memory_is_bounded_however_many_words_and_links_there_are() -> None:
+    bounds = SiteBounds(links=30, contexts=2, blocks=30, apaths=30, arms=30)
+    model = CrawlModel(
+        CrawlConfig("c", PolicyChoice("topic"), bounds=bounds, wanted=KAYAKS), ticket_key=b"key"
+    )
+    sizes = []
+    for n in range(270):
+        new = links(*((f"/p{n}-{i}", f"kayak {n} word{n}x{i}") for i in range(5)), place=f"li class=c{n}")
+        fetch(
+            model,
+            f"/p{n}-0",
+            f"<title>Kayak {n}</title><p>{' '.join(f'w{n}x{i}' for i in range(30))}</p>{new}",
+        )
+        if n in (89, 269):
+            state = [model.sites["h"].served.to_state(), model.crawl_wide.to_state()]
+            sizes.append(len(msgpack.packb(state)))
+    assert sizes[1] <= 1.1 * sizes[0]
+
+
+def test_sites_with_pages_about_the_topic_come_first() -> None:
+    model = crawl()
+    for site, title in (
+        ("good.org", "Kayak repair"),
+        ("bad.org", "Used cars"),
+        ("good.org", "Kayak repair II"),
+    ):
+        url = f"http://{site}/{len(title)}"
+        page = extract(f"<title>{title}</title>".encode(), url=url, words=Words.COUNTED)
+        model.apply(model.seq + 1, PageFetched("", site, url, url, 200, "", b"", 0.0, page))
+    ranked = CrawlQueries(model).rank_sites(["bad.org", "new.org", "good.org"], [5, 5, 5], 3)
+    assert [["bad.org", "new.org", "good.org"][row] for row in ranked.order()] == [
+        "good.org",
+        "new.org",
+        "bad.org",
+    ]

@@ -24,7 +24,7 @@ class IngestPagesRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ...) -> None: ...
 
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -38,6 +38,7 @@ class PageResult(_message.Message):
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     site: str
     cluster: str
@@ -51,7 +52,8 @@ class PageResult(_message.Message):
     learning: bool
     thread_id: str
     page_type: _common_pb2.PageType
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ...) -> None: ...
+    relevance: float
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ...) -> None: ...
 
 class IngestPagesResponse(_message.Message):
     __slots__ = ("results", "policy")

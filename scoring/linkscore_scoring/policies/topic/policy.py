@@ -173,6 +173,11 @@ class Topical(Stateful, Policy):
             self.lists.credit(source, apath, change, pulls=0.0)
         page.reward = event.reward
 
+    def relevance_of(self, page: PageObservation, site: SiteModel) -> float | None:
+        """Return what a page observed before was judged to be worth."""
+        known = self._pages.get(page.key)
+        return None if known is None or self.crawl.wanted is None else known.reward
+
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm and signs; links that are alike in both are equal."""
         keys = self._keys(links, site)

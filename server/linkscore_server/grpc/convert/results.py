@@ -145,6 +145,7 @@ def page_result(crawl: str, outcome: PageOutcome, links: Links | None, notes: li
         learning=outcome.learning,
         thread_id=outcome.thread_id,
         page_type=wire_page_type(outcome.page_type),
+        relevance=outcome.relevance,
     )
     if outcome.rescored_urls:
         result.rescored.CopyFrom(link_scores(outcome.rescored))
