@@ -39,7 +39,7 @@ class Settings:
     max_body_bytes: int = _setting(10_000_000, "largest page body after decompression, bytes")
     max_links: int = _setting(20_000, "links of a page that are read")
     max_depth: int = _setting(250, "element depth that is read")
-    max_elements: int = _setting(200_000, "elements of a page that are read")
+    max_elements: int = _setting(100_000, "elements of a page that are read")
     max_pages_per_call: int = _setting(500, "pages in one IngestPages or ClassifyPages call")
     max_links_per_call: int = _setting(20_000, "links in one ScoreLinks call")
     max_buckets_per_call: int = _setting(100_000, "buckets in one RankBuckets call")

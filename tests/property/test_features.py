@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from html import unescape
 from math import isfinite
 from urllib.parse import urljoin
 
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import etree
 from w3lib.url import canonicalize_url, safe_url_string
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, extract
 from linkscore_scoring.features.layout.signals import SIGNALS
+from linkscore_scoring.features.markup import SKIPPED_TAGS, unescaped
+from linkscore_scoring.features.types import Limits, PageFeatures
+from linkscore_scoring.features.walk import cut_tags
 from linkscore_scoring.urls.identity import identity
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
@@ -85,6 +91,32 @@ def test_links_resolve_as_urljoin_and_safe_url_string_do(base: str, href: str) -
     answer = UrlResolver(base).resolve(href)
     if not isinstance(answer, str) and "\t" not in href:
         assert answer == by_the_book(base, href)
+
+
+@given(
+    st.text(alphabet="aé中\ufffdß\u2028?&=/%+;'@[ ", max_size=20),
+    st.sampled_from(["utf-8", "cp1251", "shift_jis", "gb18030", "iso2022_jp", "big5"]),
+)
+def test_links_in_any_charset_resolve_as_safe_url_string_does(href: str, charset: str) -> None:
+    answer = UrlResolver("http://a.test/", charset=charset).resolve(f"/x{href}")
+    if isinstance(answer, str):
+        return
+    joined = urljoin("http://a.test/", f"/x{href}".strip(" "))
+    expected = safe_url_string(joined, encoding=charset, path_encoding="utf-8")
+    assert answer == (expected, canonicalize_url(expected))
+
+
+@given(
+    st.lists(st.sampled_from([*PIECES, "&#1;", "&#xD800;", "&#38;", "lt;", "&nbsp", "\x02", "&#", "\ufffd"]))
+)
+def test_escapes_of_a_parsed_page_are_undone_as_html_says(pieces: list[str]) -> None:
+    root = Extractor()._parse("".join(pieces).encode(), PageFeatures(URL, URL))
+    if root is None:
+        return
+    etree.strip_elements(root, *SKIPPED_TAGS, with_tail=False)
+    for raw, text in cut_tags(etree.tostring(root, encoding="unicode"), Limits())[0]:
+        for escaped in (text, *re.findall('="([^"]*)"', raw)):
+            assert unescaped(escaped) == unescape(escaped)
 
 
 @given(bases, st.lists(tails, max_size=8))

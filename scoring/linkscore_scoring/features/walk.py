@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import unescape
 from itertools import accumulate, pairwise
 
-from linkscore_scoring.features.markup import END, TEXT, VOID, Special, Step, TagTable, mend
+from linkscore_scoring.features.markup import END, TEXT, VOID, Special, Step, TagTable, mend, unescaped
 from linkscore_scoring.features.types import Limits, PathTrie
 
 MAX_PATH_CHARS = 500_000
@@ -218,7 +217,7 @@ class PageWalk:
                     self._add_anchor_text(text, node)
             elif text and anchor >= 0:
                 self._anchor_texts.append(" ")
-        self.texts = [unescape(text) if "&" in text else text for text in map(str.strip, texts)]
+        self.texts = [unescaped(text) if "&" in text else text for text in map(str.strip, texts)]
 
     def anchor_texts(self) -> list[str]:
         """Return the text of each anchor, white space collapsed: its texts, else ``alt`` of its first image.
@@ -278,7 +277,7 @@ class PageWalk:
         return inside
 
     def _add_anchor_text(self, text: str, node: int) -> None:
-        text = unescape(text) if "&" in text else text
+        text = unescaped(text)
         self._anchor_texts.append(text if self.paths.steps[node].inline else f" {text} ")
 
     def _close_anchor(self) -> int:

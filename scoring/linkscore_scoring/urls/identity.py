@@ -29,7 +29,7 @@ _ORIGIN = r"https?://[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9]))*(?::[1-9][0-9]{0,3})?"
 _PATH = r"(?:/(?!\.)(?:[A-Za-z0-9_~.:@!$&'()*+,=-]|%[89A-F][0-9A-F]|%20)*)+"
 # A query value: what stays, what is always escaped, and escapes of characters that are never unescaped.
 _ESCAPE = r"%(?:[01][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F])"
-_PAIR = rf"[A-Za-z0-9_.~-]+=(?:[A-Za-z0-9_.~:/,@!$()*?=+-]|{_ESCAPE})*"
+_PAIR = rf"(?:[A-Za-z0-9_.~-]|%[89A-F][0-9A-F])+=(?:[A-Za-z0-9_.~:/,@!$()*?=+-]|{_ESCAPE})*"
 _QUOTED = str.maketrans({char: f"%{ord(char):02X}" for char in ":/,@!$()*?="})
 _PLAIN = re.compile(rf"{_ORIGIN}{_PATH}(?:\?({_PAIR}(?:&{_PAIR})*))?", re.ASCII)
 
@@ -63,7 +63,8 @@ def plain_identity(url: str) -> str | None:
         key, _, value = query.partition("=")
         return f"{url[: plain.start(1)]}{key}={value.translate(_QUOTED)}"
     pairs = sorted(pair.split("=", 1) for pair in query.split("&"))
-    if len({key for key, _ in pairs}) < len(pairs):
+    # Of equal keys the values are sorted as they are unescaped, and so are keys that hold escapes.
+    if len({key for key, _ in pairs}) < len(pairs) or any("%" in key for key, _ in pairs):
         return _canonical(url)
     return url[: plain.start(1)] + "&".join([f"{key}={value.translate(_QUOTED)}" for key, value in pairs])
 

@@ -27,8 +27,8 @@ MOST_GROWTH = 2.5
 """Of the cost, for twice the bytes."""
 NOISE_S = 0.03
 """Below that a cost is not compared: other programs on the machine make as much."""
-S_PER_MB = 4.0
-"""With layout, on a machine that is busy. Alone, the densest families take 1 to 2.5."""
+S_PER_MB = 2.0
+"""With layout, on a machine that is busy. Alone no family takes more than 1 (`make pages`)."""
 FIXED_S = 0.5
 """Of a page of any size: URLs may be 200 times as long as their links, until `MAX_LINKS_CHARS`."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from linkscore_scoring.features.layout.tree import PageTree, class_names
+from linkscore_scoring.features.layout.tree import PageTree
 
 MAX_COMPARED = 200
 """Records of a region that are compared or measured, and elements of a path that is named: a bound of work.
@@ -111,14 +111,12 @@ def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
 
 def _candidates(tree: PageTree, chars: Sequence[int]) -> Iterable[Region]:
     """Return groups of like siblings, in document order of their first record; `chars` before each text."""
-    children: list[list[int]] = [[] for _ in range(len(tree))]
+    children: defaultdict[int, list[int]] = defaultdict(list)  # parents in document order
     for node in range(1, len(tree)):
         children[tree.parents[node]].append(node)
     paths = _paths(tree)
     merged: dict[tuple[int, str], Region] = {}
-    for parent, below in enumerate(children):
-        if not below:
-            continue
+    for parent, below in children.items():
         for key, records in _alike(tree, below).items():
             usable = [node for node in records if _has_content(tree, node, chars)]
             if not usable:
@@ -136,7 +134,7 @@ def _paths(tree: PageTree) -> list[int]:
     known: dict[tuple[int, str, tuple[str, ...]], int] = {}
     paths = [0]
     for parent, step in zip(tree.parents[1:], tree.steps[1:], strict=True):
-        paths.append(known.setdefault((paths[parent], step.name, class_names(step.classes)), len(known) + 1))
+        paths.append(known.setdefault((paths[parent], step.name, tree.names[step]), len(known) + 1))
     return paths
 
 
@@ -152,15 +150,15 @@ def _alike(tree: PageTree, siblings: Sequence[int]) -> dict[str, list[int]]:
     """Group siblings by tag and the class token that most siblings of the tag share."""
     if len(siblings) == 1:
         step = tree.steps[siblings[0]]
-        return {_key(step.name, min(class_names(step.classes), key=_unnumbered, default="")): list(siblings)}
+        return {_key(step.name, min(tree.names[step], key=_unnumbered, default="")): list(siblings)}
     counts: Counter[tuple[str, str]] = Counter()
     for node in siblings:
         step = tree.steps[node]
-        counts.update((step.name, token) for token in class_names(step.classes))
+        counts.update((step.name, token) for token in tree.names[step])
     groups: dict[str, list[int]] = {}
     for node in siblings:
         step = tree.steps[node]
-        tokens = class_names(step.classes)
+        tokens = tree.names[step]
         token = max(tokens, key=lambda token: (counts[step.name, token], "#" not in token), default="")
         groups.setdefault(_key(step.name, token), []).append(node)
     return groups
@@ -204,7 +202,7 @@ def _shape(tree: PageTree, node: int) -> frozenset[str]:
 def _describe(tree: PageTree, node: int, prefix: str, found: set[str]) -> None:
     step = tree.steps[node]
     found.add(prefix + step.name)
-    found.update(f"{prefix}{step.name}.{token}" for token in class_names(step.classes))
+    found.update(f"{prefix}{step.name}.{token}" for token in tree.names[step])
 
 
 def _children(tree: PageTree, node: int) -> Iterable[int]:
@@ -284,7 +282,7 @@ def _path(tree: PageTree, node: int, top: int) -> str:
     steps: list[str] = []
     while node != top and len(steps) < _MAX_STEPS:
         step = tree.steps[node]
-        classes = ".".join(("", *class_names(step.classes))) if len(steps) < 2 else ""
+        classes = ".".join(("", *tree.names[step])) if len(steps) < 2 else ""
         steps.append(step.name + classes)
         node = tree.parents[node]
     return "/".join(reversed(steps))

@@ -149,5 +149,7 @@ def _edge(classes: str) -> bool:
 
 
 def _says(classes: str, words: re.Pattern[str]) -> bool:
-    tokens = (_CAMEL.sub("-", token).lower() for token in classes.split())
-    return any(words.search(token) and not _STATE.search(token) for token in tokens)
+    text = _CAMEL.sub("-", classes).lower()
+    if not words.search(text):  # as nearly always
+        return False
+    return any(words.search(token) and not _STATE.search(token) for token in text.split())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from html import unescape
 
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.markup import (
@@ -17,11 +16,21 @@ from linkscore_scoring.features.markup import (
     attribute_of,
     class_tokens,
     tag_name,
+    unescaped,
 )
 
-class_names = lru_cache(maxsize=4_000)(normal_tokens)
-"""Class tokens of a step as `normal_tokens` has them, remembered: pages of a site repeat them. An entry may
-have 500 tokens, so this is a bound of 100 MB."""
+# Remembered, since pages of a site repeat them. An entry may have 500 tokens: a bound of 100 MB.
+_class_names = lru_cache(maxsize=4_000)(normal_tokens)
+
+
+class ClassNames(dict[Step, tuple[str, ...]]):
+    """Class tokens of each step of a page as `normal_tokens` has them, found when first asked for."""
+
+    def __missing__(self, step: Step) -> tuple[str, ...]:
+        """Find those of a step."""
+        found = self[step] = _class_names(step.classes)
+        return found
+
 
 # Characters read of a ``datetime``: those of a date are fewer than 40 (HTML, 4.5.14).
 _MOMENT_CHARS = 120
@@ -56,6 +65,8 @@ class PageTree:
         Number of texts before each line break.
     moments
         (number of texts before it, ``datetime``) of each ``time`` that has one.
+    names
+        Class tokens of each step.
     """
 
     def __init__(self, tags: TagTable) -> None:
@@ -71,6 +82,7 @@ class PageTree:
         self.hrefs: list[str] = []
         self.ids: set[str] = set()
         self.moments: list[tuple[int, str]] = []
+        self.names = ClassNames()
         self._tags = tags
         self._voids: dict[str, Step | None] = {}
         self._open = [0]
@@ -182,6 +194,6 @@ class PageTree:
         node = self._open[-1]
         if self.steps[node].name in _FORM_TEXTS:
             return
-        self.texts.append((unescape(text) if "&" in text else text).strip())
+        self.texts.append(unescaped(text).strip())
         self.text_nodes.append(node)
         self.text_anchors.append(self._inside[-1] if self._inside else -1)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log1p, sqrt
-from urllib.parse import urlsplit
 
 from linkscore_scoring.features.layout.moments import find_moments
 from linkscore_scoring.features.layout.regions import LinkGroups, Regions, find_regions
@@ -101,8 +100,8 @@ class PageView:
 
 
 def _names_person(url: str) -> bool:
-    parts = urlsplit(url)
-    return _PERSON.search(f"{parts.path}?{parts.query}") is not None
+    path = url.find("/", len("https://"))
+    return path >= 0 and _PERSON.search(url, path) is not None
 
 
 def _is_around(tree: PageTree, around: Sequence[bool], text: int) -> bool:
