@@ -287,7 +287,9 @@ def _collect_cycles_rarely() -> None:
 
 
 def _store(settings: Settings) -> Store:
-    return MemoryStore() if settings.data_dir == "memory" else FileStore(Path(settings.data_dir))
+    if settings.data_dir == "memory":
+        return MemoryStore()
+    return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots")
 
 
 def _options(settings: Settings) -> list[tuple[str, int]]:

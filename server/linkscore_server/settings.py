@@ -71,6 +71,10 @@ class Settings:
     browse_memory_mb: int = _setting(512, "memory of one import or mining of browse logs, MiB")
     stream_window: int = _setting(32, "pages of one stream in work at a time")
     snapshot_events: int = _setting(20_000, "events between snapshots of a crawl")
+    keep_log: str = _setting(
+        "all",
+        "`all`, or `snapshots`: delete log segments whose events two snapshots hold (Data folder, Cutting)",
+    )
     idle_crawl_s: float = _setting(
         1_800.0, "seconds without a call after which a crawl is put away; the next call opens it again"
     )
@@ -109,6 +113,8 @@ class Settings:
             found.append(
                 FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}")
             )
+        if self.keep_log not in ("all", "snapshots"):
+            found.append(FieldProblem("keep_log", f"must be all or snapshots, got {self.keep_log!r}"))
         found += self._token_problems() + self._tracing_problems()
         found += _address_problems("listen", self.listen, unix=True)
         found += _address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)

@@ -47,6 +47,8 @@ class Kind:
 
     name: str
     files: Callable[[Path], list[Path]]
+    cuts: bool = False
+    """Whether it is of a folder whose log was cut."""
 
 
 def _segments(folder: Path) -> list[Path]:
@@ -63,6 +65,11 @@ KINDS = (
     Kind("ticket key", lambda folder: [folder / "ticket.key"]),
     Kind("lock", lambda folder: [folder / "LOCK"]),
     Kind("archive", lambda folder: [folder / "archive"]),
+    Kind("segment of a cut log", _segments, cuts=True),
+    Kind("snapshot of a cut log", lambda folder: [folder / "crawls" / NAME / "snapshot"], cuts=True),
+    Kind("snapshot before", lambda folder: [folder / "crawls" / NAME / "snapshot.previous"], cuts=True),
+    Kind("cut mark", lambda folder: [folder / "crawls" / NAME / "cut"], cuts=True),
+    Kind("archive of a cut log", lambda folder: [folder / "archive"], cuts=True),
 )
 
 
@@ -86,9 +93,9 @@ def damaged(rng: random.Random, raw: bytes) -> bytes:
     return raw[:end] + raw[at:]
 
 
-async def make(folder: Path) -> None:
+async def make(folder: Path, *, cuts: bool = False) -> None:
     """Fill a folder: a crawl with several segments, a snapshot, visits of days, one of them still staged."""
-    store = FileStore(folder, segment_bytes=_SEGMENT_BYTES)
+    store = FileStore(folder, segment_bytes=_SEGMENT_BYTES, cuts=cuts)
     server = InProcess(store, Settings(snapshot_events=_SNAPSHOT_EVENTS))
     await _ask(server, "CreateCrawl", crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name=CRAWL)))
     for n in range(30):
@@ -108,7 +115,8 @@ async def make(folder: Path) -> None:
     await server.idle()
     kept = (store.crawl_folder(NAME) / "snapshot").read_bytes()
     await server.close()
-    (store.crawl_folder(NAME) / "snapshot").write_bytes(kept)  # one that the log goes beyond
+    if not cuts:
+        (store.crawl_folder(NAME) / "snapshot").write_bytes(kept)  # one that the log goes beyond
     export_crawl(store, NAME, folder / "archive")
     store.close()
     browse = folder / "crawls" / NAME / "browse"
@@ -119,12 +127,12 @@ async def make(folder: Path) -> None:
         part.rename(staged / f"{part.parent.name}.{checksum}.parquet")
 
 
-async def answers(folder: Path) -> list[str]:
+async def answers(folder: Path, *, cuts: bool = False) -> list[str]:
     """Return what a folder answers, damage named as the server names it."""
     told = _Told()
     logging.getLogger("linkscore_server").addHandler(told)
     found: list[str] = []
-    store = FileStore(folder, segment_bytes=_SEGMENT_BYTES)
+    store = FileStore(folder, segment_bytes=_SEGMENT_BYTES, cuts=cuts)
     try:
         found.append(store.ticket_key().hex())
         server = InProcess(store, Settings())
@@ -168,6 +176,7 @@ def outcome(sound: list[str], found: list[str], file: Path) -> str:
     if found == sound:
         return "exact"
     named = file.name if file.suffix != ".parquet" else file.stem.partition(".")[2]  # a staged file moves on
+    named = f"{NAME}/cut:" if named == "cut" else named  # which is a word too
     return "named" if any(named in line for line in found) else ""
 
 
@@ -182,15 +191,16 @@ def trial(kind: Kind, made: Path, sound: list[str], rng: random.Random, scratch:
     if changed == raw:
         return "exact", ""
     file.write_bytes(changed)
-    if kind.name == "archive":
+    if file.name == "archive":
         found = imported(folder)
     else:
         store = FileStore(folder)
         problems = list(problems_of_store(store))
         store.close()
-        found = asyncio.run(answers(folder))
+        found = asyncio.run(answers(folder, cuts=kind.cuts))
         # A torn end is no damage for the check: a crash leaves one, and what it held was never acknowledged.
-        if not problems and found != sound and kind.name != "last log segment":
+        is_last = file.name == _segments(made)[-1].name
+        if not problems and found != sound and not is_last:
             return "", f"{file.name}: linkscore data check finds nothing: {found}"
     return outcome(sound, found, file), f"{file.name}: {len(raw)} bytes to {len(changed)}: {found}"
 
@@ -199,15 +209,17 @@ def campaign(trials: int, seed: int) -> tuple[dict[str, Counter[str]], list[str]
     """Try every kind of file so often; returns outcomes by kind, and what was silently wrong."""
     wrong = []
     with tempfile.TemporaryDirectory(prefix="linkscore-damage-") as scratch:
-        made = Path(scratch) / "made"
-        asyncio.run(make(made))
-        shutil.copytree(made, Path(scratch) / "sound")
-        sound = asyncio.run(answers(Path(scratch) / "sound"))
+        made = {cuts: Path(scratch) / f"made-{cuts}" for cuts in (False, True)}
+        sound = {}
+        for cuts, folder in made.items():
+            asyncio.run(make(folder, cuts=cuts))
+            shutil.copytree(folder, Path(scratch) / f"sound-{cuts}")
+            sound[cuts] = asyncio.run(answers(Path(scratch) / f"sound-{cuts}", cuts=cuts))
         table: dict[str, Counter[str]] = {kind.name: Counter() for kind in KINDS}
         for number in range(trials):
             for kind in KINDS:
                 rng = random.Random(f"{seed} {kind.name} {number}")
-                came, what = trial(kind, made, sound, rng, Path(scratch))
+                came, what = trial(kind, made[kind.cuts], sound[kind.cuts], rng, Path(scratch))
                 table[kind.name][came or "silently wrong"] += 1
                 if not came:
                     wrong.append(f"seed {seed}, {kind.name}, trial {number}: {what[:2_000]}")

@@ -4,7 +4,8 @@ A run sends the same calls in the same order: pages, feedback on them, batches o
 learned and snapshots made on the way. It is killed again and again: while a call is in work, while a site is
 learned, while a snapshot is written, while the server starts. After each start the crawl must have what was
 acknowledged, and of the call in work all or nothing; what was not answered is sent again. At the end of a
-run all scores equal those of a run that nobody killed.
+run all scores equal those of a run that nobody killed. In every second run the log is cut at each snapshot
+(`keep_log = snapshots`), and is killed while it is.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ from server_process import Stubs, stubs
 from small_site import page, url_of
 
 CRAWL = "crawls/kills"
-KINDS = ("ingestion", "feedback", "import", "learning", "snapshot", "start")
+KINDS = ("ingestion", "feedback", "import", "learning", "snapshot", "cut", "start")
 N_PAGES = 48
 """Pages of a run: sites are learned after 16 and 32, and once in between by schedule if that is due."""
 
 SNAPSHOT_EVENTS = 10
+_CUT_SEGMENT_BYTES = 4_000  # of logs that are cut, so that each snapshot may cut some
 DAYS = 2  # that a batch has a visit of
 _MOST_CALLS = 12  # before a kill of the kind that was drawn
 _TIMEOUT_S = 120.0
@@ -47,6 +49,7 @@ _LATEST_S = {
     "import": 0.2,
     "learning": 0.4,
     "snapshot": 0.05,
+    "cut": 0.05,
     "start": 0.5,
 }
 """Latest moment of a kill after the call was sent, it was answered, or the process began; chosen so that some
@@ -105,10 +108,19 @@ class Run:
         Decides when it is killed.
     kills
         Most kills; 0 for a run that nobody kills.
+    cuts
+        Whether the log is cut.
     """
 
-    def __init__(self, servers: FastServers, folder: Path, rng: random.Random, kills: int) -> None:
+    def __init__(
+        self, servers: FastServers, folder: Path, rng: random.Random, kills: int, *, cuts: bool = False
+    ) -> None:
         self._servers = servers
+        self._snapshot_kind = "cut" if cuts else "snapshot"
+        self._kinds = [kind for kind in KINDS if kind not in ({"snapshot", "cut"} - {self._snapshot_kind})]
+        self._settings: dict[str, object] = {"snapshot_events": SNAPSHOT_EVENTS}
+        if cuts:
+            self._settings |= {"keep_log": "snapshots", "segment_bytes": _CUT_SEGMENT_BYTES}
         self._folder = folder
         self._rng = rng
         self._left = kills
@@ -129,12 +141,14 @@ class Run:
                 found = _scores(connected)
                 self._check(connected)
             server.kill()
+            if self._snapshot_kind == "cut" and not list(self._folder.glob("data/crawls/*/cut")):
+                self.problems.append(f"{self._folder.name}: nothing was cut")
             return found
 
     def _started(self) -> FastServer | None:
         """Start a server; None if it was killed on the way."""
-        server = self._servers.start(self._folder, snapshot_events=SNAPSHOT_EVENTS)
-        if self._left and self._rng.random() < 1 / len(KINDS):
+        server = self._servers.start(self._folder, **self._settings)
+        if self._left and self._rng.random() < 1 / len(self._kinds):
             self._kill(server, "start")
             return None
         server.wait()
@@ -143,7 +157,7 @@ class Run:
     def _until_killed(self, server: FastServer, connected: Stubs) -> bool:
         """Go on with the steps; returns whether it was killed before the last."""
         _wait_for_learning(connected)  # as in the run nobody kills, where learnings are waited for
-        kind = self._rng.choice(KINDS[:-1]) if self._left else ""
+        kind = self._rng.choice(self._kinds[:-1]) if self._left else ""
         calls_left = self._rng.randrange(_MOST_CALLS)
         while self._done < len(STEPS):
             step = STEPS[self._done]
@@ -159,7 +173,7 @@ class Run:
             if kind == "learning" and step.kind == "ingestion" and _is_learning(connected):
                 self._kill(server, kind)
                 return True
-            if kind == "snapshot" and self._done % SNAPSHOT_EVENTS == 0 and calls_left < 0:
+            if kind == self._snapshot_kind and self._done % SNAPSHOT_EVENTS == 0 and calls_left < 0:
                 self._kill(server, kind)
                 return True
             if step.kind == "ingestion":
@@ -246,10 +260,13 @@ def _scores(server: Stubs) -> list[list[float]]:
 def campaign(kills: int, seed: int) -> tuple[Counter[str], list[str]]:
     """Kill as often; returns the kills by kind, and what was found."""
     rng, killed, problems, started = random.Random(seed), Counter[str](), list[str](), time.monotonic()
+    number = 0
     with FastServers() as servers, tempfile.TemporaryDirectory(prefix="linkscore-kills-") as folder:
         expected = Run(servers, Path(folder) / "uninterrupted", rng, 0).run()
         while killed.total() < kills:
-            run = Run(servers, Path(folder) / f"run-{killed.total()}", rng, min(50, kills - killed.total()))
+            place, most = Path(folder) / f"run-{number}", min(50, kills - killed.total())
+            run = Run(servers, place, rng, most, cuts=number % 2 == 0)
+            number += 1
             scores = run.run()
             killed += run.killed
             problems += run.problems

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import pytest
@@ -24,8 +26,17 @@ QUERY = VisitQuery("a.org", 20_000, 1, 500)
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """A data folder with one crawl: events, a snapshot and visits."""
-    folder = tmp_path / "data"
-    store = FileStore(folder)
+    return filled(tmp_path / "data", snapshots=[41])
+
+
+@pytest.fixture
+def cut_data(tmp_path: Path) -> Path:
+    """A data folder with one crawl whose log was cut."""
+    return filled(tmp_path / "cut-data", snapshots=[20, 30], segment_bytes=1_000, cuts=True)
+
+
+def filled(folder: Path, *, snapshots: list[int], **options: Any) -> Path:
+    store = FileStore(folder, **options)
     store.ticket_key()
     model, log = CrawlModel(CrawlConfig("c"), ticket_key=b"k" * 32), store.open("c")
     events = [ConfigChanged(CrawlConfig("c").to_state())]
@@ -33,7 +44,8 @@ def data(tmp_path: Path) -> Path:
     for seq, event in enumerate([*events, *feedback], start=1):
         log.append([encode(event)])
         model.apply(seq, event)
-    log.save(Snapshot(model.seq, msgpack.packb(model.to_state())))
+        if seq in snapshots:
+            log.save(Snapshot(model.seq, msgpack.packb(model.to_state())))
     log.close()
     visits = store.visits("c")
     visits.salt()
@@ -59,6 +71,32 @@ def test_a_sound_folder_has_no_problem_and_stays_as_it_is(data: Path) -> None:
     got = run("data", "check", data)
     assert (got.exit_code, got.output) == (0, f"{data}: 1 crawls, 0 problems\n")
     assert contents(data) == before
+
+
+def test_what_was_cut_from_a_log_is_told_by_check_export_and_import(cut_data: Path, tmp_path: Path) -> None:
+    file, target = tmp_path / "c.tar.zst", tmp_path / "other"
+    target.mkdir()
+    for got in (
+        run("data", "check", cut_data),
+        run("data", "export", "c", file, "--data-dir", cut_data),
+        run("data", "import", file, "--data-dir", target),
+    ):
+        assert got.exit_code == 0, got.output
+        assert re.search(r"crawl c: events 1 to \d+ were cut from its log", got.output)
+    assert contents(target / "crawls") == contents(cut_data / "crawls")
+
+
+def test_a_cut_log_without_a_sound_snapshot_is_named_and_not_exported(cut_data: Path, tmp_path: Path) -> None:
+    folder = cut_data / "crawls" / "c"
+    (folder / "snapshot").unlink()
+    assert run("data", "check", cut_data).exit_code == 0, "the one before holds what was cut"
+    (folder / "snapshot.previous").unlink()
+    for got in (
+        run("data", "check", cut_data),
+        run("data", "export", "c", tmp_path / "file", "--data-dir", cut_data),
+    ):
+        assert got.exit_code == 1
+        assert re.search(rf"{folder}: events 1 to \d+ were cut .* no sound snapshot", got.output)
 
 
 def damaged_files(data: Path) -> list[Path]:

@@ -44,6 +44,9 @@ def check(folder: Path) -> None:
         for problem in problems_of_store(store):
             click.echo(problem)
             problems += 1
+        if not problems:
+            for crawl in crawls:
+                _tell_cut(store, crawl)
     click.echo(f"{folder}: {len(crawls)} crawls, {problems} problems", err=bool(problems))
     sys.exit(1 if problems else 0)
 
@@ -62,6 +65,7 @@ def export(crawl: str, file: Path, data_dir: Path) -> None:
         from linkscore_server.storage.archive import export_crawl
 
         size = export_crawl(store, crawl, file)
+        _tell_cut(store, crawl)
     click.echo(f"{file}: crawl {crawl}, {size:,} bytes")
 
 
@@ -74,7 +78,15 @@ def import_(file: Path, data_dir: Path) -> None:
         from linkscore_server.storage.archive import import_crawl
 
         crawl = import_crawl(store, file)
+        _tell_cut(store, crawl)
     click.echo(f"{data_dir}: crawl {crawl} is there")
+
+
+def _tell_cut(store: FileStore, crawl: str) -> None:
+    from linkscore_server.storage.check import cut_of_crawl
+
+    if said := cut_of_crawl(store.crawl_folder(crawl)):
+        click.echo(f"crawl {crawl}: {said}")
 
 
 @contextmanager

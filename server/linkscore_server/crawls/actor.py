@@ -403,16 +403,17 @@ class CrawlActor:
         self._snapshot_seq = seq  # one that fails is tried again after as many events
         started = time.perf_counter()
         try:
-            await _run_in(self._background, self._save, seq)
+            cut_bytes = await _run_in(self._background, self._save, seq)
         except Exception:
             self._metrics.snapshot_failures.inc()
             _log.exception("snapshot of %s failed; a restart replays more of the log", self.model.config.name)
             return
         self._metrics.snapshot_seconds.observe(time.perf_counter() - started)
+        self._metrics.log_bytes_cut.inc(cut_bytes)
 
-    def _save(self, seq: int) -> None:
+    def _save(self, seq: int) -> int:
         """Write a snapshot; blocks. The writer waits for it, so nothing changes the state meanwhile."""
-        self._log.save(Snapshot(seq, b"".join(packed(self.model.to_state()))))
+        return self._log.save(Snapshot(seq, b"".join(packed(self.model.to_state()))))
 
 
 def packed(value: Any) -> Iterator[bytes]:

@@ -148,6 +148,11 @@ class Metrics:
         self.snapshot_failures = Counter(
             "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
         )
+        self.log_bytes_cut = Counter(
+            "linkscore_log_bytes_cut",
+            "Bytes of log segments that were deleted, two snapshots holding their events (keep_log)",
+            registry=r,
+        )
 
         self.crawl_open_seconds = Histogram(
             "linkscore_crawl_open_duration_seconds",

@@ -39,7 +39,7 @@ class CrawlLog(ABC):
         Raises
         ------
         CorruptState
-            If a stored event is damaged, naming file and offset.
+            If a stored event is damaged, naming file and offset, or events after `after` were cut.
         """
 
     def place(self, seq: int) -> str:
@@ -47,8 +47,8 @@ class CrawlLog(ABC):
         return f"event {seq}"
 
     @abstractmethod
-    def save(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot instead of the one before."""
+    def save(self, snapshot: Snapshot) -> int:
+        """Keep a snapshot instead of the one before; returns the bytes of the log that were cut for it."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot | None:

@@ -11,7 +11,14 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.errors import CorruptState, LinkscoreError
-from linkscore_server.storage.files import TICKET_KEY_LOST, FileStore, read_segments, read_snapshot
+from linkscore_server.storage.cutting import cut_seq
+from linkscore_server.storage.files import (
+    TICKET_KEY_LOST,
+    FileStore,
+    read_segments,
+    read_snapshot,
+    snapshots_of,
+)
 from linkscore_server.storage.formats import SNAPSHOT, TICKET_KEY, unreadable
 from linkscore_server.storage.secret_files import read_secret
 from linkscore_server.storage.visits.files import FileReader, check
@@ -28,11 +35,21 @@ def problems_of_store(store: FileStore) -> Iterator[str]:
         yield from problems_of_crawl(store.crawl_folder(crawl), crawl)
 
 
+def cut_of_crawl(folder: Path) -> str:
+    """Say what was cut from the log of a crawl, empty if nothing was."""
+    last = cut_seq(folder)
+    return (
+        f"events 1 to {last:,} were cut from its log; it cannot be rebuilt without a snapshot" if last else ""
+    )
+
+
 def problems_of_crawl(folder: Path, crawl: str) -> Iterator[str]:
     """Yield what is wrong with the folder of one crawl."""
     try:
         last_seq = _read_log(folder, crawl)
-        _read_snapshot(folder, last_seq)
+        _check_cut(folder)
+        for path in snapshots_of(folder):
+            _read_snapshot(path, last_seq)
     except CorruptState as exc:
         yield str(exc)
     browse = folder / "browse"
@@ -52,9 +69,9 @@ def problems_of_crawl(folder: Path, crawl: str) -> Iterator[str]:
 
 def _read_log(folder: Path, crawl: str) -> int:
     """Read every event and return the number of the last one."""
-    last = 0
+    last = cut_seq(folder)
     for path, offset, seq, raw in read_segments(folder):
-        if seq != last + 1 and last:
+        if seq != last + 1:
             raise CorruptState(f"{path} at offset {offset}: event {seq} where {last + 1} should be")
         try:
             event = decode(raw)
@@ -69,17 +86,28 @@ def _read_log(folder: Path, crawl: str) -> int:
     return last
 
 
-def _read_snapshot(folder: Path, last_seq: int) -> None:
-    path = folder / "snapshot"
-    if not path.exists():
-        return
+def _check_cut(folder: Path) -> None:
+    """Raise CorruptState if what was cut from the log is in no snapshot."""
+    last = cut_seq(folder)
+    sound = [found for path in snapshots_of(folder) if (found := read_snapshot(path))]
+    if last and all(snapshot.seq < last for snapshot in sound):
+        raise CorruptState(
+            f"{folder}: events 1 to {last} were cut from the log, and no sound snapshot has them"
+        )
+
+
+def _read_snapshot(path: Path, last_seq: int) -> None:
     snapshot = read_snapshot(path)
     if snapshot is None:
-        raise CorruptState(f"{path}: damaged, or not of format {SNAPSHOT.number}; the log has all it holds")
+        raise CorruptState(f"{path}: damaged, or not of format {SNAPSHOT.number}{_else_in_log(path)}")
     if snapshot.seq > last_seq:
         raise CorruptState(f"{path}: knows event {snapshot.seq}, the log ends with {last_seq}")
     try:
         state = msgpack.unpackb(snapshot.state, strict_map_key=False)
         CrawlModel(CrawlConfig.from_state(state["config"]), ticket_key=b"").load_state(state)
     except (LinkscoreError, ValueError, LookupError, TypeError) as exc:
-        raise CorruptState(f"{path}: cannot be read: {exc}; the log has all it holds") from exc
+        raise CorruptState(f"{path}: cannot be read: {exc}{_else_in_log(path)}") from exc
+
+
+def _else_in_log(snapshot: Path) -> str:
+    return "" if cut_seq(snapshot.parent) else "; the log has all it holds"

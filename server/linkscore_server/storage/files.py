@@ -7,10 +7,12 @@
     DATA_DIR/crawls/NAME/00000000000000000001.log     named by the first event number, at most 64 MiB each
     DATA_DIR/crawls/NAME/browse/                         visits of browse logs, see `visits.files`
     DATA_DIR/crawls/NAME/snapshot                     magic, crc32 of what follows, sequence number, zstd
+    DATA_DIR/crawls/NAME/snapshot.previous            the one before, if the log may be cut
+    DATA_DIR/crawls/NAME/cut                          what was cut, see `storage.cutting`
 
-`storage.formats` has the number of each format. The log is the only truth; a snapshot that is missing or
-damaged only makes the start slower. A sound one that knows more events than the log says that the end of the
-log is missing.
+`storage.formats` has the number of each format. The log is the only truth unless it was cut; a snapshot that
+is missing or damaged only makes the start slower then. A sound one that knows more events than the log says
+that the end of the log is missing.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import zstandard
 
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+from linkscore_server.storage.cutting import cut, cut_seq, delete_leftovers, kept_segments
 from linkscore_server.storage.disk import (
     PRIVATE,
     PRIVATE_FOLDER,
@@ -57,11 +60,22 @@ _log = logging.getLogger(__name__)
 
 
 class FileLog(CrawlLog):
-    """The log of one crawl in its folder."""
+    """The log of one crawl in its folder.
 
-    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+    Parameters
+    ----------
+    folder
+        Of the crawl.
+    segment_bytes
+        Bytes after which a segment is followed by the next.
+    cuts
+        Whether to keep two snapshots, and to cut the segments whose events both hold.
+    """
+
+    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, cuts: bool = False) -> None:
         self._folder = folder
         self._segment_bytes = segment_bytes
+        self._cuts = cuts
         self._fd = -1
         self._size = 0
         self._broken = ""
@@ -92,7 +106,13 @@ class FileLog(CrawlLog):
 
     def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """See `CrawlLog.read`."""
-        segments = self._segments()
+        if after < (last := cut_seq(self._folder)):
+            raise CorruptState(
+                f"{self._folder}: events 1 to {last} were cut from the log (keep_log = snapshots), and no "
+                "snapshot that this version can read holds them: the crawl cannot be rebuilt from its log; "
+                "restore its folder from a backup, or open it with the version that wrote the snapshots"
+            )
+        segments = kept_segments(self._folder)
         for path, following in zip_longest(segments, segments[1:]):
             if following is not None and int(following.stem) <= after + 1:
                 continue
@@ -102,11 +122,15 @@ class FileLog(CrawlLog):
                     events = enumerate(unpack(data, frame), start=frame.first_seq)
                     yield from ((seq, event) for seq, event in events if seq > after)
 
-    def save(self, snapshot: Snapshot) -> None:
+    def save(self, snapshot: Snapshot) -> int:
         """See `CrawlLog.save`; the file is replaced atomically."""
         body = zstandard.ZstdCompressor(level=_SNAPSHOT_LEVEL).compress(snapshot.state)
         header = _SNAPSHOT.pack(SNAPSHOT_MAGIC, _snapshot_crc(snapshot.seq, body), snapshot.seq)
-        replace_file(self._folder / "snapshot", header + body, draft=self._folder / "snapshot.tmp")
+        path = self._folder / "snapshot"
+        if self._cuts and _sound_snapshot(path):
+            path.replace(self._folder / "snapshot.previous")  # which counts while there is no other
+        replace_file(path, header + body, draft=self._folder / "snapshot.tmp")
+        return self._cut() if self._cuts and self._fd >= 0 else 0
 
     def snapshot(self) -> Snapshot | None:
         """See `CrawlLog.snapshot`; a damaged one is logged and passed over, the log has it all."""
@@ -115,11 +139,11 @@ class FileLog(CrawlLog):
 
     def _stored_snapshot(self) -> tuple[int, bytes] | None:
         """Return number and compressed state of the snapshot, None if there is none that is whole."""
-        path = self._folder / "snapshot"
-        found = _sound_snapshot(path)
-        if found is None and path.exists():
-            _log.warning("snapshot %s is damaged or of another format: replaying the whole log", path)
-        return found
+        for path in snapshots_of(self._folder):
+            if found := _sound_snapshot(path):
+                return found
+            _log.warning("snapshot %s is damaged or of another format: more of the log is replayed", path)
+        return None
 
     def place(self, seq: int) -> str:
         """See `CrawlLog.place`."""
@@ -133,13 +157,17 @@ class FileLog(CrawlLog):
             os.close(self._fd)
             self._fd = -1
 
-    def _segments(self) -> list[Path]:
-        return sorted(self._folder.glob("*.log"))
+    def _cut(self) -> int:
+        """Cut what both snapshots hold, read back from where they were written; returns the bytes."""
+        found = [_sound_snapshot(path) for path in snapshots_of(self._folder)]
+        held = [snapshot[0] for snapshot in found if snapshot]
+        return cut(self._folder, min(held)) if len(held) > 1 else 0
 
     def _recover(self) -> None:
         """Find the end of the log, cut a torn tail and check that no event is missing."""
-        expected = 1
-        segments = self._segments()
+        expected = cut_seq(self._folder) + 1
+        delete_leftovers(self._folder)
+        segments = kept_segments(self._folder)
         for path in segments:
             data = memoryview(path.read_bytes())
             is_last = path is segments[-1]
@@ -197,12 +225,13 @@ class FileStore(Store):
         If another process has the folder open.
     """
 
-    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, cuts: bool = False) -> None:
         self._crawls = folder / "crawls"
         folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         self._crawls.mkdir(PRIVATE_FOLDER, exist_ok=True)
         self._folder = folder
         self._segment_bytes = segment_bytes
+        self._cuts = cuts
         (folder / "LOCK").touch(PRIVATE)
         self._lock = (folder / "LOCK").open("w")
         try:
@@ -228,7 +257,7 @@ class FileStore(Store):
         """See `Store.open`."""
         folder = self._crawls / crawl
         ensure_folder(folder)
-        return FileLog(folder, segment_bytes=self._segment_bytes)
+        return FileLog(folder, segment_bytes=self._segment_bytes, cuts=self._cuts)
 
     def delete(self, crawl: str) -> None:
         """See `Store.delete`; the folder is renamed first, so a crash leaves no half crawl."""
@@ -266,7 +295,7 @@ def read_segments(folder: Path) -> Iterator[tuple[Path, int, int, bytes]]:
     CorruptState
         If a frame is damaged, naming file and offset; a torn end is none.
     """
-    segments = sorted(folder.glob("*.log"))
+    segments = kept_segments(folder)
     for path in segments:
         data = memoryview(path.read_bytes())
         if path is segments[-1] and len(data) < len(SEGMENT_HEADER):
@@ -274,6 +303,11 @@ def read_segments(folder: Path) -> Iterator[tuple[Path, int, int, bytes]]:
         for frame in frames(data, str(path), is_last=path is segments[-1]):
             for seq, event in enumerate(unpack(data, frame), start=frame.first_seq):
                 yield path, frame.start, seq, event
+
+
+def snapshots_of(folder: Path) -> list[Path]:
+    """Return the files of a crawl's snapshots, the newest first."""
+    return [path for name in ("snapshot", "snapshot.previous") if (path := folder / name).exists()]
 
 
 def read_snapshot(path: Path) -> Snapshot | None:

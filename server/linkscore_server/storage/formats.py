@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "ARCHIVE",
+    "CUT_HEADER",
     "FORMATS",
     "SECRET_HEADER",
     "SEGMENT_HEADER",
@@ -57,10 +58,17 @@ SEGMENT = FileFormat(
 )
 SNAPSHOT = FileFormat(
     "snapshot",
-    "crawls/NAME/snapshot",
+    "crawls/NAME/snapshot*",
     4,
     "bytes 7 and 8, after `LSSNAP`",
     "checksum, number of the last event, zstd of msgpack of the crawl's state; derived from the log",
+)
+CUT = FileFormat(
+    "cut mark",
+    "crawls/NAME/cut",
+    1,
+    "bytes 6 to 8, after `LSCUT`",
+    "number of the last event that was cut from the log, and a checksum; only with `keep_log = snapshots`",
 )
 VISITS = FileFormat(
     "visits of a day",
@@ -96,11 +104,14 @@ ARCHIVE = FileFormat(
     "one crawl as `linkscore data export` writes it: zstd of a tar of its folder, with checksums",
 )
 
-FORMATS = (SEGMENT, SNAPSHOT, VISITS, SALT, TICKET_KEY, LOCK)
+FORMATS = (SEGMENT, SNAPSHOT, CUT, VISITS, SALT, TICKET_KEY, LOCK)
 """Every kind of file that a server leaves in its data folder."""
 
 SEGMENT_HEADER = b"LSLOG" + SEGMENT.number.to_bytes(3, "big")
 """First bytes of every log segment."""
+
+CUT_HEADER = b"LSCUT" + CUT.number.to_bytes(3, "big")
+"""First bytes of every cut mark."""
 
 SECRET_HEADER = b"LSKEY" + _SECRET.to_bytes(3, "big")
 """First bytes of every salt and ticket key."""

@@ -26,9 +26,10 @@ class MemoryLog(CrawlLog):
         """See `CrawlLog.read`."""
         yield from enumerate((self._events or [])[after:], start=after + 1)
 
-    def save(self, snapshot: Snapshot) -> None:
+    def save(self, snapshot: Snapshot) -> int:
         """See `CrawlLog.save`."""
         self._snapshot = snapshot
+        return 0
 
     def snapshot(self) -> Snapshot | None:
         """See `CrawlLog.snapshot`."""
