@@ -5,6 +5,23 @@
 # The base is named by its tag, which gets the security fixes of Debian and Python; all that is installed on top is
 # locked by hash. Pin it where builds have to be the same: docker build --build-arg BASE=python@sha256:... .
 ARG BASE=docker.io/library/python:3.11-slim-bookworm
+# Has cargo (1.83 or later) and a glibc no newer than that of the base. The reader of pages is compiled with it; its
+# crates are locked by hash. Without one: docker build --build-arg READER=pure .
+ARG RUST=docker.io/library/rust:1-slim-bookworm
+FROM ${RUST} AS reader
+ARG READER=native
+WORKDIR /src
+COPY native native
+# What `make native` gives, without Python: the extension is of the stable ABI.
+RUN --mount=type=secret,id=build_ca,required=false \
+    mkdir /reader && if [ "$READER" = native ]; then \
+        if [ -f /run/secrets/build_ca ]; then export CARGO_HTTP_CAINFO=/run/secrets/build_ca; fi \
+        && PYO3_BUILD_EXTENSION_MODULE=1 PYO3_NO_PYTHON=1 \
+            cargo build --quiet --release --locked --manifest-path native/Cargo.toml --target-dir /target \
+        && cp -r native/python/linkscore_native /reader/ \
+        && cp /target/release/lib_native.so /reader/linkscore_native/_native.abi3.so; \
+    fi
+
 FROM ${BASE} AS build
 
 WORKDIR /src
@@ -18,6 +35,7 @@ RUN --mount=type=secret,id=build_ca,required=false \
     && /opt/build/bin/python -m pip --python /opt/linkscore/bin/python install --quiet --no-compile \
         --only-binary :all: --require-hashes -r requirements/server.lock
 
+COPY --from=reader /reader/ /opt/linkscore/lib/python3.11/site-packages/
 COPY pyproject.toml README.md LICENSE ./
 COPY clients/python clients/python
 COPY scoring scoring
