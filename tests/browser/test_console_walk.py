@@ -1,4 +1,4 @@
-"""Every view of the console in a real browser, while real Scrapy crawls; run by `make test-console`."""
+"""The console in a real browser, looked at and used, while real Scrapy crawls; run by `make test-console`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,13 +93,19 @@ def _wait_until_learned(target: str, crawls: int) -> None:
     raise AssertionError("the crawls did not get far enough")
 
 
-def test_every_view_works_in_a_browser_and_is_accessible(console: str, tmp_path: Path) -> None:
-    command = ["node", "walk.mjs", console, os.environ["LINKSCORE_BROWSER"]]
+def browse(script: str, console: str) -> dict[str, Any]:
+    """What a script that drives a browser reports."""
+    command = ["node", script, console, os.environ["LINKSCORE_BROWSER"]]
     if folder := os.environ.get("LINKSCORE_SHOTS"):
         command.append(folder)
     done = subprocess.run(command, cwd=BUNDLE, capture_output=True, text=True, timeout=_WALK_S, check=False)
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_every_view_works_in_a_browser_and_is_accessible(console: str) -> None:
+    report = browse("walk.mjs", console)
     assert (
         len(report["views"]) >= 4 * 8
     )  # two widths, dark and light: the list, a crawl, its views, a template
@@ -106,3 +113,19 @@ def test_every_view_works_in_a_browser_and_is_accessible(console: str, tmp_path:
     assert report["foreign"] == []
     assert report["axe"] == []
     assert report["overflow"] == []
+
+
+def test_crawls_are_made_taught_and_asked_by_mouse_and_keys(console: str) -> None:
+    report = browse("use.mjs", console)
+    assert report["errors"] == []
+    assert report["created"].startswith("Policy auto beside it breadth_first")
+    assert "only watches" in report["configured"]
+    assert all(figure in report["clicked"] for figure in ("Info", "Dsim", "Balance", "Sample pages"))
+    assert "/a-page/that-nobody-saw" in report["explained"]
+    for key, said in (("y", "Wanted"), ("n", "Not wanted")):
+        assert report[key]["effect"].startswith(f"{said}: {report[key]['url'][:120]}")
+        assert "how far each moved by this answer" in report[key]["effect"]
+    assert report["pastedUrl"].startswith("Example: http://")
+    assert report["pastedHtml"].startswith("Example: a page without URL")
+    assert report["examples"][0] == report["y"]["url"]
+    assert report["examples"][-1] == "a page without URL"

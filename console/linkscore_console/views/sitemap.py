@@ -63,6 +63,11 @@ class Node:
     page_links: bool = False
     sources: list[tuple[str, pb.TemplateExit]] = field(default_factory=list)
 
+    @property
+    def pages(self) -> int:
+        """Its pages: those crawled since it has its name, or if that is new, those it was learned from."""
+        return max(self.template.crawled_pages, self.template.sample_pages)
+
 
 async def site_map(request: Request) -> Response:
     """Show the templates of a site."""
@@ -208,7 +213,7 @@ def graph_of(nodes: Sequence[Node], address: str) -> dict[str, Any]:
             {
                 "id": node.template.name,
                 "label": _label(node),
-                "pages": node.template.crawled_pages,
+                "pages": node.pages,
                 "reward": node.template.reward if node.template.judged_count else None,
                 "entry": node.entry,
                 "trap": bool(node.traps),
@@ -222,8 +227,7 @@ def graph_of(nodes: Sequence[Node], address: str) -> dict[str, Any]:
 
 
 def _label(node: Node) -> str:
-    pages = node.template.crawled_pages
-    return f"{node.hint}\n{words.number(pages)} {'page' if pages == 1 else 'pages'}"
+    return f"{node.hint}\n{words.number(node.pages)} {'page' if node.pages == 1 else 'pages'}"
 
 
 def _edges(node: Node, names: set[str]) -> Iterator[dict[str, Any]]:

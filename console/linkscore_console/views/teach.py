@@ -27,11 +27,12 @@ _MAX_EFFECTS = 256
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A group of links after an answer: its place now and before (0: it was not among those compared)."""
+    """A group of links after an answer: place and value now and before (0: it was not compared)."""
 
     bucket: inspection_service_pb2.BucketStats
     place: int
     before: int
+    value_before: float
 
     @property
     def up(self) -> int:
@@ -134,9 +135,10 @@ def moved(
     before: Sequence[inspection_service_pb2.BucketStats], after: Sequence[inspection_service_pb2.BucketStats]
 ) -> list[Moved]:
     """Return the best groups now, each with its place before."""
-    places = {_group(bucket): place for place, bucket in enumerate(before, 1)}
+    known = {_group(bucket): (place, bucket.value) for place, bucket in enumerate(before, 1)}
     return [
-        Moved(bucket, place, places.get(_group(bucket), 0)) for place, bucket in enumerate(after[:_SHOWN], 1)
+        Moved(bucket, place, *known.get(_group(bucket), (0, 0.0)))
+        for place, bucket in enumerate(after[:_SHOWN], 1)
     ]
 
 

@@ -63,7 +63,9 @@ def test_answers_reach_the_crawl_and_their_effect_is_shown(writing: TestClient, 
     assert wanted.headers["location"] == teach(BOOKS)
     after = html.fromstring(writing.get(teach(BOOKS)).text)
     assert f"Wanted: {urls[0]}" in after.get_element_by_id("effect").text_content()
-    assert 0 < len(after.xpath("//section[@id='effect']//li")) <= 8
+    moved = [" ".join(one.text_content().split()) for one in after.xpath("//section[@id='effect']//li")]
+    assert 0 < len(moved) <= 8
+    assert all(re.match(r"\d ?(=|[▲▼] \d+) 0\.\d{3} was 0\.\d{3} ", one) for one in moved)
     writing.post(teach(BOOKS) + "/answer", data={"token": token, "url": urls[1], "answer": "unwanted"})
     with Client(target) as client:
         assert urls[0] in [one.url for one in client.get_crawl(crawl=BOOKS).examples]
