@@ -102,9 +102,9 @@ def _is_binary(head: bytes) -> bool:
         return False
     if head.startswith(_BINARY_MAGIC):
         return True
-    nuls = head.count(0)
-    utf16_like = b"<\x00" in head or b"\x00<" in head
-    return nuls > len(head) // 100 and not utf16_like
+    if head.count(0) <= len(head) // 100:
+        return False
+    return not (b"<\x00" in head or b"\x00<" in head)  # as UTF-16 without a mark would have
 
 
 def _decoder(name: str) -> Callable[[bytes, int], bytes]:
