@@ -58,7 +58,8 @@ console:
 # Every view in a real browser, over a server that real Scrapy crawls stored sites with.
 BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 test-console: $(STAMP)
-	@if [ -z "$(BROWSER)" ] || ! command -v npm >/dev/null; then echo "console: skipped, there is no chromium or no npm"; \
+	@if [ -z "$(BROWSER)" ] || ! command -v npm >/dev/null; then \
+	    echo "console: skipped, it needs chromium and npm (Debian: apt-get install chromium npm)"; \
 	else (cd console/bundle && npm ci --silent) && \
 	    LINKSCORE_BROWSER=$(BROWSER) $(BIN)/python -m pytest -q -m slow tests/browser; fi
 

@@ -7,11 +7,10 @@ from importlib.metadata import version
 import click
 
 from linkscore_cli.crawls import crawls
-from linkscore_cli.explain import explain
 from linkscore_cli.extras import COMMANDS
 from linkscore_cli.logs import logs
 from linkscore_cli.plugins import CommandGroup
-from linkscore_cli.score import score
+from linkscore_cli.score import explain, score
 from linkscore_cli.sites import advise, export_rules, seeds
 from linkscore_cli.tokens import token
 from linkscore_cli.top import top

@@ -1,4 +1,4 @@
-"""`linkscore score`: what URLs are worth, a quick look from the shell."""
+"""`linkscore score` and `linkscore explain`: what URLs are worth, and why, from the shell."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from linkscore import Row, rows
 from linkscore.v1 import common_pb2, policy_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.policies import PolicyType
 
@@ -84,3 +85,31 @@ def _kind(row: Row) -> str:
 def _problem(row: Row) -> str:
     problems = row.status.problems if row.status is not None else ()
     return "; ".join(problem.description for problem in problems) or "cannot be scored"
+
+
+@click.command()
+@click.argument("url")
+@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@online
+def explain(url: str, policy: policy_pb2.PolicySpec | None, connection: Connection) -> None:
+    """Say why a URL has its score."""
+    crawl = connection.crawl
+    with connection.client() as client:
+        answer = client.explain_links(crawl=crawl, links=[url], policy=policy)
+    found = answer.explanations[0]
+    if found.status.problems:
+        raise click.ClickException("; ".join(f"URL: {p.description}" for p in found.status.problems))
+    Console().print(_explanation(answer.policy, found))
+
+
+def _explanation(policy: str, found: pb.LinkExplanation) -> Table:
+    title = Text(f"{found.url}\n{policy}: {found.summary}")
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_row("score", f"{found.score:.4f}", "")
+    table.add_row("bucket", Text(found.bucket), "")
+    table.add_row(
+        "found on", found.source_cluster or "unknown cluster", Text(found.tag_path or "unknown tag path")
+    )
+    for term in found.terms:
+        table.add_row(term.name, f"{term.value:.4g}", Text(term.description))
+    return table
