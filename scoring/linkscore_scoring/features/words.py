@@ -33,6 +33,9 @@ _LEAST_LANGUAGE_CHARS = 60  # of main text, below which a language is a guess; c
 _MAX_LINK_WORDS = 32  # words of an anchor or a URL; a bound
 _MAX_HEADING_TEXTS = 2_000  # texts in headings that are read, so that headings in headings end; a bound
 _REMEMBERED = 1 << 16  # texts and words whose hashes are remembered; a bound
+# Characters read of a word, so that what is remembered is bounded in bytes: a hostile page is one word of
+# 200,000. German has words of 80; chosen, not measured.
+_MAX_WORD_CHARS = 100
 
 _WORD = re.compile(r"[^\W_]+")
 _HEADINGS = ("h1", "h2", "h3")
@@ -174,9 +177,13 @@ def _blocks(texts: Iterable[str]) -> str:
     return " ".join(found)
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _stem(word: str) -> str:
     """Take off English endings; what that does to other languages it does to query and page alike."""
+    return _known_stem(word[:_MAX_WORD_CHARS])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _known_stem(word: str) -> str:
     return str(_stemmer().stemWord(word))
 
 

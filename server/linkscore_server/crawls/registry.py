@@ -27,6 +27,8 @@ from linkscore_scoring.errors import (
     LinkscoreError,
     NotFound,
 )
+from linkscore_scoring.features.types import Words
+from linkscore_scoring.features.words import languages
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import SiteBounds
@@ -185,7 +187,7 @@ class CrawlRegistry:
         """
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
-        _check(config)
+        await self._in_thread(_check, config)  # which may have to load what knows languages
         return await self._keep(self._create(dataclasses.replace(config, bounds=self._bounds())))
 
     async def change(
@@ -314,7 +316,7 @@ class CrawlRegistry:
         async with self._change_lock:
             actor = await self._open(name)
             config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
-            _check(config)
+            await self._in_thread(_check, config)
             await self._in_thread(load_libraries, config)
             await actor.submit(ConfigChanged(config.to_state()))
             return actor
@@ -419,6 +421,8 @@ def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
     for choice in (config.policy, *config.extra_policies):
         capabilities.load_libraries(policy_class(choice.name), choice.checked())
+    if config.words is Words.WITH_LANGUAGE:
+        languages()
     if config.scope == "domain":
         _suffixes()
 

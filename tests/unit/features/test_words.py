@@ -37,6 +37,10 @@ def counts(page: PageFeatures, word: str) -> list[float]:
     return rows[0] if rows else [0.0, 0.0, 0.0]
 
 
+def test_of_a_word_as_long_as_a_page_only_its_beginning_is_remembered() -> None:
+    assert words_of("x" * 200_000) == words_of("x" * 200_001) == ["x" * 100]
+
+
 def test_words_are_counted_in_title_headings_and_long_texts_outside_anchors() -> None:
     page = read(PAGE)
     assert page.words is not None

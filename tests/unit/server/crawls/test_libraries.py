@@ -12,8 +12,9 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.features.types import Limits
+from linkscore_scoring.features.types import Limits, Words
 from linkscore_scoring.policies.registry import all_policies
+from linkscore_scoring.wanted.spec import Wanted, WantedQuery
 from linkscore_server.crawls.registry import load_libraries, registrable_domain
 from linkscore_server.grpc.convert.pages import PageParser
 from small_site import HOST, page
@@ -27,7 +28,7 @@ def late(config):
         model.apply(seq := seq + 1, event)
         model.apply(seq := seq + 1, FeedbackGiven("", event.site, event.url, b"", n % 2, 1e9))
     new = {name.partition(".")[0] for name in set(sys.modules) - before}
-    return sorted(new & {"river", "scipy", "sklearn", "tldextract", "duckdb"})
+    return sorted(new & {"river", "scipy", "sklearn", "tldextract", "duckdb", "py3langid"})
 
 def needs_params(name):
     try:
@@ -38,6 +39,8 @@ def needs_params(name):
 configs = [CrawlConfig("c", PolicyChoice(name)) for name in all_policies() if not needs_params(name)]
 configs.append(CrawlConfig("c", PolicyChoice("anthelion", {"classifier": "hoeffding_tree"})))
 configs.append(CrawlConfig("c", scope="domain"))
+configs.append(CrawlConfig("c", PolicyChoice("topic"), wanted=Wanted((WantedQuery("x"),), languages=("en",))))
+assert configs[-1].words is Words.WITH_LANGUAGE
 print({(c.policy.name, c.scope): found for c in configs if (found := late(c))})
 """
 
