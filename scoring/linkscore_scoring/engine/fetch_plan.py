@@ -17,6 +17,9 @@ from linkscore_scoring.site.model import SiteModel
 
 # A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide.
 _MAX_VALUED = 50_000
+# Share of the places that are filled with whatever waits, in [0, 1]: a crawl whose best links are all fetched
+# slows down to that, not to one at a time. Chosen: on the stored sites 1/8 and 1/4 are the same.
+_ALWAYS_FILLED = 0.25
 
 
 @dataclass(slots=True)
@@ -55,7 +58,7 @@ class SiteInFlight:
     def __init__(
         self, policy: Policy, model: SiteModel, under_way: Mapping[str, int], *, fill: bool = False
     ) -> None:
-        self._policy, self._model = policy, model
+        self._policy, self._model, self._fill = policy, model, fill
         self._counted: FetchesInFlight | None = capabilities.in_flight(policy, model)
         self.begun = sum(under_way.values())
         self.places = self._counted.places if self._counted is not None and not fill else None
@@ -73,6 +76,12 @@ class SiteInFlight:
     def has_place(self) -> bool:
         """Whether one more fetch may begin."""
         return self.places is None or self.begun < self.places
+
+    def waits(self, value: float, free: int) -> bool:
+        """Whether a link of this value is left for the answers that are out, with so many places free."""
+        if self._counted is None or self._fill or self.begun < 1 + _ALWAYS_FILLED * (self.begun + free):
+            return False
+        return value < self._counted.floor
 
     def begin(self, bucket: str) -> None:
         """Count a fetch as begun."""
@@ -99,7 +108,8 @@ def allot(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) -
     """Return how many of n fetches each row gets, (n_rows,) int64, as if they were chosen one by one.
 
     Each goes to the bucket that is worth most once those before it count as begun; among equal ones to the
-    first row. Fewer than n are handed out if nothing more waits, or no site has a place left. Values only
+    first row. Fewer than n are handed out if nothing more waits, no site has a place left, or what waits is
+    worth less than what is under way (`FetchesInFlight.floor`). Values only
     fall while fetches are handed out, so a bucket is valued anew only when its turn comes. Cost: O(n_rows)
     and O((n + valuations) log n_rows), of which there are 50,000 at most.
 
@@ -129,6 +139,8 @@ def allot(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) -
         elif site is not None and site.begun != begun and valued < _MAX_VALUED:
             valued += 1
             heapreplace(heap, (-site.value(entry.name, -value), row, site.begun))
+        elif site is not None and site.waits(-value, left):
+            heappop(heap)
         else:
             takes[row] += 1
             left -= 1

@@ -111,10 +111,15 @@ class FetchesInFlight(Protocol):
     ----------
     places
         Fetches of the site that may be under way together, by how much is known of it: >= 1.
+    floor
+        Value in [0, 1] below which a link should rather wait for the answers that are out; 0 if none is.
     """
 
     @property
     def places(self) -> int: ...
+
+    @property
+    def floor(self) -> float: ...
 
     def begin(self, bucket: str, n: int = 1) -> None:
         """Count fetches of links of a bucket as begun."""

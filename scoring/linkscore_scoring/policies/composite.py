@@ -75,6 +75,11 @@ class PartInFlight:
         """See `FetchesInFlight.places`."""
         return self._counted.places
 
+    @property
+    def floor(self) -> float:
+        """See `FetchesInFlight.floor`."""
+        return self._moved(self._counted.floor) if self._counted.floor else 0.0
+
     def begin(self, bucket: str, n: int = 1) -> None:
         """See `FetchesInFlight.begin`."""
         self._counted.begin(self._own_name(bucket), n)

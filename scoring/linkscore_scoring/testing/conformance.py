@@ -249,11 +249,13 @@ def check_fetches_under_way_lower_values_only(subject: Subject) -> None:
         if counted is None or not buckets:
             continue
         assert counted.places >= 1, f"{subject.name}: {counted.places} places on {asked.site.name}"
+        assert counted.floor == 0.0, f"{subject.name}: links wait on {asked.site.name} for nothing under way"
         before = [counted.value(bucket) for bucket in buckets]
         plain = asked.policy.value(buckets, asked.site).tolist()
         assert before == plain, f"{subject.name}: values differ from those of `value` with nothing under way"
         for bucket in (*buckets[:3], buckets[0], *_STRANGE_BUCKETS):
             counted.begin(bucket)
+            assert 0.0 <= counted.floor <= 1.0, f"{subject.name}: a floor of {counted.floor}"
             after = [counted.value(name) for name in buckets]
             _check_range(subject.name, np.array(after), len(buckets))
             assert all(b >= a for b, a in zip(before, after, strict=True)), (

@@ -79,6 +79,24 @@ def test_what_is_known_to_be_good_is_committed_to() -> None:
     assert dict(zip(names, takes.tolist(), strict=True)) == {names[0]: 0, names[1]: 8}
 
 
+@pytest.mark.parametrize(
+    ("posts", "n", "fill", "lists"),
+    [(0, 8, False, 8), (3, 5, False, 0), (1, 7, False, 2), (3, 5, True, 5)],
+)
+def test_what_is_worth_less_than_what_is_under_way_waits_for_its_answers(
+    posts: int, n: int, fill: bool, lists: int
+) -> None:
+    """No post is left: lists fill 1 + 8 / 4 of 8 places beside one under way, all places without."""
+    crawl, names = lists_and_posts()
+    for each in range(20):
+        for kind, texts in (("post", [(f"post {each}", 4_000)]), ("list", [])):
+            url = f"http://h/{kind}/{each}"
+            visit(crawl, url, page_of(url, texts=texts))
+    under_way = {names[1]: posts} if posts else {}
+    plan = CrawlQueries(crawl).plan_fetches(names, n, waiting=[20, 0], in_flight=under_way, fill=fill)
+    assert plan.takes.tolist() == [lists, 0]
+
+
 def test_a_new_site_gets_few_fetches_at_a_time_unless_all_places_are_to_be_filled() -> None:
     crawl, names = lists_and_posts()
     queries = CrawlQueries(crawl)

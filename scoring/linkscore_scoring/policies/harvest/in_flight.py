@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from linkscore_scoring.policies.harvest.arms import Node, nodes_of
+from linkscore_scoring.policies.harvest.arms import NOTHING, Node, nodes_of
+
+# Of the mean worth of what is under way, in [0, 1]; measured with many in flight (.85, .9 and .95),
+# docs/policies.md#many-in-flight.
+_WORTH_A_PLACE = 0.95
 
 
 @dataclass(slots=True)
@@ -29,11 +33,23 @@ class PullsInFlight:
     arm_of: Callable[[str], tuple[int, int]]
     score: Callable[[tuple[int, int], Mapping[Node, int]], float]
     _begun: Counter[Node] = field(default_factory=Counter)
+    _fetches: int = 0
+    _worth: float = 0.0
 
     def begin(self, bucket: str, n: int = 1) -> None:
         """See `FetchesInFlight.begin`."""
-        for node in nodes_of(*self.arm_of(bucket)):
+        arm = self.arm_of(bucket)
+        score = self.score(arm, NOTHING)
+        self._fetches += n
+        self._worth += n * score / (1.0 - score)
+        for node in nodes_of(*arm):
             self._begun[node] += n
+
+    @property
+    def floor(self) -> float:
+        """See `FetchesInFlight.floor`: what is under way may show links of its own worth."""
+        worth = _WORTH_A_PLACE * self._worth / max(1, self._fetches)
+        return worth / (1.0 + worth)
 
     def value(self, bucket: str) -> float:
         """See `FetchesInFlight.value`."""
