@@ -27,7 +27,7 @@ _CRAWLERS_VENV = Path(".venv-crawlers/bin/python")
 @click.option("--order", "orders", multiple=True, type=click.Choice(list(ORDERS)))
 @click.option("--crawl4ai", type=click.Path(path_type=Path), help="Python that has Crawl4AI.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option("--each", is_flag=True, help="A line a task, too.")
+@click.option("--each", is_flag=True, help="A line for each crawl, as it ends.")
 def main(
     folders: tuple[Path, ...],
     half: str,
@@ -50,26 +50,33 @@ def main(
         with prepare_site([SiteSource([found[0]], found[1])], workers=workers, words=words) as site:
             bench = Bench(site, python)
             tasks = [task for task in tag_tasks(spec, site) if task.is_judged == (half == "judged")]
+            tasks.sort(key=lambda task: len(task.pages))  # what is interrupted has told of whole tasks
             todo = [(task, order) for task in tasks for order in orders]
-            outcomes = list(spread(partial(_run, bench), todo, workers))
+            outcomes = []
+            for outcome in spread(partial(_run, bench), todo, workers):
+                outcomes.append(outcome)
+                if each:
+                    console.print(_line(outcome), soft_wrap=True)
         if outcomes:
-            console.print(_table(f"{spec.name}, {half}: {len(tasks)} tasks", outcomes, orders, each=each))
+            console.print(_table(f"{spec.name}, {half}: {len(tasks)} tasks", outcomes, orders))
 
 
 def _run(bench: Bench, todo: tuple[TagTask, str]) -> Outcome:
     return bench.run(*todo)
 
 
-def _table(title: str, outcomes: list[Outcome], orders: tuple[str, ...], *, each: bool) -> Table:
+def _line(outcome: Outcome) -> str:
+    figures = " ".join(f"{value:.3f}" for value in (*outcome.recall, outcome.area))
+    return f"{outcome.site}\t{outcome.tag}\t{outcome.pages}\t{outcome.order}\t{figures}"
+
+
+def _table(title: str, outcomes: list[Outcome], orders: tuple[str, ...]) -> Table:
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for heading in ("order", *(f"{times}x" for times in TIMES), "area"):
         table.add_column(heading, justify="left" if heading == "order" else "right")
     for order in orders:
-        of_order = [one for one in outcomes if one.order == order]
-        figures = np.array([[*one.recall, one.area] for one in of_order])
-        table.add_row(order, *(f"{mean:.3f}" for mean in figures.mean(axis=0)))
-        for one, row in zip(of_order, figures, strict=True) if each else ():
-            table.add_row(f"  {one.tag}", *(f"{value:.2f}" for value in row))
+        figures = [[*one.recall, one.area] for one in outcomes if one.order == order]
+        table.add_row(order, *(f"{mean:.3f}" for mean in np.mean(figures, axis=0)))
     return table
 
 

@@ -24,10 +24,21 @@ N_SAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an order came to on a task: recall after `TIMES`, and the mean recall over all these fetches."""
+    """What an order came to on a task.
+
+    Attributes
+    ----------
+    site, tag, pages, order
+        Which task, of so many wanted pages, and in which order.
+    recall
+        After each of `TIMES`.
+    area
+        Mean recall over all these fetches.
+    """
 
     site: str
     tag: str
+    pages: int
     order: str
     recall: tuple[float, ...]
     area: float
@@ -59,7 +70,7 @@ class Bench:
         scorer = ORDERS[order](self, task, samples)
         trace = crawl(self.site, plan, scorer)
         scorer.close()
-        return Outcome(task.site, task.tag, order, *_recall(trace.order, wanted, budget))
+        return Outcome(task.site, task.tag, len(wanted), order, *_recall(trace.order, wanted, budget))
 
     def in_process(self, policy: str, task: TagTask, samples: Sequence[int], *, told: bool) -> CrawlScorer:
         """Return a policy of the library, told what is wanted or not."""
