@@ -32,7 +32,8 @@ _LANGUAGE_CHARS = 2_000  # of the main text, by which the language is told; chos
 _LEAST_LANGUAGE_CHARS = 60  # of main text, below which a language is a guess; chosen, not measured
 _MAX_LINK_WORDS = 32  # words of an anchor or a URL; a bound
 _MAX_HEADING_TEXTS = 2_000  # texts in headings that are read, so that headings in headings end; a bound
-_REMEMBERED = 1 << 16  # texts and words whose hashes are remembered; a bound
+_REMEMBERED = 1 << 16  # words and anchors whose hashes are remembered; a bound
+_REMEMBERED_URLS = 1 << 14  # the same of URLs, which may be ten times as long
 # Characters read of a word, so that what is remembered is bounded in bytes: a hostile page is one word of
 # 200,000. German has words of 80; chosen, not measured.
 _MAX_WORD_CHARS = 100
@@ -86,7 +87,7 @@ def url_words(url: str) -> list[str]:
     return words_of(_url_text(url))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_REMEMBERED_URLS)
 def url_hashes(url: str) -> tuple[int, ...]:
     """Return the distinct words of a URL, hashed, in their order."""
     return tuple(dict.fromkeys(map(word_hash, url_words(url))))[:_MAX_LINK_WORDS]
