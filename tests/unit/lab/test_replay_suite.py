@@ -22,8 +22,8 @@ other.test\tpost\tTHREAD\tpost\t1\t1
 """
 NO_OPTIONS: dict[str, Any] = {
     "archives": (), "suite": None, "labels": None, "url_list": None, "relevant": "", "relevant_url": "",
-    "structured_data": "", "feedback_file": None, "targets": (), "policies": (), "budget": None,
-    "seeds": None,
+    "structured_data": "", "wanted_tag": "", "feedback_file": None, "targets": (), "policies": (),
+    "budget": None, "seeds": None,
     "starts": None, "examples": None, "feedback": False, "delay": None, "share": None, "every": None,
     "clusterer": None, "paper": False, "free_sampling": False,
 }  # fmt: skip
