@@ -107,6 +107,14 @@ async def test_each_page_of_a_batch_and_of_a_stream_has_its_stages() -> None:
         assert only(spans, method).parent is None
 
 
+async def test_pages_of_a_large_call_are_written_while_later_ones_are_read() -> None:
+    async with traced() as (app, kept):
+        await ingest(app, 40, [])
+        spans = kept.get_finished_spans()
+    logs = sorted((span for span in spans if span.name == "log"), key=lambda span: span.start_time or 0)
+    assert [span.attributes["linkscore.events"] for span in logs] == [16, 16, 8]
+
+
 async def test_no_span_names_a_url_or_a_host_of_a_page() -> None:
     async with traced() as (app, kept):
         await ingest(app, 3, traceparent())

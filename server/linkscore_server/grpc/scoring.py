@@ -35,6 +35,7 @@ from linkscore_server.settings import Settings
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
+_F = TypeVar("_F", bound=asyncio.Future[Any])
 _Answers = asyncio.Queue[tuple[int, str, asyncio.Task[pb.PageResult]] | None]
 _Large = PageFeatures | Exception | None
 """What reading a large page gave; None of a page of usual size."""
@@ -42,6 +43,10 @@ _Large = PageFeatures | Exception | None
 _CALLS_PARSED = 4
 """Calls whose pages are parsed in turn; others wait in the order they came, so that those admitted first end
 first, and a short call does not wait for one long one. Chosen, not measured."""
+
+# Pages, and links on them, that become bytes at once and go into the log together: some milliseconds of the
+# event loop. Chosen, not measured.
+_PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 
 # Above these a question takes more than some 20 ms; chosen by the cost of one link, bucket or site.
 _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES = 500, 2_000, 1_000
@@ -270,12 +275,23 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Parse pages in turn, other calls between them, and make those of one call durable together."""
         large = await self._read_large(actor, request.pages, context)
         parsed: list[PageFetched | common_pb2.ItemStatus] = []
-        async with self._turn_of_call(request, context):
-            for page, own in zip(request.pages, large, strict=True):
-                is_last = len(parsed) + 1 == len(large)
-                parsed.append(await self._parsed(actor, page, own, context, is_last=is_last))
-        events = [event for event in parsed if isinstance(event, PageFetched)]
-        outcomes = iter(await actor.submit_all(events) if events else ())
+        together: list[PageFetched] = []
+        written: list[asyncio.Future[list[Any]]] = []
+        try:
+            async with self._turn_of_call(request, context):
+                for page, own in zip(request.pages, large, strict=True):
+                    is_last = len(parsed) + 1 == len(large)
+                    event = await self._parsed(actor, page, own, context, is_last=is_last)
+                    parsed.append(event)
+                    if isinstance(event, PageFetched):
+                        together.append(event)
+                    if together and (is_last or _is_enough(together)):
+                        written.append(_watched(actor.submit_all(together)))
+                        together = []
+            outcomes = iter([outcome for group in written for outcome in await group])
+        finally:
+            for group in written:
+                group.cancel()
         answers: list[pb.PageResult] = []
         for event in parsed:
             if answers:
@@ -463,7 +479,13 @@ async def _answered(actor: CrawlActor, answer: Callable[[], _T], is_big: bool) -
     return await actor.ask(answer) if is_big else answer()
 
 
-def _watched(task: asyncio.Task[_T]) -> asyncio.Task[_T]:
+def _is_enough(events: Sequence[PageFetched]) -> bool:
+    """Say whether pages are to be written before the next of their call is parsed: others wait meanwhile."""
+    links = sum(len(event.features.links) for event in events if event.features is not None)
+    return len(events) >= _PAGES_TOGETHER or links >= _LINKS_TOGETHER
+
+
+def _watched(task: _F) -> _F:
     """Return the task, whose failure is nobody's concern once the call it belongs to is gone."""
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
