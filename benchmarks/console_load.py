@@ -172,7 +172,9 @@ SiteModel.__init__ = _noted  # type: ignore[method-assign]
 
 
 @main.command()
-@click.option("--pages", default=600, help="Pages of a turn.")
+@click.option(
+    "--pages", default=6_000, help="Pages of a turn: it should last well over the 5 s between two looks."
+)
 @click.option("--turns", default=6, help="Turns, every other one with the console open.")
 def ingest(pages: int, turns: int) -> None:
     """Take in pages with and without an open console."""

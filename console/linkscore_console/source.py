@@ -16,8 +16,8 @@ from linkscore.errors import DeadlineExceeded, InternalError, LinkscoreError, Re
 _T = TypeVar("_T")
 
 LOAD = 0.02
-"""Share of the server's time that the console takes at most, by asking a question again only after its cost
-/ LOAD. Chosen: with it an open console slows a crawl by less than 3 % (docs/console.md)."""
+"""Share of the server's time that the console takes at most: a question is asked again only after the cost of
+all that are being asked / LOAD. Chosen, so that an open console slows a crawl by less than 3 %."""
 _LEAST_AGE_S, _MOST_AGE_S = 1.0, 60.0
 """How long an answer is shown again: bounds, chosen."""
 _MAX_ANSWERS = 64
@@ -35,7 +35,7 @@ AWAY = (Unavailable, DeadlineExceeded, InternalError, ResourceExhausted)
 class _Answer:
     value: Any
     at: float
-    keep_s: float
+    cost_s: float
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Source:
         self._rates: OrderedDict[str, _Rate] = OrderedDict()
 
     async def ask(self, question: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
-        """Return the answer to a question about the crawl, at most `keep_s` old.
+        """Return the answer to a question about the crawl, at most a minute old.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Source:
         try:
             async with lock:  # who asks the same meanwhile waits for the one answer
                 known = self._answers.get(key)
-                if known is not None and self._clock() - known.at < known.keep_s:
+                if known is not None and self._clock() - known.at < self._keep_s():
                     return cast("_T", known.value)
                 return await self._asked(key, question, fields)
         finally:
@@ -145,13 +145,18 @@ class Source:
     ) -> _T:
         started = self._clock()
         value = await self._watched(question(**fields))
-        cost = self._clock() - started
-        keep_s = min(_MOST_AGE_S, max(_LEAST_AGE_S, cost / LOAD))
-        self._answers[key] = _Answer(value, self._clock(), keep_s)
+        now = self._clock()
+        self._answers[key] = _Answer(value, now, now - started)
         self._answers.move_to_end(key)
         if len(self._answers) > _MAX_ANSWERS:
             self._answers.popitem(last=False)
         return value
+
+    def _keep_s(self) -> float:
+        """Return how long answers are shown again, by what all those of the last minute cost."""
+        since = self._clock() - _MOST_AGE_S
+        cost_s = sum(answer.cost_s for answer in self._answers.values() if answer.at >= since)
+        return min(_MOST_AGE_S, max(_LEAST_AGE_S, cost_s / LOAD))
 
     async def _watched(self, call: Awaitable[_T]) -> _T:
         try:
