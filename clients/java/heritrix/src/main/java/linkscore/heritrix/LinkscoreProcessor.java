@@ -20,7 +20,8 @@ import org.archive.modules.Processor;
  * Sends every fetched page to a linkscore server, failed fetches too, and gives each link of the page its value and
  * ticket. A bean at the head of the disposition chain, ahead of {@code candidates}, which schedules the links.
  *
- * <p>Only navigational links (hop L) are scored; embedded resources and guesses found in scripts are not, and go last.
+ * <p>Only navigational links (hop L, not of a {@code <link>} element) are scored; feeds, embedded resources and guesses
+ * found in scripts are not, and go last.
  * While the server is away links are scheduled behind those that were scored, and the crawl goes on.
  */
 public final class LinkscoreProcessor extends Processor {
@@ -121,7 +122,7 @@ public final class LinkscoreProcessor extends Processor {
   private void page(CrawlURI uri, ByteString ticket) {
     List<CrawlURI> links = new ArrayList<>();
     for (CrawlURI link : uri.getOutLinks()) {
-      if ("L".equals(link.getLastHop())) {
+      if (isNavigation(link)) {
         links.add(link);
       } else {
         link.getData().put(MISSED, true);
@@ -143,6 +144,11 @@ public final class LinkscoreProcessor extends Processor {
     session
         .ingest(page.build())
         .ifPresentOrElse(answer -> place(links, answer.links()), () -> session.fallback.add(links.size()));
+  }
+
+  /** Whether a reader could follow it: not embedded, not guessed, and not one of the head's feeds and interfaces. */
+  private static boolean isNavigation(CrawlURI link) {
+    return "L".equals(link.getLastHop()) && !String.valueOf(link.getViaContext()).startsWith("link");
   }
 
   private static ByteString body(CrawlURI uri) throws IOException {

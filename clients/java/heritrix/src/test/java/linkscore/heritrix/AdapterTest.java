@@ -11,6 +11,7 @@ import linkscore.FakeServer;
 import org.archive.io.RecordingInputStream;
 import org.archive.modules.CrawlURI;
 import org.archive.modules.extractor.Hop;
+import org.archive.modules.extractor.HTMLLinkContext;
 import org.archive.modules.extractor.LinkContext;
 import org.archive.net.UURIFactory;
 import org.archive.util.Recorder;
@@ -64,6 +65,7 @@ class AdapterTest {
     uri.getOutLinks().add(uri.createCrawlURI(PAGE + "bad", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
     uri.getOutLinks().add(uri.createCrawlURI(PAGE + "good", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
     uri.getOutLinks().add(uri.createCrawlURI(PAGE + "guess", LinkContext.JS_MISC, Hop.SPECULATIVE));
+    uri.getOutLinks().add(uri.createCrawlURI(PAGE + "feed", HTMLLinkContext.get("link/@href"), Hop.NAVLINK));
     return uri;
   }
 
@@ -83,6 +85,7 @@ class AdapterTest {
     assertEquals(14, precedence(page, "good"));
     assertTrue(precedence(page, "good") < precedence(page, "bad"));
     assertEquals(120, precedence(page, "guess"));
+    assertEquals(120, precedence(page, "feed"));
   }
 
   @Test
