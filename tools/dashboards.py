@@ -120,7 +120,7 @@ SERVING = (
 LEARNING = (
     Panel(
         "Sites by stage",
-        "Sampling, learning, learned.",
+        "Sampling, learning, learned; or put away, of any stage.",
         "short",
         ((gauge("linkscore_sites", "stage"), "{{stage}}"),),
     ),
@@ -247,9 +247,30 @@ BOUNDS = (
     ),
     Panel(
         "Memory of the process",
-        "Resident.",
+        "Resident, against the setting memory_mb.",
         "bytes",
-        ((gauge("process_resident_memory_bytes", "instance"), "{{instance}}"),),
+        (
+            (gauge("process_resident_memory_bytes", "instance"), "{{instance}}"),
+            (gauge("linkscore_memory_limit_bytes", "instance"), "limit {{instance}}"),
+        ),
+    ),
+    Panel(
+        "Memory of sites",
+        "As estimated, against what they may take; the coldest are put away above it.",
+        "bytes",
+        (
+            (gauge("linkscore_site_memory_bytes", "instance"), "in memory {{instance}}"),
+            (gauge("linkscore_site_memory_limit_bytes", "instance"), "limit {{instance}}"),
+        ),
+    ),
+    Panel(
+        "Sites put away",
+        "As many a second as pages: they come from more sites than fit.",
+        "short",
+        (
+            (rate("linkscore_sites_put_away_total", "instance"), "put away {{instance}}"),
+            (rate("linkscore_put_away_failures_total", "instance"), "failed {{instance}}"),
+        ),
     ),
     Panel(
         "CPU", "Cores in use.", "short", ((rate("process_cpu_seconds_total", "instance"), "{{instance}}"),)

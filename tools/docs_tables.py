@@ -19,6 +19,7 @@ from typing import Any
 from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
+from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_scoring.policies.registry import builtin
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.access import RPCS
@@ -31,7 +32,9 @@ from linkscore_server.tokens import Role
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PROTO = ROOT / "proto" / "linkscore" / "v1"
-_NO_CRAWLS = SimpleNamespace(actors=list, names=list, damaged=())
+_NO_CRAWLS = SimpleNamespace(
+    actors=list, names=list, damaged=(), memory=SimpleNamespace(budget=MemoryBudget())
+)
 
 
 def main() -> int:

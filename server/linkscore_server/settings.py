@@ -54,6 +54,16 @@ class Settings:
         256 << 20,
         "bytes of requests in work at a time, of all calls; more are told to come back; for 2 GB of memory",
     )
+    site_memory_mb: int = _setting(
+        900,
+        "memory that the sites of all crawls may take, MiB, by an estimate; those longest without an event "
+        "are put away and come back when asked for; for 2 GB of memory",
+    )
+    memory_mb: int = _setting(
+        1_800,
+        "memory that the server may take, MiB; above it pages and feedback are told to come back; "
+        "for 2 GB of memory",
+    )
     target_delay_s: float = _setting(
         5.0, "seconds of work that may stand in front of a call; four times as much in a burst"
     )
@@ -70,7 +80,9 @@ class Settings:
     )
     browse_memory_mb: int = _setting(512, "memory of one import or mining of browse logs, MiB")
     stream_window: int = _setting(32, "pages of one stream in work at a time")
-    snapshot_events: int = _setting(20_000, "events between snapshots of a crawl")
+    snapshot_events: int = _setting(
+        5_000, "events between snapshots of a crawl; as many are replayed after a crash, 3 ms each"
+    )
     keep_log: str = _setting(
         "all",
         "`all`, or `snapshots`: delete log segments whose events two snapshots hold (Data folder, Cutting)",

@@ -25,6 +25,7 @@ from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_scoring.engine.events import FeedbackGiven, encode
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server.settings import Settings
 from linkscore_server.storage.archive import export_crawl, import_crawl
@@ -58,7 +59,7 @@ def _segments(folder: Path) -> list[Path]:
 KINDS = (
     Kind("log segment", lambda folder: _segments(folder)[:-1]),
     Kind("last log segment", lambda folder: _segments(folder)[-1:]),
-    Kind("snapshot", lambda folder: [folder / "crawls" / NAME / "snapshot"]),
+    Kind("sites", lambda folder: [folder / "crawls" / NAME / "sites.db"]),
     Kind("visits of a day", lambda folder: sorted(folder.glob(f"crawls/{NAME}/browse/days/*/*.parquet"))),
     Kind("staged visits", lambda folder: sorted(folder.glob(f"crawls/{NAME}/browse/staged/*/*.parquet"))),
     Kind("salt", lambda folder: [folder / "crawls" / NAME / "browse" / "salt"]),
@@ -66,6 +67,7 @@ KINDS = (
     Kind("lock", lambda folder: [folder / "LOCK"]),
     Kind("archive", lambda folder: [folder / "archive"]),
     Kind("segment of a cut log", _segments, cuts=True),
+    Kind("sites of a cut log", lambda folder: [folder / "crawls" / NAME / "sites.db"], cuts=True),
     Kind("snapshot of a cut log", lambda folder: [folder / "crawls" / NAME / "snapshot"], cuts=True),
     Kind("snapshot before", lambda folder: [folder / "crawls" / NAME / "snapshot.previous"], cuts=True),
     Kind("cut mark", lambda folder: [folder / "crawls" / NAME / "cut"], cuts=True),
@@ -113,10 +115,11 @@ async def make(folder: Path, *, cuts: bool = False) -> None:
         request = browse_pb.ImportBrowseRecordsRequest(crawl=CRAWL, batch_id=f"b{batch}", columns=columns)
         await _ask(server, "ImportBrowseRecords", request)
     await server.idle()
-    kept = (store.crawl_folder(NAME) / "snapshot").read_bytes()
     await server.close()
     if not cuts:
-        (store.crawl_folder(NAME) / "snapshot").write_bytes(kept)  # one that the log goes beyond
+        log = store.open(NAME)  # it goes beyond its snapshot
+        log.append([encode(FeedbackGiven("late", HOST, url_of(1), b"", 1.0, 1e9))])
+        log.close()
     export_crawl(store, NAME, folder / "archive")
     store.close()
     browse = folder / "crawls" / NAME / "browse"

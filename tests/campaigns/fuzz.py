@@ -32,8 +32,8 @@ from linkscore.v1 import crawl_service_pb2
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import decode, encode
+from linkscore_scoring.engine.sites import packed_in_pieces
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.crawls.actor import packed
 from linkscore_server.crawls.registry import registrable_domain
 from linkscore_server.settings import Settings
 from linkscore_server.storage.memory import MemoryStore
@@ -179,7 +179,7 @@ class Session:
 
 
 def _bytes_of(model: CrawlModel) -> bytes:
-    return b"".join(packed(model.to_state()))
+    return b"".join(packed_in_pieces(model.to_state()))
 
 
 def _leaves(message: Message, place: str) -> Iterator[tuple[str, Any]]:

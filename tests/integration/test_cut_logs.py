@@ -25,7 +25,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a crawl of several segments and no snapshot, so that its log has to be read."""
     folder = tmp_path_factory.mktemp("whole") / "data"
     asyncio.run(damage.make(folder))
-    (folder / "crawls" / damage.NAME / "snapshot").unlink()
+    (folder / "crawls" / damage.NAME / "sites.db").unlink()
     return folder
 
 

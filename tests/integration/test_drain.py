@@ -41,7 +41,7 @@ def test_on_sigterm_health_goes_first_calls_in_flight_finish_and_a_snapshot_is_w
         assert not call.done()
         assert len(call.result(60).results) == 40
         assert process.process.wait(60) == 0
-    assert (tmp_path / "data" / "crawls" / "life" / "snapshot").is_file()
+    assert (tmp_path / "data" / "crawls" / "life" / "sites.db").is_file()
     with serving(tmp_path) as process, stubs(process.target) as server:
         assert page_count(server) == 40
         assert any(", 0 replayed" in record["message"] for record in process.records())

@@ -182,7 +182,7 @@ def test_a_restart_after_a_clean_stop_replays_nothing(tmp_path: Path) -> None:
         ingest(server, list(range(100)))
         before = scores(server)
         assert process.terminate() == 0
-    assert (tmp_path / "data" / "crawls" / "crash" / "snapshot").is_file()
+    assert (tmp_path / "data" / "crawls" / "crash" / "sites.db").is_file()
     with serving(tmp_path) as process, stubs(process.target) as server:
         assert scores(server) == before
         assert any(
@@ -196,7 +196,7 @@ def test_without_its_snapshot_a_crawl_is_the_same(tmp_path: Path) -> None:
         for n in range(45):
             step(server, n)
         before, answer = scores(server), crawl_of(server)
-    snapshot = tmp_path / "data" / "crawls" / "crash" / "snapshot"
+    snapshot = tmp_path / "data" / "crawls" / "crash" / "sites.db"
     for damage in (lambda: snapshot.write_bytes(b"rubbish"), snapshot.unlink):
         damage()
         with serving(tmp_path) as process, stubs(process.target) as server:

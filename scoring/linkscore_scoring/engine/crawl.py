@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -25,6 +25,7 @@ from linkscore_scoring.engine.fetches import fetch_of, strip_session_ids
 from linkscore_scoring.engine.link_batches import hash_of, score_known, score_page
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.engine.shard import CrawlWide, SiteShard
+from linkscore_scoring.engine.sites import MemoryBudget, SiteStore, SiteTable
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.policies import capabilities
@@ -43,8 +44,6 @@ from linkscore_scoring.urls.identity import host_of
 
 MAX_EVENT_IDS = 100_000
 """A bound: ids of the latest events, by which repeats are told."""
-MAX_SITES = 10_000
-"""A bound: sites of one crawl; the one longest without an event is dropped first."""
 MAX_BATCH_IDS = 100_000
 """A bound: browse log batches remembered; one that comes again later changes the counters, nothing else."""
 MOST_RECORDS = (1 << 63) - 1
@@ -102,13 +101,15 @@ class CrawlModel:
         Secret for ticket MACs.
     domain_of
         Host -> registrable domain; used by crawls of scope ``domain`` only.
+    store, budget
+        Where sites are put away, and what those in memory may take; see `SiteTable`.
 
     Attributes
     ----------
     seq
         Number of the latest event.
     sites
-        Its sites by name, the one longest without an event first.
+        Its sites by name, in the order in which they came.
     crawl_wide
         What policies know across sites.
     ledger
@@ -122,17 +123,22 @@ class CrawlModel:
     """
 
     def __init__(
-        self, config: CrawlConfig, *, ticket_key: bytes, domain_of: Callable[[str], str] | None = None
+        self,
+        config: CrawlConfig,
+        *,
+        ticket_key: bytes,
+        domain_of: Callable[[str], str] | None = None,
+        store: SiteStore | None = None,
+        budget: MemoryBudget | None = None,
     ) -> None:
         self.config = config
         self.seq = self.pages = self.feedbacks = 0
         self.crawl_wide = CrawlWide(config)
-        self.sites: OrderedDict[str, SiteShard] = OrderedDict()
+        self.sites = SiteTable(self._make_site, self._configure_site, config, store=store, budget=budget)
         self.ledger = BrowseLedger()
         self.book = TicketBook(ticket_key, config.name)
         self.jobs: list[LearningJob] = []
         self.watch: Watch = unwatched
-        self._hosts: dict[int, str] = {}
         self._event_ids: OrderedDict[str, None] = OrderedDict()
         self._domain_of = domain_of or (lambda host: host)
 
@@ -152,16 +158,15 @@ class CrawlModel:
 
     def new_site(self, site: str) -> SiteShard:
         """Return a site as it would be before its first page, without keeping it."""
-        model = SiteModel(site, self.config.learning, self.config.bounds)
-        return SiteShard(model, self.config, self.crawl_wide, self.examples_of(site))
+        return self._make_site(site, self.config)
 
     def known_or_new(self, site: str) -> SiteShard:
         """Return a site, or one never seen in its place."""
         return self.sites.get(site) or self.new_site(site)
 
-    def examples_of(self, site: str) -> list[ExamplePage]:
+    def examples_of(self, site: str, config: CrawlConfig) -> list[ExamplePage]:
         """Return the example pages of a site, and those whose URL is not known."""
-        return [page for page in self.config.examples if not page.url or self.site_of(page.url) == site]
+        return [page for page in config.examples if not page.url or self.site_of(page.url) == site]
 
     def site_of(self, url: str) -> str:
         """Return the site a URL belongs to: host with port, or registrable domain in scope ``domain``."""
@@ -169,13 +174,13 @@ class CrawlModel:
         return self._domain_of(host) if self.config.scope == "domain" else host
 
     def site_of_ticket(self, raw: bytes) -> str:
-        """Return the site whose model wrote a ticket; empty if missing, foreign or of a dropped site."""
+        """Return the site whose model wrote a ticket; empty if missing or foreign."""
         ticket = self.book.read(raw)
-        return self._hosts.get(ticket.site, "") if ticket is not None else ""
+        return self.sites.host(ticket.site) if ticket is not None else ""
 
     def site_of_link(self, url: str, ticket: Ticket) -> str:
         """Return the site whose model scores a link: the one that wrote its ticket, else that of its URL."""
-        return self._hosts.get(ticket.site) or self.site_of(url)
+        return self.sites.host(ticket.site) or self.site_of(url)
 
     def fetch_of(self, event: PageFetched) -> Fetch:
         """Return a fetch, its event without session ids, as its site takes it in."""
@@ -184,7 +189,7 @@ class CrawlModel:
             event,
             self.seq,
             ticket,
-            is_own_ticket=ticket is not NO_TICKET and self._hosts.get(ticket.site) == event.site,
+            is_own_ticket=ticket is not NO_TICKET and self.sites.host(ticket.site) == event.site,
             site_of=None if self.config.scope == "any" else self.site_of,
             seed=self.config.seed,
         )
@@ -199,6 +204,12 @@ class CrawlModel:
         queries.
         """
         self.seq = seq
+        try:
+            return self._applied(seq, event)
+        finally:
+            self.sites.changed()
+
+    def _applied(self, seq: int, event: Event) -> Any:
         match event:
             case PageFetched():
                 return self._page(seq, event)
@@ -211,16 +222,17 @@ class CrawlModel:
             case LearningFailed():
                 return self._give_up_learning(event)
             case LogsMined():
-                return self._shard(event.site).mined(from_state(MinedSite, event.mined))
+                return self.sites.changing(event.site).mined(from_state(MinedSite, event.mined))
             case BrowseBatchImported():
                 return self.ledger.take(event)
             case ConfigChanged():
                 return self._reconfigure(CrawlConfig.from_state(event.config))
 
     def activate(self, site: str, learned: LearnedSite) -> None:
-        """Make a learned model active; a site that was dropped meanwhile is left alone."""
+        """Make a learned model active; of a site that is not known nothing is learned."""
         if site in self.sites:
-            self.sites[site].activate(learned)
+            self.sites.changing(site).activate(learned)
+            self.sites.changed()
 
     def take_jobs(self) -> list[LearningJob]:
         """Return the learnings that became due since the last call; run them beside the request path."""
@@ -232,7 +244,7 @@ class CrawlModel:
         return event_id in self._event_ids
 
     def _page(self, seq: int, event: PageFetched) -> PageOutcome:
-        shard = self._shard(event.site)
+        shard = self.sites.changing(event.site)
         model, found = shard.model, event.features
         event = strip_session_ids(event, model.sessions)
         fetch = self.fetch_of(event)
@@ -308,7 +320,7 @@ class CrawlModel:
         if not self._is_new(event.event_id and f"feedback {event.event_id}"):
             return False
         self.feedbacks += 1
-        shard = self._shard(event.site)
+        shard = self.sites.changing(event.site)
         identity = shard.model.sessions.strip(event.key)
         key = hash_of(identity) if identity else 0
         contexts = shard.model.memory.contexts(key)
@@ -320,22 +332,23 @@ class CrawlModel:
         return True
 
     def _request_learning(self, seq: int, site: str) -> int:
-        model = self.shard(site).model
+        self.shard(site)
+        model = self.sites.changing(site).model
         job = model.due_job(seq, force=True)
         if job is not None:
             self.jobs.append(job)
         return model.learning_since
 
     def _give_up_learning(self, event: LearningFailed) -> None:
-        shard = self.sites.get(event.site)
-        if shard is not None and shard.model.learning_since == event.built_from_seq:
-            shard.model.learning_since = 0
+        if event.site in self.sites:
+            model = self.sites.changing(event.site).model
+            if model.learning_since == event.built_from_seq:
+                model.learning_since = 0
 
     def _reconfigure(self, config: CrawlConfig) -> None:
         self.config = config
         self.crawl_wide.configure(config)
-        for shard in self.sites.values():
-            shard.configure(config, self.examples_of(shard.model.name))
+        self.sites.reconfigure(config)
 
     def _is_new(self, event_id: str) -> bool:
         if event_id and event_id in self._event_ids:
@@ -345,26 +358,16 @@ class CrawlModel:
             drop_oldest(self._event_ids, MAX_EVENT_IDS)
         return True
 
-    def _shard(self, site: str) -> SiteShard:
-        shard = self.sites.get(site)
-        if shard is None:
-            shard = self.sites[site] = self.new_site(site)
-            self._hosts[hash_of(site)] = site
-            for dropped, _ in drop_oldest(self.sites, MAX_SITES):
-                self._hosts.pop(hash_of(dropped), None)
-        self.sites.move_to_end(site)
-        return shard
+    def _make_site(self, site: str, config: CrawlConfig) -> SiteShard:
+        model = SiteModel(site, config.learning, config.bounds)
+        return SiteShard(model, config, self.crawl_wide, self.examples_of(site, config))
+
+    def _configure_site(self, shard: SiteShard, config: CrawlConfig) -> None:
+        shard.configure(config, self.examples_of(shard.model.name, config))
 
     def to_state(self) -> dict[str, Any]:
-        """Return the crawl as plain values."""
-        return {
-            "config": self.config.to_state(),
-            "counts": [self.seq, self.pages, self.feedbacks],
-            "event_ids": list(self._event_ids),
-            "browse": self.ledger.to_state(),
-            "crawl_wide": self.crawl_wide.to_state(),
-            "sites": [[name, shard.to_state()] for name, shard in self.sites.items()],
-        }
+        """Return the crawl as plain values, sites that are put away too."""
+        return {**self._own_state(), "sites": self.sites.to_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the crawl of `to_state`; learnings that were running are due again.
@@ -375,15 +378,50 @@ class CrawlModel:
             If a field is missing or malformed.
         """
         with reading_state(f"crawl {self.config.name}"):
-            self.config = CrawlConfig.from_state(state["config"])
-            self.seq, self.pages, self.feedbacks = state["counts"]
-            self._event_ids = OrderedDict.fromkeys(state["event_ids"])
-            self.ledger.load_state(state["browse"])
-            self.crawl_wide = CrawlWide(self.config)
-            self.crawl_wide.load_state(state["crawl_wide"])
-            for name, shard in state["sites"]:
-                self._shard(name).load_state(shard)
+            self._load_own(state)
+            self.sites.reconfigure(self.config)
+            self.sites.load_state(state["sites"])
+
+    def core_state(self) -> dict[str, Any]:
+        """Return what a cut keeps beside the sites, as plain values."""
+        return {**self._own_state(), "configs": self.sites.configs_state()}
+
+    def load_core(self, state: dict[str, Any], sites: Iterator[tuple[str, bytes]]) -> None:
+        """Take over a cut: the values of `core_state`, and name and facts of each site, in order.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        with reading_state(f"crawl {self.config.name}"):
+            self._load_own(state)
+            self.sites.restore(state["configs"], sites)
+
+    def _own_state(self) -> dict[str, Any]:
+        return {
+            "config": self.config.to_state(),
+            "counts": [self.seq, self.pages, self.feedbacks],
+            "event_ids": list(self._event_ids),
+            "browse": self.ledger.to_state(),
+            "crawl_wide": self.crawl_wide.to_state(),
+        }
+
+    def _load_own(self, state: dict[str, Any]) -> None:
+        self.config = CrawlConfig.from_state(state["config"])
+        self.seq, self.pages, self.feedbacks = state["counts"]
+        self._event_ids = OrderedDict.fromkeys(state["event_ids"])
+        self.ledger.load_state(state["browse"])
+        self.crawl_wide = CrawlWide(self.config)
+        self.crawl_wide.load_state(state["crawl_wide"])
+
+    def waiting_sites(self) -> list[str]:
+        """Return the sites whose learning is due and starts when somebody asks for it."""
+        if not self.config.learns_on_demand:
+            return []
+        return [name for name, facts in self.sites.facts() if facts.is_due]
 
     def unfinished_jobs(self) -> list[LearningJob]:
         """Return the learnings that were running when the log ended."""
-        return [shard.model.job() for shard in self.sites.values() if shard.model.learning_since]
+        names = [name for name, facts in self.sites.facts() if facts.learning]
+        return [self.sites[name].model.job() for name in names]

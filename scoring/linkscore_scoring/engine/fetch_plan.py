@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 
@@ -47,8 +47,8 @@ class SiteInFlight:
 
     Parameters
     ----------
-    policy, model
-        Of the site.
+    look
+        Gives policy and model of the site, the same each time.
     under_way
         Fetches begun and not answered, by bucket.
     fill
@@ -56,10 +56,15 @@ class SiteInFlight:
     """
 
     def __init__(
-        self, policy: Policy, model: SiteModel, under_way: Mapping[str, int], *, fill: bool = False
+        self,
+        look: Callable[[], tuple[Policy, SiteModel]],
+        under_way: Mapping[str, int],
+        *,
+        fill: bool = False,
     ) -> None:
-        self._policy, self._model, self._fill = policy, model, fill
-        self._counted: FetchesInFlight | None = capabilities.in_flight(policy, model)
+        self._look, self._fill = look, fill
+        self._seen: tuple[Policy, SiteModel] | None = look()
+        self._counted: FetchesInFlight | None = capabilities.in_flight(*self._seen)
         self.begun = sum(under_way.values())
         self.places = self._counted.places if self._counted is not None and not fill else None
         if self._counted is not None:
@@ -69,8 +74,15 @@ class SiteInFlight:
     def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
         """Return the value of each bucket."""
         if self._counted is None or not self.begun:
-            return self._policy.value(buckets, self._model)
+            policy, model = self._seen or self._look()
+            return policy.value(buckets, model)
         return np.array([self._counted.value(bucket) for bucket in buckets], dtype=np.float64)
+
+    def let_go(self) -> None:
+        """Hold policy and model no longer, until a fetch begins; a question may name more sites than fit."""
+        self._seen = None
+        if not self.begun:
+            self._counted = None
 
     @property
     def has_place(self) -> bool:
@@ -85,6 +97,8 @@ class SiteInFlight:
 
     def begin(self, bucket: str) -> None:
         """Count a fetch as begun."""
+        if not self.begun and self._seen is None:
+            self._counted = capabilities.in_flight(*self._look())
         self.begun += 1
         if self._counted is not None:
             self._counted.begin(bucket)

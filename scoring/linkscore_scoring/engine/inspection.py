@@ -14,11 +14,12 @@ import numpy as np
 
 from linkscore_scoring.engine.advice import waiting_links
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.sites import SiteFacts
 from linkscore_scoring.learners.progressive_validation import NO_ANSWER
 from linkscore_scoring.policies.base import Explanation, Policy
 from linkscore_scoring.site.crawl_history import MAX_BINS, Group, History, Tally
 from linkscore_scoring.site.memory import NOT_FETCHED
-from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.site.navigation import NavigationEntry
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 
@@ -41,18 +42,18 @@ class Activity:
     tally: Tally = field(default_factory=Tally)
 
 
-def activity(shards: Iterable[SiteShard]) -> Activity:
+def activity(sites: Iterable[SiteFacts]) -> Activity:
     """Return what became of a crawl; cost O(sites)."""
     found = Activity()
     sums = np.zeros(len(found.tally.values()))
-    for site in (shard.model for shard in shards):
+    for site in sites:
         found.sites += 1
-        found.learned += site.templates is not None
-        found.learning += site.learning_since > 0
+        found.learned += site.stage == Stage.READY
+        found.learning += site.learning
         found.pages += site.pages
         found.failed += site.failed
         found.duplicates += site.duplicates
-        sums += site.history.site().total().values()
+        sums += site.tally
     found.tally = Tally(*sums.tolist())
     return found
 

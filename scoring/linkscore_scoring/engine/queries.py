@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,8 @@ from linkscore_scoring.exporters.base import SiteRules
 from linkscore_scoring.learners.bandits.allocation import allocate_best
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SitesRanked
-from linkscore_scoring.site.model import Stage
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, LinkBatch, SeedWanted, Suggestion, UrlRule
 
 
@@ -194,14 +196,26 @@ class CrawlQueries:
         worth, entries = np.zeros(len(places)), list[BucketEntry]()
         for site, names in by_site.items():
             known = None
-            if (shard := self.crawl.sites.get(site)) is not None:
-                known = SiteInFlight(shard.policy(choice), shard.model, under_way.get(site, {}), fill=fill)
+            if site in self.crawl.sites:
+                look = partial(self._look, site, choice)
+                known = SiteInFlight(look, under_way.get(site, {}), fill=fill)
                 worth[[places[name] for name in names]] = known.values(list(names.values()))
+                if not self.crawl.sites.is_in_memory(site):
+                    known.let_go()
             for name, own in names.items() if n else ():
                 row = first_rows[name]
                 entries.append(BucketEntry(row, known, own, waiting[row] if waiting else n))
         values = worth[np.fromiter(map(places.__getitem__, given), dtype=np.int64, count=len(given))]
         return FetchPlan(values, allot(entries, values, n) if n else np.zeros(len(given), dtype=np.int64))
+
+    def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
+        shard = self.crawl.known_or_new(site)
+        return shard.policy(choice), shard.model
+
+    def _site_value(self, site: str, choice: PolicyChoice | None) -> float:
+        """Return the value of a site; of one that is put away, the value it had then if it still has it."""
+        value = self.crawl.sites.value_put_away(site) if choice is None else None
+        return capabilities.site_value(*self._look(site, choice)) if value is None else value
 
     def rank_sites(
         self,
@@ -223,21 +237,21 @@ class CrawlQueries:
         n
             Fetches to hand out; fewer are if all sites fall asleep.
         """
-        known = [self.crawl.sites.get(site) for site in sites]
-        new = self.crawl.new_site("") if None in known else None
-        pairs = [(shard.policy(choice), shard.model) for shard in (one or new for one in known) if shard]
-        worth: dict[int, float] = {}
-        for policy, model in pairs:  # sites never seen are one and the same, asked once
-            if id(model) not in worth:
-                worth[id(model)] = capabilities.site_value(policy, model)
-        values = np.array([worth[id(model)] for _, model in pairs], dtype=np.float64)
+        values, unseen = np.zeros(len(sites)), None
+        for row, site in enumerate(sites):
+            if site in self.crawl.sites:
+                values[row] = self._site_value(site, choice)
+            else:  # sites never seen are one and the same, asked once
+                unseen = self._site_value(site, choice) if unseen is None else unseen
+                values[row] = unseen
         left = [n if most is None else min(n, most) for most in waiting]
-        bandit = capabilities.site_bandit(pairs[0][0]) if pairs else None
+        first = self.crawl.known_or_new(sites[0]).policy(choice) if sites else None
+        bandit = capabilities.site_bandit(first) if first is not None else None
         if bandit is not None:
             return bandit.rank(sites, values, left, n, self.crawl.seq)
         awake = {row: most for row, most in enumerate(left) if most}
         shares = allocate_best({row: float(values[row]) for row in awake}, awake, n)
-        return SitesRanked(values, np.array([shares[row] for row in range(len(pairs))], dtype=np.int64))
+        return SitesRanked(values, np.array([shares[row] for row in range(len(sites))], dtype=np.int64))
 
     def explain(
         self,
@@ -317,17 +331,15 @@ class CrawlQueries:
 
     def _by_site(
         self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]
-    ) -> list[tuple[SiteShard, list[int], LinkBatch]]:
-        """Group links by the site whose model scores them: the ticket's, else that of the URL's host."""
+    ) -> Iterator[tuple[SiteShard, list[int], LinkBatch]]:
+        """Yield links by the site whose model scores them: the ticket's, else that of the URL's host."""
         read = [self.crawl.book.read(raw) or NO_TICKET for raw in tickets]
         rows: dict[str, list[int]] = {}
         for row, (url, ticket) in enumerate(zip(urls, read, strict=True)):
             rows.setdefault(self.crawl.site_of_link(url, ticket), []).append(row)
-        return [
-            (shard, of_site, batch_of(shard.model, of_site, urls, keys, read, anchors))
-            for site, of_site in rows.items()
-            for shard in [self.crawl.known_or_new(site)]
-        ]
+        for site, of_site in rows.items():
+            shard = self.crawl.known_or_new(site)
+            yield shard, of_site, batch_of(shard.model, of_site, urls, keys, read, anchors)
 
 
 def _encoded(name: str, scores: NDArray[np.float64], shard: SiteShard, policy: str) -> NDArray[np.float64]:

@@ -195,10 +195,14 @@ class SiteModel(Stateful):
         return [self.patterns.levels(key)[-1] if p is None else p for p, key in zip(known, keys, strict=True)]
 
     @property
+    def is_due_on_demand(self) -> bool:
+        """Whether the first learning is due, in a crawl that learns when somebody asks."""
+        return not (self.revision or self.learning_since) and self.schedule.is_due(len(self.sample))
+
+    @property
     def waits_for_question(self) -> bool:
         """Whether a learning is due and starts when somebody asks for it; once learned, sites are kept so."""
-        is_idle = not (self.revision or self.learning_since)
-        return self.on_demand and is_idle and self.schedule.is_due(len(self.sample))
+        return self.on_demand and self.is_due_on_demand
 
     def due_job(self, seq: int, *, force: bool = False) -> LearningJob | None:
         """Return the learning that is due now, if any and none is running; marks it as running.

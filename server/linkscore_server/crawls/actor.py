@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -29,10 +30,12 @@ from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
 from linkscore_server.crawls.anchors import AnchorTexts
+from linkscore_server.crawls.snapshots import SnapshotWriter
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
-from linkscore_server.storage.base import CrawlLog, Snapshot
+from linkscore_server.storage.base import CrawlLog
 from linkscore_server.storage.formats import unreadable
+from linkscore_server.storage.sites import SiteLost
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -83,13 +86,15 @@ class CrawlActor:
     metrics
         Where commits, snapshots and learnings are counted.
     background
-        Makes snapshots, so that no commit of any crawl waits for one; None: `executor`.
+        Makes snapshots and puts sites away, so that no commit of any crawl waits for it; None: `executor`.
     reader
         Answers big questions, see `ask`; None: `executor`.
     snapshot_events
         Events between snapshots.
     tracing
         Where the stages of an event are told.
+    memory_is_over
+        Called when sites take more memory than they may; whoever owns the budget then puts some away.
     """
 
     def __init__(
@@ -102,8 +107,9 @@ class CrawlActor:
         metrics: Metrics,
         background: Executor | None = None,
         reader: Executor | None = None,
-        snapshot_events: int = 20_000,
+        snapshot_events: int = 5_000,
         tracing: Tracing = NO_TRACING,
+        memory_is_over: Callable[[], None] = lambda: None,
     ) -> None:
         self.model = model
         model.watch = tracing.watch
@@ -117,7 +123,9 @@ class CrawlActor:
         self._metrics = metrics
         self._snapshot_events = snapshot_events
         self._tracing = tracing
+        self._memory_is_over = memory_is_over
         self._snapshot_seq = 0
+        self._snapshots = SnapshotWriter(model, log, self._background, metrics)
         self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
         self._owed: list[_Submission] = []
         self._learning: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
@@ -137,11 +145,10 @@ class CrawlActor:
         NotFound
             If a policy the crawl was set up with is not registered any more: what it learned would be lost.
         """
-        snapshot = self._log.snapshot() if with_snapshot else None
-        if snapshot is not None:
-            self.model.load_state(msgpack.unpackb(snapshot.state, strict_map_key=False))
-            self._snapshot_seq = snapshot.seq
-            _require_policies(self.model.config)
+        if with_snapshot:
+            self._load_snapshot()
+        else:
+            self._log.states.clear()
         replayed = 0
         for seq, raw in self._log.read(self.model.seq):
             try:
@@ -151,9 +158,31 @@ class CrawlActor:
             if isinstance(event, ConfigChanged):
                 _require_policies(CrawlConfig.from_state(event.config))
             self._apply(seq, event, None)
+            self._put_away()
             replayed += 1
         self.model.jobs = []
         return replayed
+
+    def _load_snapshot(self) -> None:
+        whole, states = self._log.snapshot(), self._log.states
+        if whole is not None and whole.seq > states.seq:
+            states.clear()
+            self.model.load_state(msgpack.unpackb(whole.state, strict_map_key=False))
+        elif states.seq:
+            self._load_cut()
+        else:
+            return
+        _require_policies(self.model.config)
+
+    def _load_cut(self) -> None:
+        states = self._log.states
+        try:
+            core = msgpack.unpackb(states.core(), strict_map_key=False)
+            self.model.load_core(core, states.sites())
+        except CorruptState as exc:
+            states.clear()
+            raise SiteLost(str(exc)) from exc
+        self._snapshot_seq = states.seq
 
     def start(self) -> None:
         """Begin to write; learnings that were cut short are started again."""
@@ -165,6 +194,11 @@ class CrawlActor:
     def is_in_use(self) -> bool:
         """Whether a task needs the crawl: one that called `use`, a learning, or the writer."""
         return bool(self._users or self._learning or not self._queue.empty())
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a site that was put away cannot be read back: the crawl has to be opened again."""
+        return self._log.states.is_lost
 
     def use(self) -> None:
         """Say that the crawl is needed until the running task ends."""
@@ -243,9 +277,27 @@ class CrawlActor:
 
     async def ask_for_model(self, site: str) -> None:
         """Start the learning of a site that waits for somebody to ask; returns when that is in the log."""
-        shard = self.model.sites.get(site)
-        if shard is not None and shard.model.waits_for_question:
+        if site in self.model.sites and self.model.shard(site).model.waits_for_question:
             await self.submit(LearningRequested(site))
+
+    async def put_away_sites(self, most: int) -> int:
+        """Put away up to `most` sites of this crawl, those first that had no event for longest.
+
+        Returns how many were; a snapshot that stood in the way went on a step instead.
+        """
+        async with self._turn:
+            put_away: int = await _run_in(self._background, self._put_away, most)
+        if not put_away and self._snapshots.is_under_way:
+            await self._snapshot_on()
+        return put_away
+
+    def _put_away(self, most: int = 0) -> int:
+        try:
+            return self.model.sites.fit(most)
+        except (OSError, SiteLost) as exc:
+            self._metrics.put_away_failures.inc()
+            _log.error("crawl %s: sites cannot be put away: %s", self.model.config.name, exc)
+            return 0
 
     async def close(self) -> None:
         """Finish what was submitted, write a snapshot, release the log."""
@@ -255,8 +307,9 @@ class CrawlActor:
         if self._writer is not None:
             self._queue.put_nowait(None)
             await self._writer
-            await self._snapshot()
-        self._log.close()
+            await self._snapshot_on(whole=True)
+            await self._snapshot(whole=True)
+        self.release()
 
     async def discard(self) -> None:
         """Stop without a snapshot, for a crawl that is deleted."""
@@ -264,19 +317,27 @@ class CrawlActor:
         await self.close()
 
     def release(self) -> None:
-        """Release the log of an actor that was never started."""
+        """Release log and memory of an actor that was never started."""
+        self.model.sites.close()
         self._log.close()
 
     async def _write(self) -> None:
         while True:
             group, last = await self._next_group()
             group, self._owed = self._owed + group, []
-            if group and await self._commit(group):
+            if self.is_lost:
+                self._fail_all(group)
+            elif group and await self._commit(group):
                 async with self._turn:
+                    await self._snapshots.before([event for item in group for event in item.events])
                     await self._apply_group(group)
+                if self.model.sites.is_over_budget:
+                    self._memory_is_over()
             if last:
                 return
-            if self.model.seq - self._snapshot_seq >= self._snapshot_events:
+            if self._snapshots.is_under_way:
+                await self._snapshot_on()
+            elif self.model.seq - self._snapshot_seq >= self._snapshot_events:
                 await self._snapshot()
 
     async def _next_group(self) -> tuple[list[_Submission], bool]:
@@ -317,8 +378,9 @@ class CrawlActor:
         So a replay has it at the same place; should the process end before, the learning starts again.
         """
         self._owed.append(item)
-        for event in item.events:
-            self._apply(self.model.seq, event, None)
+        with suppress(SiteLost):  # then the crawl is opened again from its log, which has none of this
+            for event in item.events:
+                self._apply(self.model.seq, event, None)
 
     async def _apply_group(self, group: list[_Submission]) -> None:
         seq = self._log.last_seq - sum(len(item.raw) for item in group)
@@ -328,8 +390,13 @@ class CrawlActor:
                 if outcomes and (isinstance(event, PageFetched) or len(outcomes) % _EVENTS_A_SLICE == 0):
                     await asyncio.sleep(0)
                 seq += 1
-                with item.trace.watch("apply"):
-                    outcomes.append(self._apply(seq, event, item.learned))
+                try:
+                    with item.trace.watch("apply"):
+                        outcomes.append(self._apply(seq, event, item.learned))
+                except SiteLost as exc:
+                    _log.error("crawl %s: %s", self.model.config.name, exc)
+                    self._fail_all(group)
+                    return
                 for job in self.model.take_jobs():
                     self._start_learning(job)
             if not item.done.done():
@@ -344,6 +411,8 @@ class CrawlActor:
                 self.model.seq = seq
                 return self.model.activate(event.site, learned)
             outcome = self.model.apply(seq, event)
+        except SiteLost:
+            raise
         except Exception as exc:
             self._metrics.apply_failures.inc()
             _log.exception("crawl %s: event %d could not be applied", self.model.config.name, seq)
@@ -396,40 +465,27 @@ class CrawlActor:
             CrawlClosed(f"crawl {self.model.config.name!r} is closed") if task.cancelled() else task.result()
         )
 
-    async def _snapshot(self) -> None:
+    def _fail_all(self, group: list[_Submission]) -> None:
+        """Tell callers to come again, when the crawl is open again; what is in the log is then applied."""
+        for item in group:
+            _fail(item.done, CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again"))
+
+    async def _snapshot(self, *, whole: bool = False) -> None:
+        """Begin a snapshot of the crawl as it is now, and go on with it; see `_snapshot_on`."""
         seq = self.model.seq
         if seq == self._snapshot_seq or self._discarded or self._owed:  # the log must have what it holds
             return
         self._snapshot_seq = seq  # one that fails is tried again after as many events
-        started = time.perf_counter()
-        try:
-            cut_bytes = await _run_in(self._background, self._save, seq)
-        except Exception:
-            self._metrics.snapshot_failures.inc()
-            _log.exception("snapshot of %s failed; a restart replays more of the log", self.model.config.name)
-            return
-        self._metrics.snapshot_seconds.observe(time.perf_counter() - started)
-        self._metrics.log_bytes_cut.inc(cut_bytes)
+        self._snapshots.begin()
+        await self._snapshot_on(whole=whole)
 
-    def _save(self, seq: int) -> int:
-        """Write a snapshot; blocks. The writer waits for it, so nothing changes the state meanwhile."""
-        return self._log.save(Snapshot(seq, b"".join(packed(self.model.to_state()))))
-
-
-def packed(value: Any) -> Iterator[bytes]:
-    """Yield a value as msgpack, in pieces: packing it in one would hold the interpreter for seconds."""
-    packer = msgpack.Packer()
-    if isinstance(value, dict):
-        yield packer.pack_map_header(len(value))
-        for name, part in value.items():
-            yield packer.pack(name)
-            yield from packed(part)
-    elif isinstance(value, list | tuple) and any(isinstance(part, list | tuple | dict) for part in value):
-        yield packer.pack_array_header(len(value))
-        for part in value:
-            yield from packed(part)
-    else:
-        yield packer.pack(value)
+    async def _snapshot_on(self, *, whole: bool = False) -> None:
+        """Go on with the snapshot under way until events wait, or to its end if it is wanted whole."""
+        while self._snapshots.is_under_way and not self._discarded:
+            async with self._turn:
+                await self._snapshots.step()
+            if not whole and not self._queue.empty():
+                return
 
 
 def _require_policies(config: CrawlConfig) -> None:

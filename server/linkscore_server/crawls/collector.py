@@ -18,7 +18,10 @@ _ROLES = {SERVED: "served", EXTRA: "extra", CANDIDATE: "candidate"}
 
 
 class RegistryCollector(Collector):
-    """Reads the models of a registry; every figure is O(sites of open crawls), and none names a site."""
+    """Reads the models of a registry; every figure is O(sites in memory), and none names a site.
+
+    What sites that are put away know does not count but for their number.
+    """
 
     def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
         self._registry = registry
@@ -30,7 +33,8 @@ class RegistryCollector(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Count."""
-        shards = [shard for actor in self._registry.actors() for shard in list(actor.model.sites.values())]
+        tables = [actor.model.sites for actor in self._registry.actors()]
+        shards = [shard for table in tables for shard in table.in_memory]
         sites = [shard.model for shard in shards]
         yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=len(self._registry.names()))
         yield GaugeMetricFamily(
@@ -42,10 +46,28 @@ class RegistryCollector(Collector):
             value=len(self._registry.damaged),
         )
         stages = Counter(site.stage for site in sites)
-        by_stage = GaugeMetricFamily("linkscore_sites", "Sites by stage", labels=["stage"])
+        by_stage = GaugeMetricFamily(
+            "linkscore_sites", "Sites by stage; put_away: not in memory, of any stage", labels=["stage"]
+        )
         for stage in Stage:
             by_stage.add_metric([stage.name.lower()], stages[stage])
+        away = sum(map(len, tables)) - len(sites)
+        by_stage.add_metric(["put_away"], away)
         yield by_stage
+        budget = self._registry.memory.budget
+        yield GaugeMetricFamily(
+            "linkscore_site_memory_bytes", "Estimate of what sites in memory take", value=budget.used
+        )
+        yield GaugeMetricFamily(
+            "linkscore_site_memory_limit_bytes",
+            "What they may take: site_memory_mb, less while the process is close to memory_mb",
+            value=budget.limit,
+        )
+        yield GaugeMetricFamily(
+            "linkscore_memory_limit_bytes",
+            "The setting memory_mb; compare process_resident_memory_bytes",
+            value=self._settings.memory_mb << 20,
+        )
         yield from self._bounds(sites)
         yield from _policies(shards)
         evicted = sum(site.memory.evicted for site in sites)

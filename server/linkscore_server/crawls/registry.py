@@ -34,16 +34,20 @@ from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.types import ExamplePage
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
+from linkscore_server.storage.sites import SiteLost
 from linkscore_server.storage.visits.base import VisitStore
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _AT_ONCE = 2
 """Crawls opened, and big questions answered, at a time: beside the event loop they share one interpreter."""
+_DESCRIPTORS_A_CRAWL = 3
+"""Of an open crawl: its log, its snapshot and what lies beside that while it is written."""
 _DESCRIPTORS = 64
 """Descriptors left to connections, metrics and files that are open for a moment. Chosen; a start takes 20."""
 _LOOK_S = 60.0
@@ -68,7 +72,7 @@ class CrawlRegistry:
     nobody asked for it for `idle_crawl_s`, or when descriptors run short.
 
     `damaged` names the crawls whose log could not be read, with the reason: they answer with that error and
-    nothing of theirs is touched; the others serve.
+    nothing of theirs is touched; the others serve. `memory` keeps the sites of all within their bound.
     """
 
     def __init__(
@@ -98,6 +102,8 @@ class CrawlRegistry:
         self._learner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-learn")
         self._background = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-open")
         self._reader = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-ask")
+        self._snapshots = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-sites")
+        self.memory = MemoryKeeper(settings, metrics, self._actors.values)
         self.damaged: dict[str, str] = {}
         self.opened: Callable[[CrawlActor], None] = lambda actor: None
 
@@ -112,6 +118,7 @@ class CrawlRegistry:
         await self._in_thread(self._store.ticket_key)
         self._names = set(await self._in_thread(self._store.crawls))
         self._later(self._open_all())
+        self._later(self.memory.run())
         if self._store.is_durable:
             self._later(self._put_away_for_ever())
 
@@ -136,7 +143,7 @@ class CrawlRegistry:
             If it cannot be opened now.
         """
         actor = self._actors.get(name)
-        if actor is None:
+        if actor is None or actor.is_lost:
             actor = await self._keep(self._open(name))
         actor.use()
         return actor
@@ -219,6 +226,7 @@ class CrawlRegistry:
                     await actor.close()
         self._executor.shutdown()
         self._background.shutdown()
+        self._snapshots.shutdown()
         self._reader.shutdown()
         self._learner.shutdown(wait=False, cancel_futures=True)
 
@@ -228,7 +236,12 @@ class CrawlRegistry:
         async with self._locks[name]:
             if name in self.damaged:
                 raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
-            return self._actors.get(name) or await self._load(name)
+            actor = self._actors.get(name)
+            if actor is not None and actor.is_lost:
+                del self._actors[name]
+                await actor.discard()
+                actor = None
+            return actor or await self._load(name)
 
     async def _load(self, name: str) -> CrawlActor:
         await self._make_room()
@@ -343,32 +356,30 @@ class CrawlRegistry:
         return actor
 
     def _new_actor(self, config: CrawlConfig) -> CrawlActor:
-        model = CrawlModel(config, ticket_key=self._store.ticket_key(), domain_of=self._domain_of)
+        log = self._store.open(config.name)
+        model = CrawlModel(
+            config,
+            ticket_key=self._store.ticket_key(),
+            domain_of=self._domain_of,
+            store=log.states,
+            budget=self.memory.budget,
+        )
         return CrawlActor(
             model,
-            self._store.open(config.name),
+            log,
             executor=self._executor,
             learner=self._learner,
-            background=self._background,
+            background=self._snapshots,
             reader=self._reader,
             metrics=self._metrics,
             snapshot_events=self._settings.snapshot_events,
             tracing=self._tracing,
+            memory_is_over=self.memory.wake,
         )
 
     def _recover_crawl(self, name: str) -> CrawlActor | None:
         """Return a crawl as its log says; None if its creation was never acknowledged."""
-        actor = self._new_actor(CrawlConfig(name))
-        try:
-            replayed = actor.recover()
-        except CorruptState as exc:
-            _log.warning("crawl %s: %s; replaying the whole log", name, exc)
-            actor.release()
-            actor = self._new_actor(CrawlConfig(name))
-            replayed = self._released_unless(actor, partial(actor.recover, with_snapshot=False))
-        except BaseException:
-            actor.release()
-            raise
+        actor, replayed = self._replayed(name)
         if not actor.model.seq:
             actor.release()
             self._store.delete(name)
@@ -376,6 +387,22 @@ class CrawlRegistry:
         self._released_unless(actor, partial(self._check_recovered, name, actor.model))
         _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
         return actor
+
+    def _replayed(self, name: str) -> tuple[CrawlActor, int]:
+        """Return a crawl and how many events were replayed: those after a snapshot, else all."""
+        with_snapshot, lost = True, False
+        while True:
+            actor = self._new_actor(CrawlConfig(name))
+            try:
+                return actor, self._released_unless(
+                    actor, partial(actor.recover, with_snapshot=with_snapshot)
+                )
+            except (CorruptState, SiteLost) as exc:
+                if not with_snapshot:
+                    raise
+                # A file of states that is damaged is gone by now, and there may be a whole snapshot.
+                with_snapshot, lost = isinstance(exc, SiteLost) and not lost, True
+                _log.warning("crawl %s: %s; replaying more of the log", name, exc)
 
     @staticmethod
     def _released_unless(actor: CrawlActor, call: Callable[[], _T]) -> _T:
@@ -432,9 +459,11 @@ def _run_in(executor: Executor, call: Callable[..., _T], *args: object) -> Await
 
 
 def _most_open() -> int:
-    """Return how many crawls may be open: each holds a descriptor, and the server needs some itself."""
+    """Return how many crawls may be open: each holds descriptors, and the server needs some itself."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 1 << 31 if limit == resource.RLIM_INFINITY else max(1, limit - _DESCRIPTORS)
+    if limit == resource.RLIM_INFINITY:
+        return 1 << 31
+    return max(1, (limit - _DESCRIPTORS) // _DESCRIPTORS_A_CRAWL)
 
 
 def registrable_domain(host: str) -> str:

@@ -43,11 +43,19 @@ class AdmissionLimit:
     When the log is slow they would gather in memory without bound; beyond `limit` new calls are sent away.
     A stream needs no such bound, its window is one. A call larger than the limit is admitted when there is no
     other.
+
+    Parameters
+    ----------
+    limit
+        Items in work at a time.
+    check_memory
+        Raises if there is no memory for more, see `MemoryKeeper.check`; asked for pages of streams too.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, check_memory: Callable[[], None] = lambda: None) -> None:
         self._limit = limit
         self._items = 0
+        self.check_memory = check_memory
 
     @contextmanager
     def admitted(self, items: int) -> Iterator[None]:
@@ -57,7 +65,10 @@ class AdmissionLimit:
         ------
         LimitExceeded
             If they would exceed the limit.
+        MemoryError
+            If there is no memory for more.
         """
+        self.check_memory()
         if self._items and self._items + items > self._limit:
             rule = f"max_items_in_work: {self._items} items are in work and {items} more exceed {self._limit}"
             raise LimitExceeded(rule)

@@ -21,7 +21,9 @@ from linkscore_scoring.errors import (
     NotLearned,
 )
 from linkscore_server.crawls.actor import CrawlClosed
+from linkscore_server.crawls.memory import MemoryShort
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
+from linkscore_server.storage.sites import SiteLost
 
 DOMAIN = "linkscore"
 # Bounds: an error travels in trailers, of which gRPC takes 8 KB, the message twice, the details in base64.
@@ -68,9 +70,11 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (NoRules, code_pb2.FAILED_PRECONDITION, "NO_RULES"),
     (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
     (Overloaded, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
+    (MemoryShort, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (CrawlClosed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
+    (SiteLost, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
     (NotAllowed, code_pb2.PERMISSION_DENIED, "NOT_ALLOWED"),

@@ -30,8 +30,9 @@ class InspectionService(pb_grpc.InspectionServiceServicer):
     async def GetActivity(self, request: pb.GetActivityRequest, context: Any) -> pb.GetActivityResponse:
         """Say what became of a crawl."""
         actor = await self._registry.open(parse_crawl(request.crawl))
+        sites = actor.model.sites
         return convert.activity_message(
-            await actor.ask(lambda: inspection.activity(actor.model.sites.values()))
+            await actor.ask(lambda: inspection.activity(facts for _, facts in sites.facts()))
         )
 
     async def ListTemplates(self, request: pb.ListTemplatesRequest, context: Any) -> pb.ListTemplatesResponse:

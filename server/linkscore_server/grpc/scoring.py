@@ -49,7 +49,7 @@ first, and a short call does not wait for one long one. Chosen, not measured."""
 _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 
 # Above these a question takes more than some 20 ms; chosen by the cost of one link, bucket or site.
-_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES = 500, 2_000, 1_000
+_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 500, 2_000, 1_000, 20
 _MAX_EXPLAINED = 100  # links of one ExplainLinks call, as the contract says
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
@@ -94,7 +94,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._settings = settings
         self._metrics = metrics
         self._inbox = FeedbackInbox(parser.limits, metrics, clock)
-        self._admission = AdmissionLimit(settings.max_items_in_work)
+        self._admission = AdmissionLimit(settings.max_items_in_work, registry.memory.check)
         self._work = work
         self._watch = watch
         self._parsing = asyncio.Semaphore(_CALLS_PARSED)
@@ -241,7 +241,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Say which fetched pages a user should be asked about."""
         actor, choice, _ = await self._resolve(request)
         model = actor.model
-        found = actor.queries.suggest_examples(*results.example_query(request, model.config.name), choice)
+        n, site = results.example_query(request, model.config.name)
+        is_big = not site and len(model.sites) > _BIG_EXAMPLES
+        found = await _answered(actor, lambda: actor.queries.suggest_examples(n, site, choice), is_big)
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
         return results.suggested_examples(
@@ -256,7 +258,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor = await self._actor(request.crawl)
         choice = choice_of(request.policy)
         if choice is not None and choice.reads_templates and actor.model.config.learns_on_demand:
-            for site in list(actor.model.sites):
+            for site in actor.model.waiting_sites():
                 await actor.ask_for_model(site)
         number = getattr(request, "encoding", 0)
         if number and number not in _ENCODINGS:
@@ -459,6 +461,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 first = first or await self._resolve(request)
                 if request.crawl and await self._actor(request.crawl) is not first[0]:
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
+                self._admission.check_memory()
                 await slots.acquire()
                 page = self._ingest(first[0], request.page, *first[1:], context)
                 result = _watched(asyncio.create_task(page))

@@ -31,7 +31,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """List the sites of a crawl by name."""
         actor = await self._registry.open(parse_crawl(request.crawl))
         names, token = page_of(sorted(actor.model.sites), request.page_size, request.page_token)
-        found = [self._site(actor, name) for name in names]
+        found = await actor.ask(lambda: [self._site(actor, name) for name in names])
         return pb.ListSitesResponse(sites=found, next_page_token=token)
 
     async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:

@@ -145,6 +145,12 @@ class Metrics:
         self.snapshot_seconds = Histogram(
             "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
         )
+        self.sites_put_away = Counter(
+            "linkscore_sites_put_away", "Sites put away to keep within site_memory_mb", registry=r
+        )
+        self.put_away_failures = Counter(
+            "linkscore_put_away_failures", "Tries to put sites away that failed: memory grows", registry=r
+        )
         self.snapshot_failures = Counter(
             "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
         )

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from linkscore_server.storage.sites import SiteStates
 from linkscore_server.storage.visits.base import VisitStore
 
 
@@ -18,9 +19,21 @@ class Snapshot:
 
 
 class CrawlLog(ABC):
-    """The events of one crawl, numbered 1, 2, ... without gaps, and its newest snapshot."""
+    """The events of one crawl, numbered 1, 2, ... without gaps, and its newest snapshot.
+
+    Attributes
+    ----------
+    last_seq
+        Number of the last event.
+    states
+        The newest snapshot, and the sites that were put away since.
+    needs_whole_snapshots
+        Whether `save` is to be given the whole crawl at each snapshot too, for what both hold is cut.
+    """
 
     last_seq: int = 0
+    states: SiteStates
+    needs_whole_snapshots: bool = False
 
     @abstractmethod
     def append(self, events: Sequence[bytes]) -> None:

@@ -10,9 +10,11 @@ import msgpack
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
+from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.storage.cutting import cut_seq
 from linkscore_server.storage.files import (
+    SITES_FILE,
     TICKET_KEY_LOST,
     FileStore,
     read_segments,
@@ -21,7 +23,11 @@ from linkscore_server.storage.files import (
 )
 from linkscore_server.storage.formats import SNAPSHOT, TICKET_KEY, unreadable
 from linkscore_server.storage.secret_files import read_secret
+from linkscore_server.storage.sites import reading_copy
 from linkscore_server.storage.visits.files import FileReader, check
+
+_ONE_SITE = MemoryBudget(0)
+"""No site stays in memory: a crawl may have more than find room."""
 
 
 def problems_of_store(store: FileStore) -> Iterator[str]:
@@ -50,6 +56,7 @@ def problems_of_crawl(folder: Path, crawl: str) -> Iterator[str]:
         _check_cut(folder)
         for path in snapshots_of(folder):
             _read_snapshot(path, last_seq)
+        _read_sites(folder / SITES_FILE, last_seq)
     except CorruptState as exc:
         yield str(exc)
     browse = folder / "browse"
@@ -105,6 +112,24 @@ def _read_snapshot(path: Path, last_seq: int) -> None:
     try:
         state = msgpack.unpackb(snapshot.state, strict_map_key=False)
         CrawlModel(CrawlConfig.from_state(state["config"]), ticket_key=b"").load_state(state)
+    except (LinkscoreError, ValueError, LookupError, TypeError) as exc:
+        raise CorruptState(f"{path}: cannot be read: {exc}{_else_in_log(path)}") from exc
+
+
+def _read_sites(path: Path, last_seq: int) -> None:
+    if not path.exists():
+        return
+    try:
+        with reading_copy(path) as states:
+            if states.seq > last_seq:
+                raise CorruptState(f"knows event {states.seq}, the log ends with {last_seq}")
+            if states.seq:
+                core = msgpack.unpackb(states.core(), strict_map_key=False)
+                config = CrawlConfig.from_state(core["config"])
+                model = CrawlModel(config, ticket_key=b"", store=states, budget=_ONE_SITE)
+                model.load_core(core, states.sites())
+                for name in model.sites:
+                    model.shard(name)
     except (LinkscoreError, ValueError, LookupError, TypeError) as exc:
         raise CorruptState(f"{path}: cannot be read: {exc}{_else_in_log(path)}") from exc
 

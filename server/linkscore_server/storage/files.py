@@ -6,7 +6,9 @@
     DATA_DIR/LOCK
     DATA_DIR/crawls/NAME/00000000000000000001.log     named by the first event number, at most 64 MiB each
     DATA_DIR/crawls/NAME/browse/                         visits of browse logs, see `visits.files`
-    DATA_DIR/crawls/NAME/snapshot                     magic, crc32 of what follows, sequence number, zstd
+    DATA_DIR/crawls/NAME/sites.db                        states of sites at some event, see `storage.sites`
+    DATA_DIR/crawls/NAME/snapshot                     magic, crc32 of what follows, sequence number, zstd;
+                                                      written only if the log may be cut
     DATA_DIR/crawls/NAME/snapshot.previous            the one before, if the log may be cut
     DATA_DIR/crawls/NAME/cut                          what was cut, see `storage.cutting`
 
@@ -41,9 +43,10 @@ from linkscore_server.storage.disk import (
     sync,
     write_all,
 )
-from linkscore_server.storage.formats import SEGMENT_HEADER, SNAPSHOT_MAGIC, TICKET_KEY
+from linkscore_server.storage.formats import SEGMENT_HEADER, SITES, SNAPSHOT_MAGIC, TICKET_KEY
 from linkscore_server.storage.frames import EventFrame, frames, pack, unpack
 from linkscore_server.storage.secret_files import secret_of
+from linkscore_server.storage.sites import SiteStates, remove
 from linkscore_server.storage.visits.files import FileVisits
 
 SEGMENT_BYTES = 64 << 20
@@ -53,6 +56,9 @@ TICKET_KEY_LOST = (
     "put that of a backup there, or delete it: then tickets given out before say nothing any more"
 )
 """What to do about a damaged secret of tickets."""
+
+SITES_FILE = Path(SITES.path).name
+"""The states of sites in the folder of their crawl."""
 
 _SNAPSHOT = struct.Struct(">8sIQ")
 _SNAPSHOT_LEVEL = 3  # of zstd, its default: snapshots are rare, and read once
@@ -79,7 +85,13 @@ class FileLog(CrawlLog):
         self._fd = -1
         self._size = 0
         self._broken = ""
-        self._recover()
+        self.needs_whole_snapshots = cuts
+        self.states = _states(folder / SITES_FILE)
+        try:
+            self._recover()
+        except BaseException:
+            self.states.close()
+            raise
 
     def append(self, events: Sequence[bytes]) -> None:
         """See `CrawlLog.append`; after a failed sync or repair it takes nothing more until it is reopened."""
@@ -153,6 +165,10 @@ class FileLog(CrawlLog):
 
     def close(self) -> None:
         """See `CrawlLog.close`."""
+        self._close_segment()
+        self.states.close()
+
+    def _close_segment(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -181,10 +197,11 @@ class FileLog(CrawlLog):
                 end = frame.end
         self.last_seq = expected - 1
         stored = self._stored_snapshot()
-        if stored is not None and stored[0] > self.last_seq:
+        known = max(stored[0] if stored else 0, self.states.seq)
+        if known > self.last_seq:
             where = f"{segments[-1]} at offset {end}" if segments else f"{self._folder}"
             raise CorruptState(
-                f"{where}: the log ends with event {self.last_seq}, the snapshot knows {stored[0]}"
+                f"{where}: the log ends with event {self.last_seq}, the snapshot knows {known}"
             )
         if segments:
             self._fd = os.open(segments[-1], os.O_WRONLY)
@@ -195,7 +212,7 @@ class FileLog(CrawlLog):
             os.fdatasync(self._fd)
 
     def _start_segment(self) -> None:
-        self.close()
+        self._close_segment()
         path = self._folder / f"{self.last_seq + 1:020d}.log"
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
@@ -285,6 +302,16 @@ class FileStore(Store):
     def close(self) -> None:
         """Let another process have the folder."""
         self._lock.close()
+
+
+def _states(path: Path) -> SiteStates:
+    """Open the states of sites; a damaged file makes room for a new one, the log has it all."""
+    try:
+        return SiteStates(path)
+    except CorruptState as exc:
+        _log.warning("snapshot %s: %s: more of the log is replayed", path, exc)
+        remove(path)
+        return SiteStates(path)
 
 
 def read_segments(folder: Path) -> Iterator[tuple[Path, int, int, bytes]]:

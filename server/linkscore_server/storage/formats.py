@@ -63,6 +63,14 @@ SNAPSHOT = FileFormat(
     "bytes 7 and 8, after `LSSNAP`",
     "checksum, number of the last event, zstd of msgpack of the crawl's state; derived from the log",
 )
+SITES = FileFormat(
+    "sites",
+    "crawls/NAME/sites.db",
+    SNAPSHOT.number,
+    "SQLite's `user_version`: that of snapshots, which hold the same states",
+    "SQLite: zstd of msgpack of each site's state and of what is of no site, with checksums "
+    "(`storage/sites.py`); derived from the log. While the server runs, `sites.db-wal` lies beside it",
+)
 CUT = FileFormat(
     "cut mark",
     "crawls/NAME/cut",
@@ -104,7 +112,7 @@ ARCHIVE = FileFormat(
     "one crawl as `linkscore data export` writes it: zstd of a tar of its folder, with checksums",
 )
 
-FORMATS = (SEGMENT, SNAPSHOT, CUT, VISITS, SALT, TICKET_KEY, LOCK)
+FORMATS = (SEGMENT, SITES, SNAPSHOT, CUT, VISITS, SALT, TICKET_KEY, LOCK)
 """Every kind of file that a server leaves in its data folder."""
 
 SEGMENT_HEADER = b"LSLOG" + SEGMENT.number.to_bytes(3, "big")

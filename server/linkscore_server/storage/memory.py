@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+from linkscore_server.storage.sites import SiteStates
 from linkscore_server.storage.visits.memory import MemoryVisits
 
 
@@ -15,6 +16,7 @@ class MemoryLog(CrawlLog):
     def __init__(self, *, keep: bool = False) -> None:
         self._events: list[bytes] | None = [] if keep else None
         self._snapshot: Snapshot | None = None
+        self.states = SiteStates()
 
     def append(self, events: Sequence[bytes]) -> None:
         """See `CrawlLog.append`."""
@@ -36,7 +38,8 @@ class MemoryLog(CrawlLog):
         return self._snapshot
 
     def close(self) -> None:
-        """See `CrawlLog.close`."""
+        """See `CrawlLog.close`; what was put away since the last cut is forgotten, as a file would."""
+        self.states.roll_back()
 
 
 class MemoryStore(Store):

@@ -178,18 +178,6 @@ def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
     assert len(crawl.sites["h"].served.arms) <= 3 * 20
 
 
-def test_the_site_used_longest_ago_is_dropped_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crawl_module, "MAX_SITES", 2)
-    crawl = model()
-    ticket = crawl.apply(1, page("http://a/", "http://a/x", site="a")).links.ticket_values[0]
-    for n, name in enumerate("bac", start=2):
-        crawl.apply(n, page(f"http://{name}/", site=name))
-    assert list(crawl.sites) == ["a", "c"]
-    assert crawl.site_of_ticket(ticket) == "a"
-    with pytest.raises(NotFound, match="'b'"):
-        crawl.shard("b")
-
-
 def test_learning_is_due_at_the_sample_size_and_when_asked_for() -> None:
     crawl = model()
     crawl.apply(1, page(A, B))

@@ -224,7 +224,8 @@ class Layouts:
     def see(self, paths: PathTrie) -> None:
         """Count the class tokens of a page; cost O(distinct classes)."""
         self._pages += 1
-        self._tokens.update({t for classes in set(paths.classes) for t in normal_tokens(classes)})
+        # Sorted, or the order of the state would depend on the hash seed of the process.
+        self._tokens.update(sorted({t for classes in set(paths.classes) for t in normal_tokens(classes)}))
         for token in list(islice(self._tokens, max(0, len(self._tokens) - _MAX_TOKENS))):
             del self._tokens[token]
 

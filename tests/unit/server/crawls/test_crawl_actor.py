@@ -279,7 +279,7 @@ async def test_a_snapshot_that_fails_does_not_stop_the_writer(
 ) -> None:
     made = actor_on(log, metrics=metrics, snapshot_events=1)
     made.start()
-    monkeypatch.setattr(made.model, "to_state", lambda: {"x": object()})
+    monkeypatch.setattr(made.model, "core_state", lambda: {"x": object()})
     await made.submit(ConfigChanged(CONFIG.to_state()))
     assert not (await asyncio.wait_for(made.submit(fetched(0)), 30)).duplicate
     assert metrics.registry.get_sample_value("linkscore_snapshot_failures_total") >= 1

@@ -13,8 +13,8 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.sites import packed_in_pieces
 from linkscore_scoring.errors import CorruptState, LimitExceeded
-from linkscore_server.crawls.actor import packed
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
@@ -132,7 +132,7 @@ async def test_a_folder_copied_under_another_name_is_refused(store: Stored, tmp_
 
 def test_pieces_of_a_state_are_the_state() -> None:
     state = {"a": [1, [2, {"b": (3, b"x")}], []], "c": {}, "d": [[n, {n: None}] for n in range(20)], "e": 1.5}
-    assert b"".join(packed(state)) == msgpack.packb(state)
+    assert b"".join(packed_in_pieces(state)) == msgpack.packb(state)
 
 
 async def test_a_crawl_is_not_opened_while_its_visits_are_looked_at(store: Stored) -> None:

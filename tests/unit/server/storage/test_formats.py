@@ -51,6 +51,7 @@ def test_a_server_leaves_files_of_these_kinds_and_no_others(tmp_path: Path) -> N
     for seq in (1, 2, 3):
         log.append([b"event"])
         log.save(Snapshot(seq, b"state"))
+    log.states.commit(3, b"core")
     log.close()
     visits = store.visits("NAME")
     visits.salt()

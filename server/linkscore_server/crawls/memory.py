@@ -1,0 +1,125 @@
+"""What a process may take in memory: cold sites are put away, and callers told to wait before it is late.
+
+Two bounds. `site_memory_mb` is what all sites in memory may take, by an estimate; above it the coldest are
+put away. `memory_mb` is what the whole process may take, as the kernel counts it; close to it the first bound
+is lowered, for the estimate was too low, and above it no more pages and feedback are taken in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from linkscore_scoring.engine.sites import MemoryBudget
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+
+_AT_A_TIME = 8
+"""Sites put away before events of their crawl are applied: some 10 ms. Chosen, not measured."""
+_NEAR = 0.9
+"""Share of `memory_mb` from which on fewer sites stay in memory."""
+_EASY = 0.8
+"""Share of `memory_mb` below which more of them may stay again."""
+_LESS, _MORE = 0.95, 0.01
+"""How the bound of the sites moves with each call: by 5 % of itself down, by 1 % of the setting up, as
+windows of TCP do (additive increase, multiplicative decrease). Chosen, not measured."""
+_LEAST = 32 << 20
+"""The bound is never lowered further: with no site in memory each event would bring one back."""
+_STATM = Path("/proc/self/statm")
+_log = logging.getLogger(__name__)
+
+
+class MemoryShort(MemoryError):
+    """The process takes as much memory as it may; nothing was applied."""
+
+    retry_s = 1.0
+
+
+class MemoryKeeper:
+    """Keeps sites within their bound, and says when the process is at its own.
+
+    Parameters
+    ----------
+    settings
+        The bounds.
+    metrics
+        Where sites put away are counted.
+    actors
+        Gives the crawls that are open.
+    used
+        Gives the bytes the process takes.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        metrics: Metrics,
+        actors: Callable[[], Iterable[CrawlActor]],
+        *,
+        used: Callable[[], int] | None = None,
+    ) -> None:
+        self._most_sites = settings.site_memory_mb << 20
+        self._most = settings.memory_mb << 20
+        self._metrics = metrics
+        self._actors = actors
+        self._used = used or resident_bytes
+        self._wanted = asyncio.Event()
+        self.budget = MemoryBudget(self._most_sites)
+
+    def wake(self) -> None:
+        """Say that sites take more than they may."""
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Put sites away whenever `wake` was called."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            await self.fit()
+
+    async def fit(self) -> None:
+        """Put away the sites of all crawls that had no event for longest, until the bound is kept.
+
+        Ends early when none can be: the next event tries again.
+        """
+        while self.budget.is_over:
+            coldest = min(self._actors(), key=lambda actor: actor.model.sites.coldest, default=None)
+            if coldest is None or coldest.model.sites.coldest == math.inf:
+                return
+            put_away = await coldest.put_away_sites(_AT_A_TIME)
+            self._metrics.sites_put_away.inc(put_away)
+            if not put_away:
+                return
+
+    def check(self) -> None:
+        """Let in what needs memory, or not.
+
+        Raises
+        ------
+        MemoryShort
+            If the process takes more than it may.
+        """
+        used = self._used()
+        if used > _NEAR * self._most:
+            self.budget.limit = max(_LEAST, _LESS * min(self.budget.limit, self.budget.used))
+            self.wake()
+        elif used < _EASY * self._most:
+            self.budget.limit = min(self._most_sites, self.budget.limit + _MORE * self._most_sites)
+        if used > self._most:
+            raise MemoryShort(
+                f"memory_mb: the process takes {used >> 20} MiB of {self._most >> 20}, "
+                f"{self.budget.used >> 20} of it for sites; cold ones are being put away"
+            )
+
+
+def resident_bytes() -> int:
+    """Return what this process takes as the kernel counts it; 0 where there is no /proc."""
+    try:
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -1,0 +1,106 @@
+"""Snapshots of one crawl, written site by site between its events."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, Event
+from linkscore_scoring.engine.sites import packed_in_pieces
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.storage.base import CrawlLog, Snapshot
+
+_log = logging.getLogger(__name__)
+_SLICE_BYTES = 1 << 20
+"""Memory of sites that are written before events are applied again. Chosen, not measured."""
+
+
+@dataclass(slots=True)
+class _Cut:
+    """A snapshot under way, of the crawl after event `seq`; `core` is what it keeps beside the sites."""
+
+    seq: int
+    began_s: float
+    core: bytes | None = None
+
+
+class SnapshotWriter:
+    """Makes cuts of a crawl, see ADR 19. Its calls go one after the other, while no event is applied.
+
+    Parameters
+    ----------
+    model, log
+        The crawl, and where its snapshots go.
+    executor
+        Writes them.
+    metrics
+        Where snapshots are counted.
+    """
+
+    def __init__(self, model: CrawlModel, log: CrawlLog, executor: Executor, metrics: Metrics) -> None:
+        self._model = model
+        self._log = log
+        self._executor = executor
+        self._metrics = metrics
+        self._cut: _Cut | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a snapshot was begun and is not whole."""
+        return self._cut is not None
+
+    def begin(self) -> None:
+        """Begin a snapshot of the crawl as it is now; the next `step` must come before the next event."""
+        self._cut = _Cut(self._model.seq, time.perf_counter())
+
+    async def step(self) -> None:
+        """Write some sites of the snapshot under way; when none is left, it is whole."""
+        await self._in_thread(self._step)
+
+    async def before(self, events: Sequence[Event]) -> None:
+        """Write what the snapshot under way still lacks of the sites that events are about to change."""
+        if self._cut is None:
+            return
+        if any(isinstance(event, ConfigChanged) for event in events):  # these change all sites
+            while self._cut is not None:
+                await self.step()
+        elif due := self._model.sites.lacks([getattr(event, "site", "") for event in events]):
+            await self._in_thread(self._model.sites.write_before, due)
+
+    def _step(self) -> None:
+        cut, sites = self._cut, self._model.sites
+        if cut is None:
+            return
+        if cut.core is None:
+            sites.begin_cut()
+            cut.core = b"".join(packed_in_pieces(self._model.core_state()))
+        # What a log is cut by is the whole crawl, and of the same event.
+        sites.write_some(math.inf if self._log.needs_whole_snapshots else _SLICE_BYTES)
+        if sites.is_cut:
+            self._log.states.commit(cut.seq, cut.core)
+            self._cut = None
+            sites.end_cut()
+            self._save_whole(cut.seq)
+            self._metrics.snapshot_seconds.observe(time.perf_counter() - cut.began_s)
+
+    def _save_whole(self, seq: int) -> None:
+        if self._log.needs_whole_snapshots:
+            state = b"".join(packed_in_pieces(self._model.to_state()))
+            self._metrics.log_bytes_cut.inc(self._log.save(Snapshot(seq, state)))
+
+    async def _in_thread(self, call: Callable[..., None], *args: Any) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
+        except Exception:  # the one before still counts
+            self._cut = None
+            self._model.sites.end_cut()
+            self._metrics.snapshot_failures.inc()
+            name = self._model.config.name
+            _log.exception("snapshot of %s failed; a restart replays more of the log", name)

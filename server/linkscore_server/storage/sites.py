@@ -1,0 +1,305 @@
+"""The states of a crawl's sites, and of what is of no site, in one SQLite file.
+
+A commit is a cut: all states as they were after one event. Between two cuts one transaction stays open, and
+takes what is put away in the meantime: it can be read back at once, and a crash returns to the last cut, from
+which the log goes on. The log is the only truth: without the file, or with a damaged one, a start only takes
+longer.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import zstandard
+
+from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_server.storage.disk import PRIVATE
+from linkscore_server.storage.formats import SITES
+
+_LEVEL = 3  # of zstd, its default: a state is written about as often as it is read
+_APPLICATION = int.from_bytes(b"LSSN")
+_WAL_BYTES = 16 << 20  # what stays of the file of open transactions once a cut is made; chosen, not measured
+_CACHE_KB = 256
+"""Pages that SQLite keeps of one file: each is read about once, and there may be 1,000 files. Chosen."""
+
+_PASSING = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
+"""Errors that say nothing of the file: no descriptor, memory or space is left. The next call may succeed."""
+
+_SETUP = f"""
+PRAGMA locking_mode = EXCLUSIVE;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA journal_size_limit = {_WAL_BYTES};
+PRAGMA cache_size = -{_CACHE_KB};
+"""
+_TABLES = f"""
+BEGIN;
+CREATE TABLE cut (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER, sites INTEGER, crc INTEGER, core BLOB);
+CREATE TABLE sites (place INTEGER PRIMARY KEY, name TEXT NOT NULL, facts BLOB NOT NULL, crc INTEGER);
+CREATE TABLE states (place INTEGER PRIMARY KEY, state BLOB NOT NULL, crc INTEGER);
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {SITES.number};
+COMMIT;
+"""
+# Statements that may touch several rows and may fail at NOT NULL: of those SQLite takes back nothing but what
+# they did themselves when the disk is full; of others, the transaction with all that was put away.
+_PUT_SITE = """
+INSERT INTO sites SELECT ?, ?, ?, ? WHERE true ON CONFLICT (place)
+DO UPDATE SET name = excluded.name, facts = excluded.facts, crc = excluded.crc
+"""
+_PUT_STATE = """
+INSERT INTO states SELECT ?, ?, ? WHERE true ON CONFLICT (place)
+DO UPDATE SET state = excluded.state, crc = excluded.crc
+"""
+
+
+class SiteLost(LinkscoreError):
+    """A site that was put away cannot be read back; its crawl is opened again from the log."""
+
+
+class SiteStates:
+    """The newest cut of a crawl, and what was put away since. From any thread.
+
+    Parameters
+    ----------
+    path
+        The file, made when it is first written to; None: kept in memory, compressed.
+
+    Attributes
+    ----------
+    seq
+        Number of the last event of the cut, 0 if there is none.
+    is_lost
+        Whether something that was put away is gone: nothing may be asked of the crawl any more.
+
+    Raises
+    ------
+    CorruptState
+        If the file is damaged or of another format.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._con: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+        self.seq = 0
+        self.is_lost = self._is_damaged = False
+        if path is not None and path.exists():
+            try:
+                with self._reading("cut"):
+                    self._con = self._connected()
+                    self._check_format()
+                    found = self._con.execute("SELECT seq FROM cut").fetchone()
+                    self.seq = found[0] if found else 0
+            except CorruptState:
+                self.close()
+                raise
+
+    def core(self) -> bytes:
+        """Return what the cut keeps beside the sites.
+
+        Raises
+        ------
+        CorruptState
+            If it is damaged.
+        """
+        with self._reading("cut"), self._lock:
+            seq, sites, crc, core = (
+                self._connection().execute("SELECT seq, sites, crc, core FROM cut").fetchone()
+            )
+            if crc != _crc(b"%d %d" % (seq, sites), core):
+                raise CorruptState(f"{self._path}: the cut does not fit its checksum")
+            return zstandard.decompress(core)
+
+    def sites(self) -> Iterator[tuple[str, bytes]]:
+        """Yield name and facts of each site of the cut, by place.
+
+        Raises
+        ------
+        CorruptState
+            If one is damaged or missing.
+        """
+        with self._reading("sites"):
+            con, expected = self._connection(), 0
+            for place, name, facts, crc in con.execute("SELECT * FROM sites ORDER BY place"):
+                if place != expected or crc != _crc(b"%d" % place, name.encode(), facts):
+                    raise CorruptState(f"{self._path}: site {expected} is missing or damaged")
+                expected += 1
+                yield name, facts
+            if expected != con.execute("SELECT sites FROM cut").fetchone()[0]:
+                raise CorruptState(f"{self._path}: {expected} sites, the cut has more or fewer")
+
+    def get(self, place: int) -> bytes:
+        """Return the state of a site that was put last.
+
+        Raises
+        ------
+        SiteLost
+            If it is missing or damaged, or cannot be read now.
+        """
+        self._check_not_lost()
+        try:
+            with self._reading("site"), self._lock:
+                found = (
+                    self._connection()
+                    .execute("SELECT state, crc FROM states WHERE place = ?", (place,))
+                    .fetchone()
+                )
+            if found is None or found[1] != _crc(b"%d" % place, found[0]):
+                raise CorruptState(f"{self._path}: the state of site {place} is missing or damaged")
+            return zstandard.decompress(found[0])
+        except (CorruptState, zstandard.ZstdError, OSError) as exc:
+            self.is_lost, self._is_damaged = True, not isinstance(exc, OSError)
+            raise SiteLost(f"{exc}; the crawl is opened again from its log") from exc
+
+    def put(self, place: int, name: str, facts: bytes, state: bytes) -> None:
+        """Keep the state of a site until it is put again; part of the next cut.
+
+        Raises
+        ------
+        OSError
+            If the disk takes no more.
+        SiteLost
+            If a site that was put away before is lost.
+        """
+        self._check_not_lost()
+        packed = zstandard.compress(state, _LEVEL)
+        with self._writing() as con:
+            con.execute(_PUT_SITE, (place, name, facts, _crc(b"%d" % place, name.encode(), facts)))
+            con.execute(_PUT_STATE, (place, packed, _crc(b"%d" % place, packed)))
+
+    def commit(self, seq: int, core: bytes) -> None:
+        """Make a cut of what was put: all states must be those after event `seq`.
+
+        Raises
+        ------
+        OSError
+            If it could not be made durable; the cut before still counts.
+        SiteLost
+            If a site that was put away before is lost.
+        """
+        self._check_not_lost()
+        packed = zstandard.compress(core, _LEVEL)
+        with self._writing() as con:
+            (sites,) = con.execute("SELECT count(*) FROM sites").fetchone()
+            crc = _crc(b"%d %d" % (seq, sites), packed)
+            con.execute("INSERT OR REPLACE INTO cut VALUES (1, ?, ?, ?, ?)", (seq, sites, crc, packed))
+            con.execute("COMMIT")
+            self.seq = seq
+
+    def clear(self) -> None:
+        """Forget everything, for a crawl whose whole log is replayed."""
+        self._is_damaged = True
+        self.close()
+        self.seq, self.is_lost, self._is_damaged = 0, False, False
+
+    def roll_back(self) -> None:
+        """Forget what was put since the last cut."""
+        with self._lock:
+            if self._con is not None and self._con.in_transaction:
+                self._con.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Release the file; what was put since the last cut is forgotten, all of it if some was damaged."""
+        self.roll_back()
+        with self._lock:
+            con, self._con = self._con, None
+            if con is not None:
+                con.close()
+        if self._is_damaged and self._path is not None:
+            remove(self._path)
+
+    def _check_not_lost(self) -> None:
+        if self.is_lost:
+            raise SiteLost(f"{self._path}: a site that was put away is lost; its crawl is opened again")
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._con is None:
+            self._con = self._connected()
+            if not self._con.execute("PRAGMA user_version").fetchone()[0]:
+                self._con.executescript(_TABLES)
+        return self._con
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._path is not None and not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, PRIVATE))
+        con = sqlite3.connect(self._path or ":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            con.executescript(_SETUP)
+        except sqlite3.Error:
+            con.close()
+            raise
+        return con
+
+    def _check_format(self) -> None:
+        con = self._connection()
+        found = [con.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+        if found != [_APPLICATION, SITES.number]:
+            raise CorruptState(f"{self._path}: not of format {SITES.number}")
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, zstandard.ZstdError, TypeError, ValueError, AttributeError) as exc:
+            if getattr(exc, "sqlite_errorcode", 0) & 0xFF in _PASSING:
+                raise OSError(errno.EAGAIN, f"{self._path}: {exc}") from exc
+            raise CorruptState(f"{self._path}: {what}: {exc}") from exc
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection, a transaction begun; what fails takes nothing with it, or loses the crawl."""
+        with self._lock:
+            try:
+                con = self._connection()
+                began = con.in_transaction
+                if not began:
+                    con.execute("BEGIN")
+                yield con
+            except sqlite3.Error as exc:
+                # SQLite may have taken back all that was put away since the last cut.
+                self.is_lost |= self._con is None or (began and not self._con.in_transaction)
+                is_full = getattr(exc, "sqlite_errorcode", 0) & 0xFF in _PASSING
+                raise OSError(errno.ENOSPC if is_full else errno.EIO, f"{self._path}: {exc}") from exc
+
+
+def remove(path: Path) -> None:
+    """Remove a file of states with what SQLite keeps beside it."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def reading_copy(path: Path) -> Iterator[SiteStates]:
+    """Give a file of states to look at: a copy, for opening one after a crash changes its files.
+
+    Raises
+    ------
+    CorruptState
+        If it is damaged or of another format.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for name in (path.name, f"{path.name}-wal"):
+            if path.with_name(name).exists():
+                shutil.copyfile(path.with_name(name), Path(folder) / name)
+        states = SiteStates(Path(folder) / path.name)
+        try:
+            yield states
+        finally:
+            states.close()
+
+
+def _crc(*parts: bytes) -> int:
+    crc = 0
+    for part in parts:
+        crc = zlib.crc32(part, crc)
+    return crc

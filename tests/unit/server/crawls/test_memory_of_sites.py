@@ -1,0 +1,175 @@
+"""Sites of all crawls share one bound; the coldest are put away, lost ones rebuilt, callers told in time."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import PageFetched, decode
+from linkscore_scoring.testing.pages import page_of
+from linkscore_server.crawls.actor import CrawlClosed
+from linkscore_server.crawls.memory import MemoryKeeper, MemoryShort
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+from linkscore_server.storage.files import FileStore, read_segments
+from linkscore_server.storage.sites import SiteLost
+
+SETTINGS = Settings(site_memory_mb=1, snapshot_events=40)
+
+
+def fetched(n: int) -> PageFetched:
+    host = f"{n % 37}.example"
+    url = f"http://{host}/{n}"
+    links = [(f"http://{host}/{n}/{i}", "html/body/a") for i in range(20)]
+    features = page_of(url, ["html/body/p/text()"], links=links, texts=[(f"text {n}", 300)])
+    return PageFetched(f"e{n}", host, url, url, 200, "", b"", 1e9 + n, features)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FileStore:
+    return FileStore(tmp_path)
+
+
+@pytest.fixture
+async def registry(store: FileStore) -> AsyncIterator[CrawlRegistry]:
+    made = CrawlRegistry(store, SETTINGS, Metrics())
+    await made.recover()
+    yield made
+    await made.close()
+    store.close()
+
+
+async def settled(registry: CrawlRegistry) -> None:
+    await registry.memory.fit()
+    assert not registry.memory.budget.is_over
+
+
+def replayed(store: FileStore, name: str) -> bytes:
+    """Return the state that the log of a crawl gives, every site in memory."""
+    model = CrawlModel(CrawlConfig(name), ticket_key=store.ticket_key())
+    for _, _, seq, raw in read_segments(store.crawl_folder(name)):
+        model.apply(seq, decode(raw))
+    return bytes(msgpack.packb(model.to_state()))
+
+
+async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
+    registry: CrawlRegistry, store: FileStore
+) -> None:
+    actors = [await registry.create(CrawlConfig(name)) for name in "ab"]
+    for n in range(150):
+        await actors[n % 3 > 0].submit(fetched(n))
+    await settled(registry)
+    assert [len(actor.model.sites) for actor in actors] == [37, 37]
+    in_memory = sum(len(actor.model.sites.in_memory) for actor in actors)
+    assert 2 <= in_memory < 74
+    assert registry.memory.budget.used <= 1 << 20
+    assert msgpack.packb(actors[1].model.to_state()) == replayed(store, "b")
+
+
+async def test_the_coldest_site_of_any_crawl_goes_first(registry: CrawlRegistry) -> None:
+    cold, hot = [await registry.create(CrawlConfig(name)) for name in ("cold", "hot")]
+    for actor in (cold, hot):
+        for n in range(30):
+            await actor.submit(fetched(n))
+    await settled(registry)
+    assert len(hot.model.sites.in_memory) == 30
+    assert 1 <= len(cold.model.sites.in_memory) < 30
+    assert cold.model.sites.is_in_memory("29.example")
+
+
+async def test_a_restart_brings_no_site_back_before_it_is_asked_for(
+    registry: CrawlRegistry, store: FileStore
+) -> None:
+    actor = await registry.create(CrawlConfig("a"))
+    for n in range(111):
+        await actor.submit(fetched(n))
+    before = msgpack.packb(actor.model.to_state())
+    await asyncio.sleep(0)
+    again = CrawlRegistry(store, SETTINGS, Metrics())
+    await registry.close()
+    await again.recover()
+    opened = await again.open("a")
+    assert opened.model.sites.in_memory == []
+    assert (opened.model.shard("3.example").model.pages, len(opened.model.sites)) == (3, 37)
+    assert msgpack.packb(opened.model.to_state()) == before
+    await again.close()
+
+
+async def test_a_site_that_cannot_be_read_back_is_rebuilt_from_the_log(
+    registry: CrawlRegistry, store: FileStore
+) -> None:
+    actor = await registry.create(CrawlConfig("a"))
+    for n in range(111):
+        await actor.submit(fetched(n))
+    before = msgpack.packb(actor.model.to_state())
+    await registry.put_away("a")
+    del actor
+    path = store.crawl_folder("a") / "sites.db"
+    with sqlite3.connect(path) as con:
+        con.execute("UPDATE states SET state = x'00' WHERE place < 5")
+    con.close()
+
+    async def call(n: int) -> object:
+        return await (await registry.open("a")).submit(fetched(n))
+
+    await asyncio.create_task(call(110))  # a sound site
+    with pytest.raises(CrawlClosed, match="try again"):
+        await asyncio.create_task(call(111))  # of 0.example; in the log, but not applied
+    told = await asyncio.create_task(call(111))
+    assert told.duplicate, "what was in the log was applied when the crawl was opened again"
+    model = (await registry.open("a")).model
+    assert [name for name in model.sites if model.shard(name).model.pages not in (3, 4)] == []
+    assert msgpack.packb(model.to_state()) == replayed(store, "a")
+    assert msgpack.packb(model.to_state()) != before
+
+
+async def test_a_question_about_a_lost_site_is_answered_the_next_time(
+    registry: CrawlRegistry, store: FileStore
+) -> None:
+    actor = await registry.create(CrawlConfig("a"))
+    for n in range(74):
+        await actor.submit(fetched(n))
+    await asyncio.sleep(0)
+
+    async def pages() -> int:
+        return (await registry.open("a")).model.shard("0.example").model.pages
+
+    actor.model.sites._live.clear()  # as if all were put away, and the store had none of them
+    actor.model.sites._facts[0] = actor.model.sites._facts_of(actor.model.sites._new("x"))
+    actor._log.states.clear()
+    with pytest.raises(SiteLost):
+        await asyncio.create_task(pages())
+    assert await asyncio.create_task(pages()) == 2
+
+
+def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in() -> None:
+    used = [0]
+    settings = Settings(site_memory_mb=100, memory_mb=200)
+    keeper = MemoryKeeper(settings, Metrics(), list, used=lambda: used[0])
+    keeper.budget.used = 100 << 20
+    keeper.check()
+    assert keeper.budget.limit == 100 << 20
+    used[0] = 185 << 20
+    for _ in range(5):
+        keeper.check()
+    lowered = keeper.budget.limit
+    assert 32 << 20 < lowered < 80 << 20
+    used[0] = 201 << 20
+    with pytest.raises(MemoryShort, match="memory_mb: the process takes 201 MiB of 200"):
+        keeper.check()
+    for _ in range(200):
+        with pytest.raises(MemoryShort):
+            keeper.check()
+    assert keeper.budget.limit == 32 << 20
+    used[0] = 100 << 20
+    for _ in range(100):
+        keeper.check()
+    assert keeper.budget.limit == 100 << 20

@@ -1,0 +1,136 @@
+"""Snapshots: what was put is read back, a commit is a cut, a crash returns to it, damage is an error."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.disk import PRIVATE
+from linkscore_server.storage.sites import SiteLost, SiteStates, reading_copy
+
+STATES = [bytes([n]) * 3_000 + random.Random(n).randbytes(3_000) for n in range(8)]
+
+
+def filled(path: Path | None, *, until: int = 8) -> SiteStates:
+    states = SiteStates(path)
+    for n in range(until):
+        states.put(n, f"site-{n}", b"facts %d" % n, STATES[n])
+    states.commit(5, b"core")
+    return states
+
+
+@pytest.fixture(params=["file", "memory"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
+    return tmp_path / "sites.db" if request.param == "file" else None
+
+
+def test_what_was_put_is_read_back_before_and_after_the_cut(path: Path | None) -> None:
+    states = SiteStates(path)
+    states.put(0, "a", b"old", b"old state")
+    states.put(0, "a", b"new", b"new state")
+    assert (states.seq, states.get(0)) == (0, b"new state")
+    states.commit(3, b"core")
+    assert (states.seq, states.core(), list(states.sites())) == (3, b"core", [("a", b"new")])
+    assert states.get(0) == b"new state"
+    states.close()
+
+
+def test_what_was_put_since_the_cut_is_forgotten_by_a_crash(path: Path | None) -> None:
+    states = filled(path, until=2)
+    states.put(0, "site-0", b"later", b"later state")
+    states.put(2, "site-2", b"later", b"later state")
+    assert states.get(0) == b"later state"
+    states.roll_back()
+    assert (states.seq, states.get(0)) == (5, STATES[0])
+    assert [name for name, _ in states.sites()] == ["site-0", "site-1"]
+    states.close()
+
+
+def test_a_file_is_read_as_a_killed_process_left_it(tmp_path: Path) -> None:
+    states = filled(tmp_path / "sites.db")
+    states.put(0, "site-0", b"later", b"later state")
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for file in tmp_path.glob("sites.db*"):
+        shutil.copyfile(file, killed / file.name)
+    states.close()
+    again = SiteStates(killed / "sites.db")
+    assert (again.seq, again.get(0), again.core()) == (5, STATES[0], b"core")
+    again.close()
+    assert [file.name for file in killed.iterdir()] == ["sites.db"]
+    assert (tmp_path / "sites.db").stat().st_mode & 0o777 == PRIVATE
+
+
+def test_looking_at_a_file_changes_nothing(tmp_path: Path) -> None:
+    states = filled(tmp_path / "sites.db")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with reading_copy(tmp_path / "sites.db") as copy:
+        assert copy.get(7) == STATES[7]
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    states.close()
+
+
+def all_of(path: Path) -> Iterator[object]:
+    states = SiteStates(path)
+    try:
+        if states.seq:
+            yield states.seq, states.core(), list(states.sites())
+            yield from (states.get(n) for n in range(8))
+    finally:
+        states.close()
+
+
+def test_a_file_damaged_anywhere_is_refused_or_gives_what_was_put(tmp_path: Path) -> None:
+    path, rng = tmp_path / "sites.db", random.Random(7)
+    filled(path).close()
+    whole, want = path.read_bytes(), list(all_of(path))
+    outcomes = {"refused": 0, "exact": 0, "passed over": 0}
+    for _ in range(300):
+        broken = bytearray(whole)
+        broken[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        path.write_bytes(broken)
+        try:
+            found = list(all_of(path))
+        except (CorruptState, SiteLost):
+            outcomes["refused"] += 1
+        else:
+            assert found in (want, [])
+            outcomes["exact" if found else "passed over"] += 1
+    assert outcomes["refused"] > 100, outcomes
+
+
+def test_a_site_that_cannot_be_read_back_loses_the_file_and_not_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "sites.db"
+    filled(path).close()
+    with sqlite3.connect(path) as con:
+        con.execute("UPDATE states SET state = x'00' WHERE place = 3")
+    con.close()
+    states = SiteStates(path)
+    assert states.get(2) == STATES[2]
+    with pytest.raises(SiteLost, match="site 3"):
+        states.get(3)
+    with pytest.raises(SiteLost):
+        states.put(2, "site-2", b"", b"")
+    states.close()
+    assert not path.exists()
+
+
+def put_many(states: SiteStates) -> None:
+    for n in range(8, 40):
+        states.put(n, f"site-{n}", b"", random.Random(n).randbytes(9_000))
+
+
+def test_a_full_disk_is_an_error_and_what_was_put_stays(path: Path | None) -> None:
+    states = filled(path)
+    states._connection().execute("PRAGMA max_page_count = 1")  # SQLite then never grows the file
+    states.put(0, "site-0", b"facts", b"small")
+    with pytest.raises(OSError, match="full"):
+        put_many(states)
+    assert (states.is_lost, states.get(0), states.get(7)) == (False, b"small", STATES[7])
+    states.close()
