@@ -41,12 +41,13 @@ _NUMBERED = re.compile(r"&#x?[0-9A-F]+;", re.IGNORECASE)
 class Step:
     """One step of a tag path: element name and class tokens. Equal steps of a `TagTable` are one object."""
 
-    __slots__ = ("classes", "inline", "name")
+    __slots__ = ("classes", "inline", "name", "size")
 
     def __init__(self, name: str, classes: str) -> None:
         self.name = name[:MAX_NAME_CHARS]
         self.classes = classes
         self.inline = name in _INLINE
+        self.size = len(self.name) + len(classes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

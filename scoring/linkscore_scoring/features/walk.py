@@ -58,8 +58,11 @@ class PathTree:
         Each element is looked at once for all anchors below it, so that many links in a deep nesting cost no
         more than their number.
         """
-        above: list[int] = []
         at = self.parents[node]
+        known = self._outer.get(at)
+        if known is not None:  # as for most: links have siblings
+            return known
+        above: list[int] = []
         while at not in self._outer:
             above.append(at)
             at = self.parents[at]
@@ -99,7 +102,7 @@ class PathTree:
         for node, shown in enumerate(self._shown()):
             if not shown:
                 continue
-            chars += len(self.steps[node].name) + len(self.steps[node].classes)
+            chars += self.steps[node].size
             if len(parents) >= limits.path_nodes or chars > MAX_PATH_CHARS:
                 notes.append("paths_cut")
                 break
