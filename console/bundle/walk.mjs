@@ -57,6 +57,7 @@ async function addresses() {
     const id = crawl.split("/").at(-1);
     views.push([`${id}-crawl`, crawl]);
     await page.goto(new URL(crawl, address).href);
+    if (!(await page.locator("[data-row]").count())) continue; // no page has come in yet
     const site = await page.locator("[data-row]").first().getAttribute("href");
     const home = site.replace(/\/map$/, "");
     for (const view of ["map", "frontier", "harvest", "teach", "rules"]) views.push([`${id}-${view}`, `${home}/${view}`]);
