@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
-    """Chosen on the dev half of the tasks of `make wanted` (docs/policies.md, topic), by few trials of each.
+    """Weights, precisions, pulls and gains are those of a simulator tried on the dev half of the tasks of
+    `make wanted` (docs/policies.md, topic); what says when a page is a list was chosen, not measured.
 
     Attributes
     ----------
