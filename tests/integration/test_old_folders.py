@@ -24,8 +24,8 @@ from server_process import Stubs, serving, stubs
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 OLDEST, TODAYS = FIXTURES / "folder_0_1", FIXTURES / "folder_snapshot_4"
-WORDS = {"reason", "policyState", "summary", "text"}
-"""Fields in words, for people; they may change between versions."""
+WORDS = {"anchorText", "reason", "policyState", "summary", "text"}
+"""Fields in words, for people; they may change between versions, and anchors are not kept over a restart."""
 NEW = ("/learn", "/bucketValues/")
 """Fields that answers have had since one of the folders was written."""
 HARVEST = {"harvest", "auto", "focus", "newsPrefix"}

@@ -57,14 +57,14 @@ class PageRewards(Stateful):
 
     @property
     def labelled_share(self) -> float:
-        """How far labels, not text, decide: 1 - 2 / (2 + n) x (1 - m / (m' + 2)).
+        """How far labels, not text, decide: 1 less the smaller of 2 / (2 + n) and 1 - m / (m' + 2).
 
         n pages and examples are known to be wanted, and feedback came for m of m' pages. Who says of a dozen
         pages in two hundred that they are not wanted has not said what is; who says so of every page has.
         """
         n = self.labels + len(self.likeness)
         silent = 1.0 - self.reported / (self.arms.pulls_total + _WANTED_TO_HALVE)
-        return 1.0 - silent * _WANTED_TO_HALVE / (_WANTED_TO_HALVE + n)
+        return 1.0 - min(silent, _WANTED_TO_HALVE / (_WANTED_TO_HALVE + n))
 
     def set_examples(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these, and those of the sample right now."""

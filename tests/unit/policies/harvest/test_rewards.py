@@ -36,13 +36,13 @@ def test_without_labels_text_counts_in_full() -> None:
 
 
 def test_a_page_judged_by_text_counts_less_once_pages_were_labelled() -> None:
-    """Two of two pages are wanted: 2 / (2 + 2) x (1 - 2 / (2 + 2))."""
+    """Two pages labelled, both wanted: 2 / (2 + 2)."""
     board = Board()
     for path in ("/a", "/b"):
         board.page(path)
         board.feedback(path, 1.0)
     board.page("/c", texts=[("text", 400)])
-    assert worth(board, "/c").weight == pytest.approx(0.25)
+    assert worth(board, "/c").weight == pytest.approx(0.5)
 
 
 def test_feedback_makes_it_a_whole_pull_of_the_reward_told() -> None:
@@ -138,9 +138,9 @@ def test_pages_known_to_be_wanted_are_counted_once() -> None:
         board.page(f"/post/{n}", leaves=POST)
     assert rewards(board).labelled_share == pytest.approx(3 / 5)
     board.feedback("/post/2", 1.0)
-    assert rewards(board).labelled_share == pytest.approx(1 - 2 / 5 * 3 / 4)
+    assert rewards(board).labelled_share == pytest.approx(3 / 5)
     board.feedback("/post/3", 0.0)
-    assert rewards(board).labelled_share == pytest.approx(1 - 2 / 4 * 2 / 4)
+    assert rewards(board).labelled_share == pytest.approx(2 / 4)
 
 
 def test_pages_are_labelled_again_when_layouts_are_learned_anew() -> None:
