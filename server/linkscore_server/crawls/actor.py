@@ -93,8 +93,9 @@ class CrawlActor:
         Events between snapshots.
     tracing
         Where the stages of an event are told.
-    memory_is_over
-        Called when sites take more memory than they may; whoever owns the budget then puts some away.
+    make_room
+        Awaited before the next events when sites take more memory than they may: whoever owns the budget puts
+        some away, of this crawl or others. So memory cannot grow faster than it is given back.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class CrawlActor:
         reader: Executor | None = None,
         snapshot_events: int = 5_000,
         tracing: Tracing = NO_TRACING,
-        memory_is_over: Callable[[], None] = lambda: None,
+        make_room: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.model = model
         model.watch = tracing.watch
@@ -123,7 +124,7 @@ class CrawlActor:
         self._metrics = metrics
         self._snapshot_events = snapshot_events
         self._tracing = tracing
-        self._memory_is_over = memory_is_over
+        self._make_room = make_room
         self._snapshot_seq = 0
         self._snapshots = SnapshotWriter(model, log, self._background, metrics)
         self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
@@ -331,8 +332,8 @@ class CrawlActor:
                 async with self._turn:
                     await self._snapshots.before([event for item in group for event in item.events])
                     await self._apply_group(group)
-                if self.model.sites.is_over_budget:
-                    self._memory_is_over()
+                if self.model.sites.is_over_budget and self._make_room is not None:
+                    await self._make_room()
             if last:
                 return
             if self._snapshots.is_under_way:

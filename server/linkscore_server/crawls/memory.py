@@ -71,12 +71,8 @@ class MemoryKeeper:
         self._wanted = asyncio.Event()
         self.budget = MemoryBudget(self._most_sites)
 
-    def wake(self) -> None:
-        """Say that sites take more than they may."""
-        self._wanted.set()
-
     async def run(self) -> None:
-        """Put sites away whenever `wake` was called."""
+        """Put sites away whenever `check` lowered their bound; crawls that grow ask for it themselves."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
@@ -85,7 +81,7 @@ class MemoryKeeper:
     async def fit(self) -> None:
         """Put away the sites of all crawls that had no event for longest, until the bound is kept.
 
-        Ends early when none can be: the next event tries again.
+        Ends early when none can be: the next events try again.
         """
         while self.budget.is_over:
             coldest = min(self._actors(), key=lambda actor: actor.model.sites.coldest, default=None)
@@ -107,7 +103,7 @@ class MemoryKeeper:
         used = self._used()
         if used > _NEAR * self._most:
             self.budget.limit = max(_LEAST, _LESS * min(self.budget.limit, self.budget.used))
-            self.wake()
+            self._wanted.set()
         elif used < _EASY * self._most:
             self.budget.limit = min(self._most_sites, self.budget.limit + _MORE * self._most_sites)
         if used > self._most:

@@ -374,7 +374,7 @@ class CrawlRegistry:
             metrics=self._metrics,
             snapshot_events=self._settings.snapshot_events,
             tracing=self._tracing,
-            memory_is_over=self.memory.wake,
+            make_room=self.memory.fit,
         )
 
     def _recover_crawl(self, name: str) -> CrawlActor | None:

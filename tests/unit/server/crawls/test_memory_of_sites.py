@@ -74,6 +74,16 @@ async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
     assert msgpack.packb(actors[1].model.to_state()) == replayed(store, "b")
 
 
+async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegistry) -> None:
+    actor = await registry.create(CrawlConfig("a"))
+    most = 0
+    for at in range(0, 400, 10):
+        await asyncio.gather(*(actor.submit(fetched(n)) for n in range(at, at + 10)))
+        most = max(most, registry.memory.budget.used)
+    assert most < 2.5 * (1 << 20), "the bound and one group of ten sites, 110 KB each"
+    assert len(actor.model.sites) == 37
+
+
 async def test_the_coldest_site_of_any_crawl_goes_first(registry: CrawlRegistry) -> None:
     cold, hot = [await registry.create(CrawlConfig(name)) for name in ("cold", "hot")]
     for actor in (cold, hot):
