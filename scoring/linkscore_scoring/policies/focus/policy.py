@@ -90,7 +90,7 @@ class FocusParams(FallbackParams):
 
 
 class Focus(WithFallback):
-    """Follow index, thread and page-flip URLs of a forum, Q&A site or blog; skip the rest.
+    """Follow index, thread and page-flip URLs of a forum, Q&A site or commented blog; skip the rest.
 
     Every page gets a type from its layout; what pages turned out to be is voted to the links that led there,
     pooled by URL pattern and Apath (`focus.votes`); from the entry over indexes, the patterns of
@@ -98,7 +98,8 @@ class Focus(WithFallback):
     threads 0.9, page flips 0.8, indexes 0.6, what stands on an index and was never tried 0.4, off the way
     0.02; verdict FOLLOW for the first three, SKIP for the last. Bucket = ``<pattern>.<Apath>.<type by
     expression>~<bucket of the fallback>``. Until the way is certain, and on sites without one, the fallback
-    scores. Choose it for forums, Q&A sites and blogs when only their threads are wanted.
+    scores. Choose it for forums, Q&A sites and blogs whose posts have comments, when only their threads are
+    wanted.
 
     Shapes: n links in, (n,) float64 out. Cost: O(links) a page; a review of the votes every page at first,
     then after 5 % more pages. References: Jiang, Song, Yu and Lin, FoCUS: learning to crawl web forums, TKDE
