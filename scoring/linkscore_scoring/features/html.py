@@ -311,10 +311,11 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
     rows: dict[tuple[int, Step], int] = {}
     row_of: dict[int, int] = {}
     chars = 0
-    columns = zip(walk.nodes, walk.anchor_texts(), walk.blocks_before(), strict=True)
     numbers: list[int] = []
-    anchors = walk.anchors[: limits.links]
-    for number, (tag, (node, text, blocks)) in enumerate(zip(anchors, columns, strict=False)):
+    anchors, nodes = walk.anchors[: limits.links], walk.nodes[: limits.links]
+    texts, blocks_before = walk.anchor_texts(limits.links), walk.blocks_before(limits.links)
+    columns = zip(anchors, nodes, texts, blocks_before, strict=True)
+    for number, (tag, node, text, blocks) in enumerate(columns):
         answer = resolver.resolve(tag.href)
         if isinstance(answer, str):
             links.skipped[answer] = links.skipped.get(answer, 0) + 1

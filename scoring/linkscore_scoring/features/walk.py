@@ -222,25 +222,27 @@ class PageWalk:
                 self._anchor_texts.append(" ")
         self.texts = [unescaped(text) if "&" in text else text for text in map(str.strip, texts)]
 
-    def anchor_texts(self) -> list[str]:
-        """Return the text of each anchor, white space collapsed: its texts, else ``alt`` of its first image.
+    def anchor_texts(self, first: int) -> list[str]:
+        """Return the text of each of the `first` anchors, or of all if there are fewer.
 
-        A text behind an anchor nested in another counts as text of the inner one.
+        White space is collapsed; without text it is ``alt`` of the anchor's first image. A text behind an
+        anchor nested in another counts as text of the inner one.
         """
         texts, most = self._anchor_texts, self._limits.anchor_chars
+        bounds = [*self._starts, len(texts)][: first + 1]
         found = [
             " ".join((texts[start] if end == start + 1 else "".join(texts[start:end])).split())[:most]
-            for start, end in pairwise([*self._starts, len(texts)])
+            for start, end in pairwise(bounds)
         ]
         for i, text in enumerate(found):
             if not text:
                 found[i] = (self._alts.get(i) or self.anchors[i].alt)[:most]
         return found
 
-    def blocks_before(self) -> list[int]:
-        """Return, for each anchor, how many long text blocks of the page stand before it."""
+    def blocks_before(self, first: int) -> list[int]:
+        """Return, for each of the `first` anchors, how many long text blocks of the page stand before it."""
         blocks = [0, *accumulate(len(text) >= BLOCK_CHARS for text in self.texts)]
-        return [blocks[texts] for texts in self._texts_before]
+        return [blocks[texts] for texts in self._texts_before[:first]]
 
     def anchor_chars(self) -> int:
         """Return the number of characters of the stripped texts inside anchors."""
