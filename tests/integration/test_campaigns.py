@@ -23,7 +23,7 @@ def test_inputs_go_to_every_call_of_the_contract() -> None:
 
 def test_a_session_has_calls_of_nearly_every_kind_that_are_answered() -> None:
     session = fuzz.Session(1)
-    asyncio.run(session.run(1_000))
+    asyncio.run(session.run(2_000))
     assert len(session.answered) > 0.8 * len(fuzz.METHODS)
 
 

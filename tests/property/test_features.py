@@ -101,7 +101,8 @@ def test_links_in_any_charset_resolve_as_safe_url_string_does(href: str, charset
     answer = UrlResolver("http://a.test/", charset=charset).resolve(f"/x{href}")
     if isinstance(answer, str):
         return
-    joined = urljoin("http://a.test/", f"/x{href}".strip(" "))
+    # Escaped before it is joined: `urljoin` drops an empty query, and the blank before it would stand last.
+    joined = urljoin("http://a.test/", f"/x{href}".strip(" ").replace(" ", "%20"))
     expected = safe_url_string(joined, encoding=charset, path_encoding="utf-8")
     assert answer == (expected, canonicalize_url(expected))
 

@@ -103,6 +103,11 @@ class Likeness(Stateful):
         """Return how many examples there are whose layout is known."""
         return sum(bool(vector) for _, vector in self._wanted)
 
+    @property
+    def is_given(self) -> bool:
+        """Whether there are examples; pages are looked at to find those given by URL alone."""
+        return bool(self._examples)
+
     def set_examples(self, examples: Iterable[ExamplePage]) -> bool:
         """Take over the example pages, all of them; say whether they are others than before."""
         before, self._examples = self._examples, list(examples)

@@ -104,7 +104,7 @@ class PageRewards(Stateful):
         worth = PageWorth(page.own_chars, nodes, weight=1.0 - self.labelled_share)
         if page.failed:
             worth.weight = 1.0
-        elif self.likeness:
+        elif self.likeness.is_given or self.likeness:
             self._compare(page, worth, site)
         return worth
 
@@ -182,6 +182,8 @@ class PageRewards(Stateful):
     def _compare(self, page: PageObservation, worth: PageWorth, site: SiteModel) -> None:
         if self.likeness.see(page.url, page.paths):
             self._relabel(site)
+        if not self.likeness:
+            return
         worth.label = self.likeness.label(page.url, page.paths, site.patterns)
         worth.weight, worth.source = 1.0, RewardSource.LIKENESS
         self.likeness.count_label(alike=worth.is_wanted)
