@@ -64,7 +64,8 @@ class FastServers:
     """Starts servers; a context, at whose end the forking process is gone."""
 
     def __enter__(self) -> FastServers:
-        environment = os.environ | {"GRPC_ENABLE_FORK_SUPPORT": "0"}
+        path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = os.environ | {"GRPC_ENABLE_FORK_SUPPORT": "0", "PYTHONPATH": path}
         command = [sys.executable, "-m", "campaigns.fast_servers"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
