@@ -64,7 +64,8 @@ class FastServers:
     """Starts servers; a context, at whose end the forking process is gone."""
 
     def __enter__(self) -> FastServers:
-        path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+        found = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        path = os.pathsep.join(filter(None, found))
         environment = os.environ | {"GRPC_ENABLE_FORK_SUPPORT": "0", "PYTHONPATH": path}
         command = [sys.executable, "-m", "campaigns.fast_servers"]
         self._process = subprocess.Popen(
