@@ -99,6 +99,8 @@ class SiteStates:
                     self._con = self._connected()
                     self._check_format()
                     found = self._con.execute("SELECT seq FROM cut").fetchone()
+                    if found and type(found[0]) is not int:
+                        raise CorruptState(f"{path}: the cut has no number")
                     self.seq = found[0] if found else 0
             except CorruptState:
                 self.close()

@@ -105,6 +105,20 @@ def test_a_file_damaged_anywhere_is_refused_or_gives_what_was_put(tmp_path: Path
     assert outcomes["refused"] > 100, outcomes
 
 
+@pytest.mark.parametrize("seq", ["NULL", "'8'", "x'08'"])
+def test_a_cut_without_a_number_is_refused_by_file(tmp_path: Path, seq: str) -> None:
+    path = tmp_path / "sites.db"
+    filled(path).close()
+    con = sqlite3.connect(path, isolation_level=None)
+    con.executescript(
+        "ALTER TABLE cut RENAME TO old; CREATE TABLE cut (id, seq, sites, crc, core);"
+        f"INSERT INTO cut SELECT id, {seq}, sites, crc, core FROM old; DROP TABLE old"
+    )
+    con.close()
+    with pytest.raises(CorruptState, match=r"sites\.db: the cut has no number"):
+        SiteStates(path)
+
+
 def test_a_site_that_cannot_be_read_back_loses_the_file_and_not_the_log(tmp_path: Path) -> None:
     path = tmp_path / "sites.db"
     filled(path).close()
