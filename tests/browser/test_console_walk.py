@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -52,14 +53,15 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for crawl in crawls:
             crawl.start()
         _wait_until_learned(server.target, len(crawls))
-        command = ["linkscore", "console", "--target", server.target, "--listen", "127.0.0.1:0", "--write"]
+        options = ["--target", server.target, "--listen", "127.0.0.1:0", "--write"]
+        command = [sys.executable, "-m", "linkscore_cli", "console", *options]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr is not None
             yield process.stderr.readline().split()[-1]
         finally:
             process.terminate()
-            process.wait(30)
+            process.communicate(timeout=30)
         for crawl in crawls:
             crawl.join(_WALK_S)
 

@@ -156,9 +156,9 @@ class SiteStates:
                     .execute("SELECT state, crc FROM states WHERE place = ?", (place,))
                     .fetchone()
                 )
-            if found is None or found[1] != _crc(b"%d" % place, found[0]):
-                raise CorruptState(f"{self._path}: the state of site {place} is missing or damaged")
-            return zstandard.decompress(found[0])
+                if found is None or found[1] != _crc(b"%d" % place, found[0]):
+                    raise CorruptState(f"{self._path}: the state of site {place} is missing or damaged")
+                return zstandard.decompress(found[0])
         except (CorruptState, zstandard.ZstdError, OSError) as exc:
             self.is_lost, self._is_damaged = True, not isinstance(exc, OSError)
             raise SiteLost(f"{exc}; the crawl is opened again from its log") from exc

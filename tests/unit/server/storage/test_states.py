@@ -135,6 +135,22 @@ def test_a_site_that_cannot_be_read_back_loses_the_file_and_not_the_log(tmp_path
     assert not path.exists()
 
 
+def test_a_site_whose_state_is_gone_loses_the_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "sites.db"
+    filled(path).close()
+    con = sqlite3.connect(path, isolation_level=None)
+    con.executescript(
+        "ALTER TABLE states RENAME TO old; CREATE TABLE states (place INTEGER PRIMARY KEY, state, crc);"
+        "INSERT INTO states SELECT place, NULL, crc FROM old; DROP TABLE old"
+    )
+    con.close()
+    states = SiteStates(path)
+    with pytest.raises(SiteLost, match="sites\\.db: site: "):
+        states.get(3)
+    states.close()
+    assert not path.exists()
+
+
 def put_many(states: SiteStates) -> None:
     for n in range(8, 40):
         states.put(n, f"site-{n}", b"", random.Random(n).randbytes(9_000))
