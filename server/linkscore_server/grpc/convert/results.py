@@ -20,13 +20,17 @@ _T = TypeVar("_T")
 MAX_URLS = 10_000
 """URLs that one RankSites or RankBuckets call hands out, as the contract says."""
 
-# Of one RankBuckets call, as the contract says.
 _MAX_IN_FLIGHT_BUCKETS = 10_000
-_MAX_IN_FLIGHT = 1_000_000
+"""Buckets whose fetches under way one RankBuckets call tells, as the contract says."""
 
-# Pages of one SuggestExamples call, as the contract says.
+_MAX_IN_FLIGHT = 1_000_000
+"""Fetches under way of one bucket in a RankBuckets call, as the contract says."""
+
 MAX_EXAMPLES = 100
+"""Pages one SuggestExamples call may ask for, as the contract says."""
+
 _DEFAULT_EXAMPLES = 5
+"""Pages a SuggestExamples call gets that names no number, as the contract says."""
 
 _CODES = {
     "ok": common_pb2.ITEM_CODE_OK,
