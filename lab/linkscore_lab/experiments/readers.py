@@ -49,7 +49,9 @@ TAGS = (
     *("x-y", "A", "DIV", "sCript", "a<b", 'q"r', "h=1", "link", "meta", "base", "isindex", "time", "é"),
 )  # fmt: skip
 MAX_PIECES = 60
+"""Pieces that a drawn page is made of, at most: enough for tables in lists in forms."""
 SLICE_CHARS = 3_000
+"""Longest part of a stored page that is moved, doubled or left out."""
 MAX_DIFFERENT = 20
 """Pages that differ from which on fuzzing ends: they are mostly alike. These numbers are chosen."""
 

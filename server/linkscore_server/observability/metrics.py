@@ -33,43 +33,12 @@ class Metrics:
             registry=r,
         )
         self._add_load_metrics(r)
-        self.pages = Counter(
-            "linkscore_pages",
-            "Pages taken in, by outcome: ok, failed, duplicate, invalid, fault",
-            ["outcome"],
-            registry=r,
-        )
-        self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
-        self.feedback = Counter(
-            "linkscore_feedback",
-            "Feedback events, by outcome: ok, duplicate, invalid",
-            ["outcome"],
-            registry=r,
-        )
+        self._add_page_metrics(r)
         self._add_reward_metrics(r)
-        self.novel_chars = Counter(
-            "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
-        )
-        self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
-        self.sites_ranked = Counter("linkscore_sites_ranked", "Sites ranked", ["policy"], registry=r)
-        self.examples_suggested = Counter(
-            "linkscore_examples_suggested", "Pages suggested as examples", ["policy"], registry=r
-        )
-        self.policy_relearned = Counter(
-            "linkscore_policy_relearned",
-            "Parts of a site that a policy learned anew because the site had changed",
-            ["policy"],
-            registry=r,
-        )
+        self._add_question_metrics(r)
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
         self._add_browse_metrics(r)
-        self.pages_left = Counter(
-            "linkscore_pages_left_to_python",
-            "Pages that the compiled reader left to the pure one, by reason: layout, depth, attributes, rel",
-            ["reason"],
-            registry=r,
-        )
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
         build.labels(version("linkscore"), platform.python_version(), reader_name()).set(1)
 
@@ -110,8 +79,39 @@ class Metrics:
             registry=r,
         )
 
+    def _add_page_metrics(self, r: CollectorRegistry) -> None:
+        self.pages = Counter(
+            "linkscore_pages",
+            "Pages taken in, by outcome: ok, failed, duplicate, invalid, fault",
+            ["outcome"],
+            registry=r,
+        )
+        self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
+        self.novel_chars = Counter(
+            "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
+        )
+        self.pages_left = Counter(
+            "linkscore_pages_left_to_python",
+            "Pages that the compiled reader left to the pure one, by reason: layout, depth, attributes, rel",
+            ["reason"],
+            registry=r,
+        )
+
+    def _add_question_metrics(self, r: CollectorRegistry) -> None:
+        self.buckets_ranked = Counter("linkscore_buckets_ranked", "Buckets ranked", ["policy"], registry=r)
+        self.sites_ranked = Counter("linkscore_sites_ranked", "Sites ranked", ["policy"], registry=r)
+        self.examples_suggested = Counter(
+            "linkscore_examples_suggested", "Pages suggested as examples", ["policy"], registry=r
+        )
+
     def _add_reward_metrics(self, r: CollectorRegistry) -> None:
         self._recent: dict[str, deque[float]] = {}
+        self.feedback = Counter(
+            "linkscore_feedback",
+            "Feedback events, by outcome: ok, duplicate, invalid",
+            ["outcome"],
+            registry=r,
+        )
         self.rewarded = Counter(
             "linkscore_feedback_applied",
             "Feedback events applied, by the policy of their crawl",
@@ -171,6 +171,12 @@ class Metrics:
         )
 
     def _add_learning_metrics(self, r: CollectorRegistry) -> None:
+        self.policy_relearned = Counter(
+            "linkscore_policy_relearned",
+            "Parts of a site that a policy learned anew because the site had changed",
+            ["policy"],
+            registry=r,
+        )
         self.learning_seconds = Histogram(
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
         )

@@ -16,9 +16,8 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 # Tunables of the default policy; what they do is in docs/policies.md (feedback and examples).
 _HALF = 5.0  # uncertain pages, or summed rewards, that make half the value, > 0; chosen, not measured
-_SURE_LEFT = (
-    0.1  # of the value of asking about what is surely like a named page, in (0, 1); chosen, not measured
-)
+_SURE_LEFT = 0.1
+"""Of the value of asking about what is surely like a named page, in (0, 1); chosen, not measured."""
 _UNCERTAIN = 0.25  # uncertainty from which a page is worth a question, in [0, 1]; chosen, not measured
 _KEPT = 4  # pages kept of a URL pattern; a bound
 _LATEST = 32  # pages the uncertainty of a pattern is the mean of, about; chosen, not measured

@@ -37,9 +37,8 @@ _BETWEEN = 3  # links of an Apath, each after another new text, that stand betwe
 _PLACES_PER_PULL = 0.25
 
 _NODES_PER_ARM = 3  # nodes kept for each arm a site may have: Apath, pattern and the arm itself
-_NAMES_REMEMBERED = (
-    16_384  # names of buckets read lately, a bound: a frontier asks of the same again and again
-)
+_NAMES_REMEMBERED = 16_384
+"""Names of buckets read lately, a bound: a frontier asks of the same again and again."""
 _LEDGER_PAGES = 5_000  # pages whose rewards can be revised; a bound (ADR 6)
 
 Arm = tuple[int, int]
