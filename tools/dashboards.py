@@ -21,13 +21,14 @@ _STREAMS = ".*/(StreamPages|LearnSite|ImportBrowseRecords|MineSite)"
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel: title, what it tells, unit, and its queries with their legends."""
+    """A panel: title, what it tells, unit, its queries with their legends; whether it shows exemplars."""
 
     title: str
     tells: str
     unit: str
     queries: tuple[tuple[str, str], ...]
     kind: str = "timeseries"
+    names_calls: bool = False
 
 
 def rate(metric: str, by: str) -> str:
@@ -62,7 +63,7 @@ SERVING = (
     ),
     Panel(
         "Time to answer, 99th percentile",
-        "By method, without streams and calls that wait for a learning. Look for the request id of a slow call in the log.",
+        "By method, without streams and calls that wait for a learning. A dot is a call: its request id is in the log if it took over 2.5 s.",
         "s",
         (
             (
@@ -70,6 +71,7 @@ SERVING = (
                 "{{method}}",
             ),
         ),
+        names_calls=True,
     ),
     Panel(
         "Time to make events durable",
@@ -363,6 +365,9 @@ def _panel(at: int, panel: Panel) -> dict[str, Any]:
             for row, (expr, legend) in enumerate(panel.queries)
         ],
     }
+    if panel.names_calls:
+        for target in made["targets"]:
+            target["exemplar"] = True
     if panel.kind == "timeseries":
         made["options"] = {
             "legend": {"displayMode": "list", "placement": "bottom"},

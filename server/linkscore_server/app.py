@@ -184,6 +184,7 @@ class Application:
             caller_of=_caller_of(s),
             is_ready=lambda: self._ready,
             wait_s=s.target_delay_s,
+            trace_id=self._tracing.trace_id,
         )
         server = grpc.aio.server(
             interceptors=[*self._tracing.interceptors(), self.calls], options=_options(s)

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from linkscore import Client, page
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from server_process import serving
+from server_process import ServerProcess, serving, stubs
 from small_site import HOST, body_of, url_of
 
 pytestmark = [
@@ -41,6 +42,7 @@ def prometheus(metrics: str, folder: Path) -> Iterator[str]:
         f"  - {{job_name: linkscore, static_configs: [{{targets: ['{metrics}']}}]}}\n"
     )
     command = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
+    command.append("--enable-feature=exemplar-storage")
     log = folder / "prometheus.log"
     with (
         log.open("w") as output,
@@ -83,14 +85,42 @@ def results(address: str, query: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_no_panel_is_empty(tmp_path: Path) -> None:
-    often = {"LINKSCORE_SNAPSHOT_EVENTS": "100"}  # so that the panel of snapshots has something to show
+def exemplars(address: str, query: str) -> list[dict[str, str]]:
+    """Return the names of calls that Prometheus kept with a metric."""
+    span = {"start": time.time() - 3_600, "end": time.time() + 60}
+    asked = urllib.parse.urlencode({"query": query} | span)
+    with urllib.request.urlopen(f"http://{address}/api/v1/query_exemplars?{asked}") as answer:
+        return [one["labels"] for series in json.load(answer)["data"] for one in series["exemplars"]]
+
+
+@contextmanager
+def scraped(folder: Path, **environment: str) -> Iterator[tuple[ServerProcess, str]]:
+    """Run a server and a Prometheus that scrapes it; gives both."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with (
-        serving(tmp_path / "server", "--metrics-listen", f"127.0.0.1:{port}", **often) as server,
-        prometheus(f"127.0.0.1:{port}", tmp_path) as address,
+        serving(folder / "server", "--metrics-listen", f"127.0.0.1:{port}", **environment) as server,
+        prometheus(f"127.0.0.1:{port}", folder) as address,
+    ):
+        yield server, address
+
+
+def test_a_latency_names_the_call_by_the_id_that_its_client_saw(tmp_path: Path) -> None:
+    metric = 'linkscore_rpc_duration_seconds_bucket{method="CrawlService/ListCrawls"}'
+    with scraped(tmp_path) as (server, address), stubs(server.target) as calls:
+        _, call = calls.crawls.ListCrawls.with_call(crawl_pb.ListCrawlsRequest())
+        seen = dict(call.trailing_metadata())["x-request-id"]
+        deadline = time.monotonic() + _PATIENCE_S
+        while not (kept := exemplars(address, metric)) and time.monotonic() < deadline:
+            time.sleep(0.2)
+    assert kept == [{"request_id": seen}]
+
+
+def test_no_panel_is_empty(tmp_path: Path) -> None:
+    often = {"LINKSCORE_SNAPSHOT_EVENTS": "100"}  # so that the panel of snapshots has something to show
+    with (
+        scraped(tmp_path, **often) as (server, address),
         Client(server.target, timeout_s=60) as client,
     ):
         client.create_crawl(crawl="board", extra_policies=["breadth_first"])

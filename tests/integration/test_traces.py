@@ -81,6 +81,9 @@ async def test_every_stage_of_a_page_is_a_span_of_the_callers_trace() -> None:
     async with traced() as (app, kept):
         await ingest(app, 1, traceparent())
         spans = kept.get_finished_spans()
+        latencies = [sample for one in app.metrics.rpc_seconds.collect() for sample in one.samples]
+    traces = [sample.exemplar.labels.get("trace_id") for sample in latencies if sample.exemplar]
+    assert traces[-1] == CALLER  # of the call; the one before it made the crawl
     call = only(spans, INGEST)
     assert f"{call.parent.span_id:016x}" == CALLER_SPAN
     assert {f"{span.context.trace_id:032x}" for span in spans} == {CALLER}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,14 @@ def test_the_rules_of_the_linter_hold(file: Path) -> None:
             assert target["legendFormat"]
             if "rate(" in target["expr"]:
                 assert "$__rate_interval" in target["expr"]
+
+
+@pytest.mark.skipif(not shutil.which("dashboard-linter"), reason="needs dashboard-linter")
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_linter_finds_nothing(file: Path) -> None:
+    command = ["dashboard-linter", "lint", "--strict", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_alert_links_to_what_to_do_about_it() -> None:

@@ -73,6 +73,17 @@ def test_every_image_of_ours_is_a_stage_of_the_dockerfile() -> None:
     assert set(re.findall(r"target: (\S+)", (DEPLOY / "compose.yaml").read_text())) <= set(stages)
 
 
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+def test_the_unit_is_one(tmp_path: Path) -> None:
+    unit = tmp_path / "linkscore.service"
+    there = (DEPLOY / "systemd/linkscore.service").read_text()
+    unit.write_text(there.replace("/opt/linkscore/bin/linkscore", "/bin/true"))  # as it is not installed here
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @needs_helm
 def test_the_chart_is_clean() -> None:
     done = helm("lint", "--strict", str(CHART))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscore_server.grpc.errors import NotAllowed
+from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.tokens import ANYBODY, Caller, Role
 
 _audit = logging.getLogger("linkscore_server.audit")
@@ -120,6 +121,7 @@ def write_audit_line(who: Caller, method: str, about: str, *, peer: str, code: s
     """Log one line of a call that is audited: who, from where, what, about what, and how it ended."""
     if method in RPCS and RPCS[method].audited:
         facts = {"who": who.name, "peer": peer, "method": method, "about": about, "code": code}
+        facts["request_id"] = request_id()
         _audit.info("%s: %s %s", who.name, method, about, extra={"audit": facts})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Sequence
 
 from google.protobuf.any_pb2 import Any as AnyMessage
@@ -23,6 +22,7 @@ from linkscore_scoring.errors import (
 from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.memory import MemoryShort
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
+from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.storage.sites import SiteLost
 
 DOMAIN = "linkscore"
@@ -89,7 +89,7 @@ measured: a full disk is emptied by people, a server that starts or drains is so
 
 
 def status_of(error: Exception) -> status_pb2.Status:
-    """Return the status of an exception; an unexpected one is logged and INTERNAL with a request id."""
+    """Return the status of an exception; an unexpected one is logged and INTERNAL with the request id."""
     for kind, code, reason in STATUS_TABLE:
         if isinstance(error, kind):
             return _status(code, str(error), getattr(error, "reason", reason), error)
@@ -97,10 +97,9 @@ def status_of(error: Exception) -> status_pb2.Status:
 
 
 def logged(error: Exception) -> str:
-    """Log an exception nobody expected; return the message for the client, with a request id."""
-    request_id = secrets.token_hex(8)
-    _log.error("request %s failed", request_id, exc_info=error)
-    return f"internal error, request id {request_id}"
+    """Log an exception nobody expected; return the message for the client, with the request id."""
+    _log.error("request %s failed", request_id(), exc_info=error)
+    return f"internal error, request id {request_id()}"
 
 
 def _status(code: int, message: str, reason: str, error: Exception) -> status_pb2.Status:

@@ -23,6 +23,7 @@ from grpc_status import rpc_status
 from linkscore_server.grpc.access import CallerOf, check_crawl, check_role, set_caller, write_audit_line
 from linkscore_server.grpc.admission import InflightBytes, WorkAhead
 from linkscore_server.grpc.errors import BadToken, MalformedMessage, NotServing, Overloaded, status_of
+from linkscore_server.grpc.request_ids import KEY, begin_request
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import ANYBODY, Caller
 
@@ -32,6 +33,12 @@ _WAITS_FOR_PAGES = "LinkScoringService/"
 
 _RECEIVE_S = 30.0
 """Seconds in which the request of a call must have come, since it holds room: 64 MB at 17 Mbit/s. A bound."""
+
+_SLOW_S = 2.5
+"""Seconds from which a call leaves a line in the log: the bound of `LinkscoreSlow`, which sends you there."""
+
+_UNTIMED = frozenset({"StreamPages", "LearnSite", "ImportBrowseRecords", "MineSite"})
+"""Calls that last as long as their crawl or a learning takes: slow says nothing of them."""
 
 _log = logging.getLogger(__name__)
 _Handler = Any
@@ -46,6 +53,7 @@ class _Call:
     who: Caller
     context: Any
     peer: str
+    request_id: str
     started: float = field(default_factory=time.perf_counter)
     about: str = ""
     code: grpc.StatusCode = grpc.StatusCode.CANCELLED
@@ -74,6 +82,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         Longest wait for room to read a request.
     receive_s
         Longest time for a request to come once it is read.
+    trace_id
+        Gives the trace of the call that is being answered, empty without one.
     """
 
     def __init__(
@@ -86,6 +96,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         is_ready: Callable[[], bool] = lambda: True,
         wait_s: float = 5.0,
         receive_s: float = _RECEIVE_S,
+        trace_id: Callable[[], str] = str,
     ) -> None:
         self._metrics = metrics
         self._inflight = inflight
@@ -94,6 +105,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._is_ready = is_ready
         self._wait_s = wait_s
         self._receive_s = receive_s
+        self._trace_id = trace_id
         self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -110,18 +122,20 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if handler is None or not details.method.startswith(_OURS):
             return handler
         method = details.method.removeprefix(_OURS)
-        who = self._caller_of(str(dict(details.invocation_metadata).get("authorization", "")))
+        metadata = dict(details.invocation_metadata)
+        who = self._caller_of(str(metadata.get("authorization", "")))
+        given_id = str(metadata.get(KEY, ""))
         if handler.response_streaming:
-            streamed = self._stream(handler, method, who)
+            streamed = self._stream(handler, method, who, given_id)
             return grpc.stream_stream_rpc_method_handler(streamed, None, handler.response_serializer)
-        unary = self._unary(handler, method, who)
+        unary = self._unary(handler, method, who, given_id)
         return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
 
     def _unary(
-        self, handler: _Handler, method: str, who: Caller | None
+        self, handler: _Handler, method: str, who: Caller | None, given_id: str
     ) -> Callable[[_Requests, Any], Awaitable[Any]]:
         async def answer(_: _Requests, context: Any) -> Any:
-            call = self._begin(method, who, context)
+            call = self._begin(method, who, context, given_id)
             try:
                 self._check(who, method)
                 response = await self._respond(handler, call)
@@ -135,10 +149,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return answer
 
     def _stream(
-        self, handler: _Handler, method: str, who: Caller | None
+        self, handler: _Handler, method: str, who: Caller | None, given_id: str
     ) -> Callable[[_Requests, Any], AsyncIterator[Any]]:
         async def answer(_: _Requests, context: Any) -> AsyncIterator[Any]:
-            call = self._begin(method, who, context)
+            call = self._begin(method, who, context, given_id)
             try:
                 self._check(who, method)
                 with _MessagesInWork(self._inflight, self._work) as in_work:
@@ -239,24 +253,32 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         status = rpc_status.to_status(status_of(error))
         call.context.set_code(status.code)
         call.context.set_details(status.details)
-        call.context.set_trailing_metadata(status.trailing_metadata)
+        call.context.set_trailing_metadata((*status.trailing_metadata, (KEY, call.request_id)))
         call.code = status.code
         # Frames hold the request, and cycles of frames and errors are collected rarely.
         error.__traceback__ = error.__context__ = error.__cause__ = None
 
-    def _begin(self, method: str, who: Caller | None, context: Any) -> _Call:
+    def _begin(self, method: str, who: Caller | None, context: Any, given_id: str) -> _Call:
         self._in_flight += 1
         self._idle.clear()
+        name = begin_request(given_id)
+        context.set_trailing_metadata(((KEY, name),))
         # Asked now: of a call that gRPC has cancelled its C core gives no address, it crashes.
-        return _Call(method, who or _NOBODY, context, context.peer())
+        return _Call(method, who or _NOBODY, context, context.peer(), name)
 
     def _end(self, call: _Call) -> None:
         self._in_flight -= 1
         if not self._in_flight:
             self._idle.set()
-        self._metrics.rpc_seconds.labels(call.method, call.code.name).observe(
-            time.perf_counter() - call.started
+        seconds = time.perf_counter() - call.started
+        self._metrics.count_call(
+            call.method, call.code.name, seconds, request_id=call.request_id, trace_id=self._trace_id()
         )
+        if seconds > _SLOW_S and call.method.rpartition("/")[2] not in _UNTIMED:
+            _log.warning(
+                "request %s: %s of %s at %s took %.1f s, %s",
+                *(call.request_id, call.method, call.who.name, call.peer, seconds, call.code.name),
+            )
         write_audit_line(call.who, call.method, call.about, peer=call.peer, code=call.code.name)
 
 

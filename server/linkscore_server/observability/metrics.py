@@ -42,6 +42,11 @@ class Metrics:
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
         build.labels(version("linkscore"), platform.python_version(), reader_name()).set(1)
 
+    def count_call(self, method: str, code: str, seconds: float, *, request_id: str, trace_id: str) -> None:
+        """Count a call that ended. Its names are exemplars: OpenMetrics has the latest of each bucket."""
+        exemplar = {"request_id": request_id} | ({"trace_id": trace_id} if trace_id else {})
+        self.rpc_seconds.labels(method, code).observe(seconds, exemplar)
+
     def count_left_page(self, reason: str) -> None:
         """Count a page that the compiled reader left to the pure one."""
         self.pages_left.labels(reason).inc()

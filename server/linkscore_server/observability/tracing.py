@@ -50,6 +50,10 @@ class Tracing:
         """Return what opens the span of a call, under that of the caller."""
         return ()
 
+    def trace_id(self) -> str:
+        """Return the trace of the call that is being answered, as hex; empty if none is kept of it."""
+        return ""
+
     def submitted(self, crawl: str, events: int) -> Submitted:
         """Begin to trace events that are handed to the writer of a crawl."""
         return _UNTRACED
@@ -88,6 +92,13 @@ class OpenTelemetry(Tracing):
         from opentelemetry.instrumentation.grpc import aio_server_interceptor, filters
 
         return (aio_server_interceptor(self._provider, filters.service_prefix(_OURS)),)
+
+    def trace_id(self) -> str:
+        """Return the trace of the call that is being answered, as hex; empty if it is not sampled."""
+        from opentelemetry.trace import get_current_span
+
+        span = get_current_span()
+        return f"{span.get_span_context().trace_id:032x}" if span.is_recording() else ""
 
     def submitted(self, crawl: str, events: int) -> Submitted:
         """Begin to trace events, if the call that hands them over is traced."""

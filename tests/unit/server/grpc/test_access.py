@@ -102,7 +102,8 @@ async def test_an_rpc_without_a_role_is_refused_to_everybody() -> None:
 async def test_who_deletes_or_tries_to_is_written_down(
     role: Role, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await called(Caller("ann", role), "CrawlService/DeleteCrawl", DELETE, Context())
+    context = Context()
+    await called(Caller("ann", role), "CrawlService/DeleteCrawl", DELETE, context)
     (record,) = [r for r in caplog.records if r.name == "linkscore_server.audit"]
     about = "crawls/life" if code == "OK" else ""
     assert record.audit == {
@@ -111,6 +112,7 @@ async def test_who_deletes_or_tries_to_is_written_down(
         "method": "CrawlService/DeleteCrawl",
         "about": about,
         "code": code,
+        "request_id": dict(context.trailers)["x-request-id"],
     }
 
 

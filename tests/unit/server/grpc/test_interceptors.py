@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -39,6 +40,12 @@ def calls(metrics: Metrics, code: str) -> float | None:
     return metrics.registry.get_sample_value("linkscore_rpc_duration_seconds_count", labels)
 
 
+def exemplars(metrics: Metrics) -> list[dict[str, str]]:
+    """Names of the calls that latencies are told with."""
+    samples = [sample for family in metrics.rpc_seconds.collect() for sample in family.samples]
+    return [sample.exemplar.labels for sample in samples if sample.exemplar]
+
+
 async def test_an_answer_passes_and_is_measured() -> None:
     metrics = Metrics()
     handler = await intercepted(interceptor(metrics), unary(echo))
@@ -56,6 +63,50 @@ async def test_a_failure_becomes_a_status_and_is_measured_by_its_code() -> None:
     assert context.code == grpc.StatusCode.INTERNAL
     assert "inside" not in str(context.details)
     assert calls(metrics, "INTERNAL") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("crawler-7.page_12", "crawler-7.page_12"),
+        *((unusable, "[0-9a-f]{16}") for unusable in ("", "a" * 65, "a b", "a\nlevel: error")),
+    ],
+)
+async def test_a_client_that_names_its_call_usably_gets_that_name_back(given: str, named: str) -> None:
+    context = Context()
+    handler = await intercepted(interceptor(), unary(echo), **{"x-request-id": given})
+    await handler.stream_unary(Sent(RAW), context)
+    assert re.fullmatch(named, dict(context.trailers)["x-request-id"])
+
+
+async def test_trailers_log_and_exemplar_of_a_call_that_fails_have_one_name(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def call(request: Any, context: Context) -> str:
+        raise ZeroDivisionError
+
+    metrics, context = Metrics(), Context()
+    handler = await intercepted(interceptor(metrics, trace_id=lambda: "7" * 32), unary(call))
+    await handler.stream_unary(Sent(RAW), context)
+    name = dict(context.trailers)["x-request-id"]
+    assert name in str(context.details)
+    assert [name in record.getMessage() for record in caplog.records] == [True]
+    assert exemplars(metrics) == [{"request_id": name, "trace_id": "7" * 32}]
+
+
+async def test_a_slow_call_leaves_a_line_with_its_name_and_a_mining_does_not(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkscore_server.grpc.interceptors._SLOW_S", 0.0)
+    for method in ("CrawlService/GetCrawl", "BrowseLogService/MineSite"):
+        handler = await intercepted(interceptor(), unary(echo), method)
+        with caplog.at_level(logging.WARNING, logger="linkscore_server.audit"):
+            await handler.stream_unary(Sent(RAW), Context())
+    (record,) = caplog.records
+    assert re.fullmatch(
+        "request [0-9a-f]{16}: CrawlService/GetCrawl of - at ipv4:127.0.0.1:1 took [0-9.]+ s, OK",
+        record.getMessage(),
+    )
 
 
 async def test_a_call_that_is_given_up_is_measured_as_cancelled() -> None:

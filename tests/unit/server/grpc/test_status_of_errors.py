@@ -26,6 +26,7 @@ from linkscore_server.grpc.errors import (
     Overloaded,
     status_of,
 )
+from linkscore_server.grpc.request_ids import begin_request
 
 PREFIX = "ERROR_REASON_"
 REASONS = {name.removeprefix(PREFIX) for name, number in errors_pb2.ErrorReason.items() if number}
@@ -105,12 +106,13 @@ def test_every_error_of_linkscore_is_in_the_table() -> None:
 def test_an_unexpected_error_tells_a_request_id_and_the_log_has_the_rest(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    name = begin_request("")
     with caplog.at_level(logging.ERROR):
         status = status_of(KeyError("secret detail"))
     assert "secret" not in status.message
-    request_id = status.message.split()[-1]
+    assert status.message.split()[-1] == name
     (record,) = caplog.records
-    assert request_id in record.getMessage()
+    assert name in record.getMessage()
     assert record.exc_info[1].args == ("secret detail",)
 
 
