@@ -258,9 +258,9 @@ MAX_APATHS = 2_000
 MAX_APATHS_CHARS = 500_000
 """Characters of all Apaths of one page; the largest of 400 stored pages has 6,400."""
 
-MAX_LINKS_CHARS = 2_000_000
-"""Characters of all URLs of a page, from where links are cut: a long ``<base href>`` would make 40 MB of
-20,000 short links. The largest of 400 stored pages has 135,000."""
+MAX_LINKS_CHARS = 1_000_000
+"""Characters of all URLs of a page, from where links are cut: a long ``<base href>`` would make 20 MB of
+10,000 short links. The largest of 400 stored pages has 135,000."""
 
 OTHER_APATH = "a[]"
 """What stands for the Apaths that are not told apart."""

@@ -221,11 +221,12 @@ class Limits:
         Bytes of a body, decompressed.
     elements
         Elements read of a page; the rest is left out. The largest of 24,518 stored pages has 23,000, and each
-        costs up to 10 us with layout: more would take a page of 1 MB beyond a second.
+        costs up to 20 us with layout: twice as many would take a second.
     depth
         Elements above a leaf; deeper leaves count at their ancestor of this depth.
     links
-        Anchors read of a page.
+        Anchors read of a page. The largest of 24,518 stored pages has 6,200, and each costs up to 50 us until
+        it is scored.
     path_nodes
         Nodes of a `PathTrie`.
     anchor_chars
@@ -235,9 +236,9 @@ class Limits:
     """
 
     body_bytes: int = 10_000_000
-    elements: int = 100_000
+    elements: int = 50_000
     depth: int = 250
-    links: int = 20_000
+    links: int = 10_000
     path_nodes: int = 20_000
     anchor_chars: int = 200
     url_chars: int = MAX_URL_CHARS

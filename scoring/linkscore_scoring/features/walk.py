@@ -152,10 +152,10 @@ novelty means ever since (docs/replay.md, Metrics).
 
 def cut_tags(markup: str, limits: Limits) -> tuple[Iterator[tuple[str, str]], bool]:
     """Pair the inside of every tag with the text that follows it; and say whether `limits` cut any off."""
-    pieces = markup.replace(">", "<").split("<")
-    if len(pieces) != 1 + 2 * markup.count(">"):
-        pieces = mend(markup).replace(">", "<").split("<")
+    if markup.count("<") != markup.count(">"):
+        markup = mend(markup)
     most = 4 * limits.elements
+    pieces = markup.replace(">", "<").split("<", most)
     return zip(pieces[1:most:2], pieces[2:most:2], strict=False), len(pieces) > most
 
 

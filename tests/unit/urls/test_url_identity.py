@@ -6,7 +6,7 @@ import pytest
 from w3lib.url import canonicalize_url
 
 from linkscore_scoring.errors import InvalidLink, InvalidPage
-from linkscore_scoring.urls.identity import host_of, identity, validate_url
+from linkscore_scoring.urls.identity import MAX_PARAMETERS, host_of, identity, validate_url
 
 URLS = [
     "http://a.test/x?b=2&a=1&a-b=0",
@@ -36,6 +36,14 @@ URLS = [
 @pytest.mark.parametrize("url", URLS)
 def test_identity_is_that_of_w3lib(url: str) -> None:
     assert identity(url) == canonicalize_url(url)
+
+
+@pytest.mark.parametrize("n", [MAX_PARAMETERS, MAX_PARAMETERS + 1])
+def test_only_queries_of_few_parameters_are_put_in_order(n: int) -> None:
+    pairs = [f"p{at:03}=;" for at in reversed(range(n))]
+    url = f"HTTP://a.example/é?{'&'.join(pairs)}#top"
+    ordered = [pair.replace(";", "%3B") for pair in sorted(pairs)] if n <= MAX_PARAMETERS else pairs
+    assert identity(url) == f"http://a.example/%C3%A9?{'&'.join(ordered)}"
 
 
 def test_identity_sorts_the_query_and_drops_the_fragment() -> None:

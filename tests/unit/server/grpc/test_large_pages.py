@@ -28,7 +28,7 @@ def page(body: bytes, *, encoding: str = "", kind: str = "text/html") -> PageBod
 
 
 @asynccontextmanager
-async def reader(limits: Limits, **options: int) -> AsyncIterator[LargePages]:
+async def reader(limits: Limits, **options: float) -> AsyncIterator[LargePages]:
     pages = LargePages(limits, **options)
     try:
         yield pages
@@ -75,7 +75,7 @@ def test_what_is_wrong_with_a_large_page_is_said_as_of_others() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="CPU time of a process is bounded by POSIX")
 def test_a_page_over_its_cpu_time_is_refused_and_the_next_is_read() -> None:
     async def read() -> None:
-        async with reader(ENDLESS, budget_s=0) as pages:
+        async with reader(ENDLESS, budget_s=0.2) as pages:
             distinct = b"".join(b"<p class=a%d>x" % n for n in range(800_000))  # each tag is read anew
             endless = asyncio.create_task(pages.read(page(distinct)))
             after = asyncio.create_task(pages.read(page(b"<p>x")))
