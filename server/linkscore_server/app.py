@@ -173,13 +173,13 @@ class Application:
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s = self.settings
+        work, inflight = WorkAhead(s.target_delay_s), InflightBytes(s.max_inflight_bytes, s.max_message_bytes)
         self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
-        work = WorkAhead(s.target_delay_s)
+        self.metrics.inflight_bytes.set_function(lambda: inflight.used)
+        self.metrics.queue_delay.set_function(lambda: work.delay_s)
         self.calls = CallInterceptor(
             self.metrics,
-            inflight=InflightBytes(
-                s.max_inflight_bytes, s.max_message_bytes, self.metrics.inflight_bytes.set
-            ),
+            inflight=inflight,
             work=work,
             caller_of=_caller_of(s),
             is_ready=lambda: self._ready,

@@ -130,7 +130,7 @@ class InProcess:
         work = WorkAhead(settings.target_delay_s)
         self._calls = CallInterceptor(
             self.metrics,
-            inflight=InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes, lambda _: None),
+            inflight=InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes),
             work=work,
         )
         scoring = LinkScoringService(self.registry, self.parser, settings, self.metrics, self._clock, work)

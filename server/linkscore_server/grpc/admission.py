@@ -114,6 +114,11 @@ class WorkAhead:
         """Seconds until what is in work is answered."""
         return self._bytes * self._seconds / self._done
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is in work: then no call is refused."""
+        return not self._bytes
+
     def check(self, size: int, remaining_s: float | None) -> None:
         """Refuse a call that would wait too long.
 
@@ -200,15 +205,18 @@ class InflightBytes:
         Bound on all together.
     message_bytes
         Largest request; one is always let in, whatever the bound.
-    note
-        Is told the bytes that requests hold, after every change.
+
+    Attributes
+    ----------
+    used
+        Bytes that requests hold.
     """
 
-    def __init__(self, max_bytes: int, message_bytes: int, note: Callable[[int], None]) -> None:
+    def __init__(self, max_bytes: int, message_bytes: int) -> None:
         self.max_bytes = max_bytes
+        self.used = 0
         self._message_bytes = min(message_bytes, max_bytes)
-        self._note = note
-        self._used = self._reading = 0
+        self._reading = 0
         self._readers: deque[asyncio.Future[None]] = deque()
         self._streams: list[asyncio.Future[None]] = []
 
@@ -226,7 +234,7 @@ class InflightBytes:
                 async with asyncio.timeout(wait_s):
                     await self._turn_to_read()
             except TimeoutError:
-                held = f"{self._used} bytes are in work, {self._reading} requests are read"
+                held = f"{self.used} bytes are in work, {self._reading} requests are read"
                 rule = f"max_inflight_bytes: {held}"
                 raise _overloaded(rule, wait_s) from None
         else:
@@ -248,13 +256,11 @@ class InflightBytes:
 
     def take(self, size: int) -> None:
         """Count bytes that are in memory."""
-        self._used += size
-        self._note(self._used)
+        self.used += size
 
     def give_back(self, size: int) -> None:
         """Count bytes no more."""
-        self._used -= size
-        self._note(self._used)
+        self.used -= size
         self._changed()
 
     async def room_for_a_stream(self, held: Callable[[], int]) -> None:
@@ -263,7 +269,7 @@ class InflightBytes:
         A stream may be silent for long, so it holds no room while it is read: each open one may bring one
         message more.
         """
-        while held() and (self._used >= self.max_bytes or held() >= self.max_bytes // _STREAM_SHARE):
+        while held() and (self.used >= self.max_bytes or held() >= self.max_bytes // _STREAM_SHARE):
             change = asyncio.get_running_loop().create_future()
             self._streams.append(change)
             await change
@@ -280,7 +286,7 @@ class InflightBytes:
             raise
 
     def _fits(self) -> bool:
-        held = self._used + self._reading * self._message_bytes
+        held = self.used + self._reading * self._message_bytes
         return not held or held + self._message_bytes <= self.max_bytes
 
     def _changed(self) -> None:

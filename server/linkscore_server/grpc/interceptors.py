@@ -232,8 +232,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return raw
 
     def _check_time(self, call: _Call, size: int = 0) -> None:
-        if call.is_queued:
-            self._metrics.queue_delay.set(self._work.delay_s)
+        if call.is_queued and not self._work.is_idle:
             self._work.check(size, call.context.time_remaining())
 
     def _fail(self, call: _Call, error: Exception) -> None:

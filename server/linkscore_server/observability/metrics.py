@@ -39,13 +39,17 @@ class Metrics:
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
         self._add_browse_metrics(r)
+        self._calls: dict[tuple[str, str], Histogram] = {}
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
         build.labels(version("linkscore"), platform.python_version(), reader_name()).set(1)
 
     def count_call(self, method: str, code: str, seconds: float, *, request_id: str, trace_id: str) -> None:
         """Count a call that ended. Its names are exemplars: OpenMetrics has the latest of each bucket."""
         exemplar = {"request_id": request_id} | ({"trace_id": trace_id} if trace_id else {})
-        self.rpc_seconds.labels(method, code).observe(seconds, exemplar)
+        series = self._calls.get((method, code))
+        if series is None:
+            series = self._calls[method, code] = self.rpc_seconds.labels(method, code)
+        series.observe(seconds, exemplar)
 
     def count_left_page(self, reason: str) -> None:
         """Count a page that the compiled reader left to the pure one."""
@@ -74,7 +78,7 @@ class Metrics:
         )
         self.queue_delay = Gauge(
             "linkscore_queue_delay_seconds",
-            "Time that the last call of LinkScoringService was expected to wait when it came",
+            "Time that a call of LinkScoringService would wait if it came now",
             registry=r,
         )
         self.calls_shed = Counter(

@@ -94,7 +94,7 @@ class Clock:
 
 def interceptor(metrics: Metrics | None = None, **options: Any) -> CallInterceptor:
     """An interceptor with room and time for everything, but for what `options` say."""
-    room = InflightBytes(1 << 20, 1 << 16, lambda _: None)
+    room = InflightBytes(1 << 20, 1 << 16)
     return CallInterceptor(metrics or Metrics(), **{"inflight": room, "work": WorkAhead(5.0)} | options)
 
 

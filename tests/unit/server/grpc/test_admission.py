@@ -14,7 +14,7 @@ SECOND = 5_000_000  # bytes of a second of work, as long as nothing was measured
 
 
 def room(max_bytes: int = 100, message_bytes: int = 40) -> InflightBytes:
-    return InflightBytes(max_bytes, message_bytes, lambda _: None)
+    return InflightBytes(max_bytes, message_bytes)
 
 
 async def test_as_many_requests_are_read_at_a_time_as_the_bound_has_room_for_the_largest() -> None:

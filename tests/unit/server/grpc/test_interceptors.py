@@ -186,7 +186,7 @@ async def test_a_request_that_never_comes_gives_its_room_back() -> None:
             await asyncio.Event().wait()
             raise AssertionError
 
-    room = InflightBytes(100, 100, lambda _: None)
+    room = InflightBytes(100, 100)
     context = Context()
     handler = await intercepted(interceptor(inflight=room, receive_s=0.0), unary(never))
     await handler.stream_unary(Silent(), context)
@@ -196,8 +196,7 @@ async def test_a_request_that_never_comes_gives_its_room_back() -> None:
 
 
 async def test_without_room_a_call_is_told_to_come_back_and_is_not_read() -> None:
-    held: list[int] = []
-    room = InflightBytes(100, 60, held.append)
+    room = InflightBytes(100, 60)
     metrics, context, sent = Metrics(), Context(), Sent(RAW)
     handler = await intercepted(interceptor(metrics, inflight=room, wait_s=0.0), unary(never))
     with room.held(41):
@@ -211,16 +210,14 @@ async def test_without_room_a_call_is_told_to_come_back_and_is_not_read() -> Non
 
 
 async def test_a_request_counts_as_bytes_until_it_is_answered() -> None:
-    held: list[int] = []
-
     async def call(request: Any, context: Context) -> Any:
-        assert held[-1] == len(RAW)
+        assert room.used == len(RAW)
         return request
 
-    room = InflightBytes(100, 60, held.append)
+    room = InflightBytes(100, 60)
     handler = await intercepted(interceptor(inflight=room), unary(call))
     assert await handler.stream_unary(Sent(RAW), Context()) == REQUEST
-    assert held == [len(RAW), 0]
+    assert room.used == 0
 
 
 async def test_a_call_that_could_not_be_answered_before_its_deadline_is_not_read() -> None:
@@ -233,14 +230,13 @@ async def test_a_call_that_could_not_be_answered_before_its_deadline_is_not_read
 
 
 async def test_messages_of_a_stream_count_until_their_answers() -> None:
-    held: list[int] = []
-    room = InflightBytes(100, 60, held.append)
+    room = InflightBytes(100, 60)
 
     async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
         first, second = await anext(requests), await anext(requests)
-        assert held[-1] == 2 * len(raw)
+        assert room.used == 2 * len(raw)
         yield first
-        assert held[-1] == len(raw)
+        assert room.used == len(raw)
         yield second
 
     raw = links_pb.StreamPagesRequest(crawl="crawls/life").SerializeToString()
@@ -249,4 +245,4 @@ async def test_messages_of_a_stream_count_until_their_answers() -> None:
     )
     wrapped = await intercepted(interceptor(inflight=room), handler, "LinkScoringService/StreamPages")
     assert len([answer async for answer in wrapped.stream_stream(Sent(raw, raw), Context())]) == 2
-    assert held[-1] == 0
+    assert room.used == 0
