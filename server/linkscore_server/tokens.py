@@ -1,8 +1,8 @@
 """Who calls: named tokens with a role and crawls, from a file that is read again when it changes.
 
 A file has one token a line, `NAME ROLE CRAWLS sha256:HEX`, as `linkscore token new` prints it; empty lines
-and lines that begin with `# ` say nothing. A file whose first line is anything else has a plain token there,
-of role admin, and nothing else in it counts.
+and lines that begin with `# ` say nothing. A file whose first line is one word has a plain token there, of
+role admin, and nothing else in it counts; so a line with a slip in it is named, and never a token itself.
 
 Only digests are kept. Plain SHA-256 is enough for them: a token is 256 random bits, which nobody finds by
 trying, so the salt and slowness that protect passwords (scrypt, argon2) would cost every call and add
@@ -22,6 +22,7 @@ from pathlib import Path
 
 _log = logging.getLogger(__name__)
 _LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)")
+_PLAIN_TOKEN = re.compile(r"(?!#\Z)\S+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")
 _PATTERN = re.compile(r"[a-z0-9_*-]{1,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -71,7 +72,7 @@ def parse_tokens(text: str) -> dict[str, Caller]:
     """
     lines = [line.strip() for line in text.splitlines()]
     first = lines[0] if lines else ""
-    if first and not first.startswith("# ") and not _LINE.fullmatch(first):
+    if _PLAIN_TOKEN.fullmatch(first):
         return {digest_of(first): Caller("token", Role.ADMIN)}
     callers: dict[str, Caller] = {}
     for number, line in enumerate(lines, 1):

@@ -31,6 +31,8 @@ def test_a_plain_token_in_the_first_line_is_an_admin_and_the_rest_does_not_count
         ("", "has no token"),
         ("# only a comment\n", "has no token"),
         (f"{LINE}\n{SECRET}", "line 2: must be NAME ROLE CRAWLS sha256:HEX"),
+        (LINE.replace("sha256:", ""), "line 1: must be NAME ROLE CRAWLS sha256:HEX"),
+        (f"two words\n{LINE}", "line 1: must be NAME ROLE CRAWLS sha256:HEX"),
         (LINE.replace("write", "owner"), "line 1: the role must be read, write or admin"),
         (LINE.replace("news-*", "News"), "line 1: crawls must be patterns"),
         (LINE[:-1], "line 1: the digest must be 64"),
