@@ -21,3 +21,4 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--target", default="", help="host:port of a running server for the contract tests")
+    parser.addoption("--groups", default=0, type=int, help="groups of the crawls that contract tests make")

@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PROTO = ROOT / "proto" / "linkscore" / "v1"
 _NO_CRAWLS = SimpleNamespace(
-    actors=list, names=list, damaged=(), memory=SimpleNamespace(budget=MemoryBudget())
+    actors=list, crawl_count=0, damaged=(), memory=SimpleNamespace(budget=MemoryBudget())
 )
 
 

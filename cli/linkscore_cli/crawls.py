@@ -100,6 +100,13 @@ def list_(as_json: bool, connection: Connection) -> None:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of random draws.")
 @click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
 @click.option(
+    "--groups",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Groups that sites are divided into.",
+)
+@click.option(
     "--learn", type=click.Choice(list(_LEARN)), help="When templates are learned.  [default: always]"
 )
 @click.option("--clusterer", type=click.Choice(list(_CLUSTERERS)), help="How templates are found.")
@@ -117,6 +124,7 @@ def create(
     languages: tuple[str, ...],
     seed: int,
     observe_only: bool,
+    groups: int,
     learn: str | None,
     as_json: bool,
     connection: Connection,
@@ -136,6 +144,7 @@ def create(
             seed=seed,
             examples=pages,
             wanted=_wanted_of(queries, languages),
+            groups=groups,
         )
     _show(made, as_json)
 

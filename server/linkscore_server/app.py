@@ -20,18 +20,6 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import ProcessCollector
 
-from linkscore.v1 import (
-    browse_log_service_pb2,
-    browse_log_service_pb2_grpc,
-    crawl_service_pb2,
-    crawl_service_pb2_grpc,
-    inspection_service_pb2,
-    inspection_service_pb2_grpc,
-    link_scoring_service_pb2,
-    link_scoring_service_pb2_grpc,
-    site_model_service_pb2,
-    site_model_service_pb2_grpc,
-)
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import register
 from linkscore_server.browse_logs.manager import BrowseLogManager
@@ -50,6 +38,10 @@ from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.plugins import external_policies
+from linkscore_server.routing.owners import LocalOwner, Owners
+from linkscore_server.routing.questions import Questions
+from linkscore_server.routing.router import Router
+from linkscore_server.routing.services import add_services, full_names
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
@@ -66,14 +58,6 @@ _CANCEL_S = 0.2
 
 _START_S = 600.0
 """Longest start of a private server: a bound, so that a command does not wait for ever on a damaged disk."""
-
-_SERVICES = (
-    link_scoring_service_pb2.DESCRIPTOR.services_by_name["LinkScoringService"].full_name,
-    crawl_service_pb2.DESCRIPTOR.services_by_name["CrawlService"].full_name,
-    site_model_service_pb2.DESCRIPTOR.services_by_name["SiteModelService"].full_name,
-    browse_log_service_pb2.DESCRIPTOR.services_by_name["BrowseLogService"].full_name,
-    inspection_service_pb2.DESCRIPTOR.services_by_name["InspectionService"].full_name,
-)
 
 
 class Application:
@@ -142,12 +126,13 @@ class Application:
         started = time.perf_counter()
         await self.registry.recover()
         self.browse_logs.start()
+        self.router.home.start()
         self._ready = True
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
             "serving on %s, %d crawls found in %.2f s",
             self.address,
-            len(self.registry.names()),
+            self.registry.crawl_count,
             time.perf_counter() - started,
         )
 
@@ -156,6 +141,7 @@ class Application:
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         draining = asyncio.create_task(self._server.stop(self.settings.drain_s))
         self.scoring.drain()
+        self.router.drain()
         idle = asyncio.create_task(self.calls.idle())
         await asyncio.wait([draining, idle], return_when=asyncio.FIRST_COMPLETED)
         idle.cancel()
@@ -163,6 +149,7 @@ class Application:
         await draining
         self._ready = False
         self._parser.close()
+        await self.router.home.close()
         await self.browse_logs.close()
         await self.registry.close()
         if self._metrics_server is not None:
@@ -196,24 +183,30 @@ class Application:
         self.scoring = LinkScoringService(
             self.registry, parser, s, self.metrics, clock, work, self._tracing.watch
         )
-        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(self.scoring, server)
-        crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(CrawlService(self.registry, clock), server)
-        site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
-            SiteModelService(self.registry), server
+        services = {
+            "LinkScoringService": self.scoring,
+            "CrawlService": CrawlService(self.registry, clock),
+            "SiteModelService": SiteModelService(self.registry),
+            "BrowseLogService": BrowseLogService(self.registry, self.browse_logs),
+            "InspectionService": InspectionService(self.registry),
+        }
+        self.router = Router(
+            Owners([LocalOwner(services, Questions(self.registry, self.scoring))]),
+            self.registry,
+            s,
+            ticket_key=self._store.ticket_key,
+            domain_of=registrable_domain,
+            clock=clock,
         )
-        browse = BrowseLogService(self.registry, self.browse_logs)
-        browse_log_service_pb2_grpc.add_BrowseLogServiceServicer_to_server(browse, server)
-        inspection_service_pb2_grpc.add_InspectionServiceServicer_to_server(
-            InspectionService(self.registry), server
-        )
+        add_services(self.router, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection(
-            (*_SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server
+            (*full_names(), health.SERVICE_NAME, reflection.SERVICE_NAME), server
         )
         return server
 
     async def _set_health(self, status: Any) -> None:
-        for service in ("", *_SERVICES):
+        for service in ("", *full_names()):
             await self._health.set(service, status)
 
 

@@ -21,6 +21,8 @@ from server_process import Stubs, serving, stubs
 from small_site import HOST, page
 
 _numbers = itertools.count(1)
+MANY = 8
+"""Groups of the crawls that some modules make too."""
 _RUN = uuid.uuid4().hex[:8]  # a server that is already running may know crawls of another run
 
 
@@ -41,12 +43,13 @@ def server(target: str) -> Iterator[Stubs]:
 
 
 @contextmanager
-def crawls_on(server: Stubs) -> Iterator[Callable[..., str]]:
-    """Give a function that makes crawls; they are deleted afterwards."""
+def crawls_on(server: Stubs, groups: int = 0) -> Iterator[Callable[..., str]]:
+    """Give a function that makes crawls, of so many groups; they are deleted afterwards."""
     made: list[str] = []
 
     def make(**config: Any) -> str:
         name = f"crawls/contract-{_RUN}-{next(_numbers)}"
+        config = {"groups": groups, **config}
         server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name=name, **config)))
         made.append(name)
         return name
@@ -57,9 +60,17 @@ def crawls_on(server: Stubs) -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture
-def new_crawl(server: Stubs) -> Iterator[Callable[..., str]]:
-    with crawls_on(server) as make:
+def new_crawl(server: Stubs, groups: int) -> Iterator[Callable[..., str]]:
+    with crawls_on(server, groups) as make:
         yield make
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let modules that say `IN_GROUPS_TOO` make crawls of several groups too; others as --groups says."""
+    if "groups" in metafunc.fixturenames:
+        given = metafunc.config.getoption("--groups")
+        many = {given, MANY} if getattr(metafunc.module, "IN_GROUPS_TOO", False) else {given}
+        metafunc.parametrize("groups", sorted(many), scope="session", ids=lambda n: f"{n or 1}_groups")
 
 
 @pytest.fixture
@@ -68,9 +79,9 @@ def crawl(new_crawl: Callable[..., str]) -> str:
 
 
 @pytest.fixture(scope="session")
-def learned(server: Stubs) -> Iterator[str]:
+def learned(server: Stubs, groups: int) -> Iterator[str]:
     """A crawl whose only site is learned; tests that use it change nothing."""
-    with crawls_on(server) as make:
+    with crawls_on(server, groups) as make:
         name = make(learning=crawl_pb.LearningConfig(sample_pages=2_000))
         server.links.IngestPages(pb.IngestPagesRequest(crawl=name, pages=[page(n) for n in range(60)]))
         server.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{name}/sites/{HOST}"))

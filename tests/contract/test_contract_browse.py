@@ -16,6 +16,8 @@ OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITE
 DAY_S = 86_400
 START = 20_000 * DAY_S
 
+IN_GROUPS_TOO = True
+
 
 def record(second: int, client: str, path: str, referrer: str = "", **more: object) -> pb.BrowseRecord:
     made = pb.BrowseRecord(

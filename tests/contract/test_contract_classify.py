@@ -15,6 +15,8 @@ from page_calls import BAD, OK, fetched
 from server_process import Stubs, refusal
 from small_site import page
 
+IN_GROUPS_TOO = True
+
 
 def classify(server: Stubs, crawl: str, *pages: common.Page) -> list[pb.PageClassification]:
     return list(server.links.ClassifyPages(pb.ClassifyPagesRequest(crawl=crawl, pages=pages)).classifications)

@@ -17,6 +17,8 @@ from linkscore.v1 import (
 from server_process import Stubs
 from small_site import HOST, url_of
 
+IN_GROUPS_TOO = True
+
 
 @pytest.mark.parametrize("name", ["breadth_first", "depth_first", "uniform_random", "source_ucc", "harvest"])
 def test_an_explanation_has_the_score_and_says_why(server: Stubs, learned: str, name: str) -> None:

@@ -14,6 +14,8 @@ from linkscore.v1 import (
 from server_process import Stubs, refusal
 from small_site import ROOT, url_of
 
+IN_GROUPS_TOO = True
+
 
 def test_feedback_counts_once_by_its_event_id(server: Stubs, crawl: str) -> None:
     ingest(server, crawl, 0)

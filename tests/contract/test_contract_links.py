@@ -20,6 +20,8 @@ from linkscore.v1 import (
 from server_process import Stubs, refusal
 from small_site import HOST, ROOT, url_of
 
+IN_GROUPS_TOO = True
+
 
 def test_a_link_scored_again_with_its_ticket_has_the_score_it_had(server: Stubs, crawl: str) -> None:
     (result,) = ingest(server, crawl, 0)

@@ -20,6 +20,8 @@ from page_calls import BAD, BREADTH, DUPLICATE, INVALID, OK, fetched, ingest, pa
 from server_process import Stubs, refusal, stubs
 from small_site import ROOT, page, url_of
 
+IN_GROUPS_TOO = True
+
 
 def messages(crawl: str, numbers: range, **first: Any) -> Iterator[pb.StreamPagesRequest]:
     for n in numbers:

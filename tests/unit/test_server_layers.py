@@ -21,6 +21,7 @@ MAY_READ = {
     "crawls": {"settings", "storage", "observability"},
     "browse_logs": {"settings", "storage", "observability", "crawls"},
     "grpc": {"settings", "tokens", "storage", "observability", "crawls", "browse_logs"},
+    "routing": {"settings", "crawls", "grpc"},
     "app": {
         "settings",
         "tokens",
@@ -31,14 +32,15 @@ MAY_READ = {
         "crawls",
         "browse_logs",
         "grpc",
+        "routing",
     },
     "commands": {"settings", "storage", "observability", "browse_logs", "app"},
     "__main__": set(),
 }
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.
 CALL_A_SERVER = {"commands", "__main__"}
-SPEAK_GRPC = {"grpc", "tls", "app", "commands"}
-SPEAK_THE_CONTRACT = {"grpc", "app", "browse_logs", "commands"}
+SPEAK_GRPC = {"grpc", "routing", "tls", "app", "commands"}
+SPEAK_THE_CONTRACT = {"grpc", "routing", "app", "browse_logs", "commands"}
 
 
 def files_of(room: str) -> list[Path]:

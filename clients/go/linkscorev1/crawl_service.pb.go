@@ -605,7 +605,13 @@ type Crawl struct {
 	// When sites are learned. ON_DEMAND saves that work, of which harvest, the default, reads nothing.
 	Learn Learn `protobuf:"varint,14,opt,name=learn,proto3,enum=linkscore.v1.Learn" json:"learn,omitempty"`
 	// What the crawl is for, in words. Needs a policy that goes by it, as `policy` or among `extra_policies`.
-	Wanted        *Wanted `protobuf:"bytes,15,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	Wanted *Wanted `protobuf:"bytes,15,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	// Groups that its sites are divided into, 1..256; 0 means 1. Each group has a log and a model of its own, so several
+	// processes share one crawl; fixed when it is created. Only 1 goes with a policy that learns one model from all sites
+	// (`anthelion`, `topic`). Of a crawl of several groups `event_seq` counts within the group of a site, in answers about
+	// several sites it is the sum over the groups asked; pages without `event_id` but with `fetch_time` that come again
+	// with the same URL, time and content are DUPLICATE.
+	Groups        uint32 `protobuf:"varint,16,opt,name=groups,proto3" json:"groups,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -743,6 +749,13 @@ func (x *Crawl) GetWanted() *Wanted {
 		return x.Wanted
 	}
 	return nil
+}
+
+func (x *Crawl) GetGroups() uint32 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
 }
 
 // Request of CreateCrawl.
@@ -1260,7 +1273,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\asamples\x18\x02 \x03(\v2\x1a.linkscore.v1.WantedSampleR\asamples\x12\x1c\n" +
 	"\tlanguages\x18\x03 \x03(\tR\tlanguages\x12\x1f\n" +
 	"\vleast_words\x18\x04 \x01(\rR\n" +
-	"leastWords\"\xfe\x04\n" +
+	"leastWords\"\x96\x05\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -1280,7 +1293,8 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\tevent_seq\x18\f \x01(\x04R\beventSeq\x125\n" +
 	"\bexamples\x18\r \x03(\v2\x19.linkscore.v1.ExamplePageR\bexamples\x12)\n" +
 	"\x05learn\x18\x0e \x01(\x0e2\x13.linkscore.v1.LearnR\x05learn\x12,\n" +
-	"\x06wanted\x18\x0f \x01(\v2\x14.linkscore.v1.WantedR\x06wanted\"?\n" +
+	"\x06wanted\x18\x0f \x01(\v2\x14.linkscore.v1.WantedR\x06wanted\x12\x16\n" +
+	"\x06groups\x18\x10 \x01(\rR\x06groups\"?\n" +
 	"\x12CreateCrawlRequest\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"@\n" +
 	"\x13CreateCrawlResponse\x12)\n" +

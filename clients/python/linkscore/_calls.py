@@ -68,6 +68,7 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         seed=config.get("seed", 0),
         examples=config.get("examples", ()),
         wanted=wanted_spec(config.get("wanted")),
+        groups=config.get("groups", 0),
     )
 
 

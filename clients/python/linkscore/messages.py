@@ -64,6 +64,8 @@ class CrawlOptions(TypedDict, total=False):
         Examples of the pages wanted, at most 100.
     wanted
         What the crawl is for in words; without a policy `topic` then scores. See `wanted_spec`.
+    groups
+        Groups that its sites are divided into, 1 to 256, so that several processes share the crawl.
     """
 
     policy: Policy | None
@@ -75,6 +77,7 @@ class CrawlOptions(TypedDict, total=False):
     seed: int
     examples: Sequence[crawl_pb2.ExamplePage]
     wanted: Wanted | None
+    groups: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from linkscore_scoring.engine.groups import MAX_GROUPS
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Params, make_params
+from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.state import from_state, to_state
@@ -49,6 +51,11 @@ class PolicyChoice:
         """Whether the policy, or one that it is made of, goes by what is wanted in words."""
         return capabilities.takes_wanted(policy_class(self.name), self.checked())
 
+    @property
+    def sharing(self) -> Sharing:
+        """What the policy shares over the sites of a crawl."""
+        return capabilities.sharing(policy_class(self.name)(self.checked()))
+
     def checked(self) -> Params:
         """Return the complete parameters.
 
@@ -64,7 +71,10 @@ class PolicyChoice:
 
 @dataclass(frozen=True)
 class CrawlConfig:
-    """Configuration of a crawl; see `Crawl` in the wire contract for meaning and limits."""
+    """Configuration of a crawl; see `Crawl` in the wire contract for meaning and limits.
+
+    `revision` numbers the changes of a crawl of several groups, which hear of them one after the other.
+    """
 
     name: str
     policy: PolicyChoice = field(default_factory=PolicyChoice)
@@ -77,6 +87,8 @@ class CrawlConfig:
     seed: int = 0
     create_time_s: float = 0.0
     wanted: Wanted | None = None
+    groups: int = 1
+    revision: int = 0
 
     def check(self) -> None:
         """Refuse a configuration that cannot work.
@@ -85,7 +97,7 @@ class CrawlConfig:
         ------
         InvalidInput
             With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`,
-            `wanted.*`.
+            `wanted.*`, `groups`.
         NotFound
             If a policy is not registered.
         """
@@ -101,8 +113,26 @@ class CrawlConfig:
             if not problems and not any(choice.takes_wanted for choice in self._choices):
                 rule = "no policy of the crawl goes by words: topic and keyword do, as policy or extra policy"
                 problems.append(FieldProblem("wanted", rule))
+        problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)
+
+    def _group_problems(self) -> Iterator[FieldProblem]:
+        if not 1 <= self.groups <= MAX_GROUPS:
+            yield FieldProblem("groups", f"must be in [1, {MAX_GROUPS}], got {self.groups}")
+        whole = [choice.name for choice in self._choices if choice.sharing is Sharing.MODEL]
+        if whole and self.groups > 1:
+            rule = f"must be 1: {whole[0]} learns one model from all sites of the crawl, got {self.groups}"
+            yield FieldProblem("groups", rule)
+
+    @cached_property
+    def ticket_scope(self) -> str:
+        """What tickets are good for: the crawl by name, and if it has several groups this very crawl.
+
+        A ticket says by its site which group to ask. One of a crawl that was deleted could name a site that
+        the group does not know.
+        """
+        return self.name if self.groups == 1 else f"{self.name}@{self.create_time_s!r}"
 
     @cached_property
     def reads_layout(self) -> bool:
@@ -140,6 +170,8 @@ class CrawlConfig:
             del state["learning"]["on_demand"]
         if self.wanted is None:  # for the same reason
             del state["wanted"]
+        if self.groups == 1:  # for the same reason
+            del state["groups"], state["revision"]
         return state
 
     @classmethod

@@ -136,7 +136,8 @@ class CrawlModel:
         self.crawl_wide = CrawlWide(config)
         self.sites = SiteTable(self._make_site, self._configure_site, config, store=store, budget=budget)
         self.ledger = BrowseLedger()
-        self.book = TicketBook(ticket_key, config.name)
+        self.book = TicketBook(ticket_key, config.ticket_scope)
+        self._ticket_key = ticket_key
         self.jobs: list[LearningJob] = []
         self.watch: Watch = unwatched
         self._event_ids: OrderedDict[str, None] = OrderedDict()
@@ -346,7 +347,7 @@ class CrawlModel:
                 model.learning_since = 0
 
     def _reconfigure(self, config: CrawlConfig) -> None:
-        self.config = config
+        self._configure(config)
         self.crawl_wide.configure(config)
         self.sites.reconfigure(config)
 
@@ -408,12 +409,17 @@ class CrawlModel:
         }
 
     def _load_own(self, state: dict[str, Any]) -> None:
-        self.config = CrawlConfig.from_state(state["config"])
+        self._configure(CrawlConfig.from_state(state["config"]))
         self.seq, self.pages, self.feedbacks = state["counts"]
         self._event_ids = OrderedDict.fromkeys(state["event_ids"])
         self.ledger.load_state(state["browse"])
         self.crawl_wide = CrawlWide(self.config)
         self.crawl_wide.load_state(state["crawl_wide"])
+
+    def _configure(self, config: CrawlConfig) -> None:
+        if config.ticket_scope != self.config.ticket_scope:
+            self.book = TicketBook(self._ticket_key, config.ticket_scope)
+        self.config = config
 
     def waiting_sites(self) -> list[str]:
         """Return the sites whose learning is due and starts when somebody asks for it."""

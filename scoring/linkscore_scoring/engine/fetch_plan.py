@@ -85,13 +85,18 @@ class SiteInFlight:
             self._counted = None
 
     @property
+    def floor(self) -> float:
+        """Value below which a link may wait for the answers that are out; 0 if none ever does."""
+        return 0.0 if self._counted is None or self._fill else self._counted.floor
+
+    @property
     def has_place(self) -> bool:
         """Whether one more fetch may begin."""
         return self.places is None or self.begun < self.places
 
     def waits(self, value: float, free: int) -> bool:
         """Whether a link of this value is left for the answers that are out, with so many places free."""
-        if self._counted is None or self._fill or self.begun < 1 + _ALWAYS_FILLED * (self.begun + free):
+        if self._counted is None or self._fill or keeps_filling(self.begun, free):
             return False
         return value < self._counted.floor
 
@@ -106,6 +111,11 @@ class SiteInFlight:
     def value(self, bucket: str, last: float) -> float:
         """Return the value of a bucket by now, that was worth `last` before."""
         return self._counted.value(bucket) if self._counted is not None else last
+
+
+def keeps_filling(begun: int, free: int) -> bool:
+    """Say whether a site with so many fetches under way takes places however little its links are worth."""
+    return begun < 1 + _ALWAYS_FILLED * (begun + free)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
+from linkscore_scoring.engine.bids import Bid, bids
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
@@ -185,8 +186,38 @@ class CrawlQueries:
         fill
             Fill all places. Else fewer are while too little is known of a site (`FetchesInFlight.places`).
         """
-        under_way = counts_by_site(in_flight or {})
         given = list(buckets)  # a column of a message makes its texts anew each time it is read
+        entries, values = self._bucket_entries(given, n, waiting, in_flight or {}, choice, fill=fill)
+        return FetchPlan(values, allot(entries, values, n) if n else np.zeros(len(given), dtype=np.int64))
+
+    def bid_for_fetches(
+        self,
+        buckets: Sequence[str],
+        n: int,
+        *,
+        waiting: Sequence[int] = (),
+        in_flight: Mapping[str, int] | None = None,
+        choice: PolicyChoice | None = None,
+        fill: bool = False,
+    ) -> tuple[NDArray[np.float64], list[Bid]]:
+        """Return what buckets are worth, and the fetches that would begin if all n places were for them.
+
+        `bids.award` makes one plan of what groups of sites answer; parameters as of `plan_fetches`.
+        """
+        entries, values = self._bucket_entries(list(buckets), n, waiting, in_flight or {}, choice, fill=fill)
+        return values, bids(entries, values, n)
+
+    def _bucket_entries(
+        self,
+        given: list[str],
+        n: int,
+        waiting: Sequence[int],
+        in_flight: Mapping[str, int],
+        choice: PolicyChoice | None,
+        *,
+        fill: bool,
+    ) -> tuple[list[BucketEntry], NDArray[np.float64]]:
+        under_way = counts_by_site(in_flight)
         places = {name: at for at, name in enumerate(dict.fromkeys(given))}
         first_rows = dict(zip(reversed(given), range(len(given) - 1, -1, -1), strict=True)) if n else {}
         by_site: dict[str, dict[str, str]] = {}
@@ -206,7 +237,7 @@ class CrawlQueries:
                 row = first_rows[name]
                 entries.append(BucketEntry(row, known, own, waiting[row] if waiting else n))
         values = worth[np.fromiter(map(places.__getitem__, given), dtype=np.int64, count=len(given))]
-        return FetchPlan(values, allot(entries, values, n) if n else np.zeros(len(given), dtype=np.int64))
+        return entries, values
 
     def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
         shard = self.crawl.known_or_new(site)
@@ -237,6 +268,16 @@ class CrawlQueries:
         n
             Fetches to hand out; fewer are if all sites fall asleep.
         """
+        values = self.site_values(sites, choice)
+        left = [n if most is None else min(n, most) for most in waiting]
+        first = self.crawl.known_or_new(sites[0]).policy(choice) if sites else None
+        bandit = capabilities.site_bandit(first) if first is not None else None
+        if bandit is not None:
+            return bandit.rank(sites, values, left, n, self.crawl.seq)
+        return best_sites(values, waiting, n)
+
+    def site_values(self, sites: Sequence[str], choice: PolicyChoice | None = None) -> NDArray[np.float64]:
+        """Return what a fetch from each site is worth, (n_sites,) float64."""
         values, unseen = np.zeros(len(sites)), None
         for row, site in enumerate(sites):
             if site in self.crawl.sites:
@@ -244,14 +285,7 @@ class CrawlQueries:
             else:  # sites never seen are one and the same, asked once
                 unseen = self._site_value(site, choice) if unseen is None else unseen
                 values[row] = unseen
-        left = [n if most is None else min(n, most) for most in waiting]
-        first = self.crawl.known_or_new(sites[0]).policy(choice) if sites else None
-        bandit = capabilities.site_bandit(first) if first is not None else None
-        if bandit is not None:
-            return bandit.rank(sites, values, left, n, self.crawl.seq)
-        awake = {row: most for row, most in enumerate(left) if most}
-        shares = allocate_best({row: float(values[row]) for row in awake}, awake, n)
-        return SitesRanked(values, np.array([shares[row] for row in range(len(sites))], dtype=np.int64))
+        return values
 
     def explain(
         self,
@@ -340,6 +374,13 @@ class CrawlQueries:
         for site, of_site in rows.items():
             shard = self.crawl.known_or_new(site)
             yield shard, of_site, batch_of(shard.model, of_site, urls, keys, read, anchors)
+
+
+def best_sites(values: NDArray[np.float64], waiting: Sequence[int | None], n: int) -> SitesRanked:
+    """Hand out n fetches by what sites are worth; `waiting` as of `CrawlQueries.rank_sites`."""
+    awake = {row: n if most is None else min(n, most) for row, most in enumerate(waiting) if most != 0}
+    shares = allocate_best({row: float(values[row]) for row in awake}, awake, n)
+    return SitesRanked(values, np.array([shares[row] for row in range(len(values))], dtype=np.int64))
 
 
 def _encoded(name: str, scores: NDArray[np.float64], shard: SiteShard, policy: str) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 # Protocols are handed to `_find` as types, which mypy allows for concrete classes only.
 # mypy: disable-error-code="type-abstract"
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from linkscore_scoring.learners.classifiers import online
@@ -32,8 +33,26 @@ Part = tuple[type[Policy], Params]
 """A policy that another one is made of: its class and parameters."""
 
 
+class Sharing(IntEnum):
+    """What a policy shares over the sites of a crawl: what it loses when groups of sites learn apart."""
+
+    NOTHING = 0
+    SUMS = 1
+    MODEL = 2
+
+
 class CrawlKnowledge(Protocol):
-    """What the policies of all sites of a crawl know together; made of plain values like a policy's own."""
+    """What the policies of all sites of a crawl know together; made of plain values like a policy's own.
+
+    Attributes
+    ----------
+    sharing
+        `SUMS` if each group of sites may as well start from its own; `MODEL` if what one site teaches
+        decides on the others, so that all sites must be of one group.
+    """
+
+    @property
+    def sharing(self) -> Sharing: ...
 
     def to_state(self) -> dict[str, Any]:
         """Return the knowledge as plain values."""
@@ -301,6 +320,12 @@ def crawl_wide(policy: Policy) -> CrawlKnowledge | None:
     """Return what a policy knows of the crawl, None if nothing."""
     found = _find(policy, UsesCrawlWideState)
     return found.crawl_wide if found is not None else None
+
+
+def sharing(policy: Policy) -> Sharing:
+    """Return what a policy shares over the sites of a crawl."""
+    known = crawl_wide(policy)
+    return known.sharing if known is not None else Sharing.NOTHING
 
 
 def share(policy: Policy, known: CrawlKnowledge) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, NotFound, reading_state
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, make_params
-from linkscore_scoring.policies.capabilities import CrawlKnowledge, FetchesInFlight, Part
+from linkscore_scoring.policies.capabilities import CrawlKnowledge, FetchesInFlight, Part, Sharing
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (
@@ -37,6 +37,11 @@ class PartsKnowledge:
     def is_any(self) -> bool:
         """Whether there is anything to keep with the crawl."""
         return bool(self.of_parts)
+
+    @property
+    def sharing(self) -> Sharing:
+        """Return the most that a part shares."""
+        return max((known.sharing for known in self.of_parts.values()), default=Sharing.NOTHING)
 
     def to_state(self) -> dict[str, Any]:
         """Return the knowledge as plain values."""

@@ -123,14 +123,13 @@ class BrowseLogManager:
             return None
         spans = await self.spans(actor)
         if site not in spans:
-            raise NotFound(
-                f"site {site!r}: no browse log of crawl {actor.model.config.name!r} has a visit of it"
-            )
+            name = actor.model.config.name
+            raise NotFound(f"site {site!r}: no browse log of crawl {name!r} has a visit of it")
         return await self._mine(actor, site, spans[site], settings, window_days)
 
     def mine_later(self, actor: CrawlActor) -> None:
         """Mine, beside other calls, the sites of a crawl for which it is due."""
-        name = actor.model.config.name
+        name = actor.key
         if name in self._mining:
             self._mine_again.add(name)
             return
@@ -145,14 +144,12 @@ class BrowseLogManager:
 
     async def spans(self, actor: CrawlActor) -> dict[str, SiteSpan]:
         """Return the span of each site of a crawl's browse logs."""
-        found: dict[str, SiteSpan] = await self._in_thread(
-            self._registry.visits(actor.model.config.name).spans
-        )
+        found: dict[str, SiteSpan] = await self._in_thread(self._registry.visits(actor.key).spans)
         return found
 
     async def days(self, actor: CrawlActor) -> dict[int, int]:
         """Return bytes stored by day."""
-        return dict(await self._in_thread(self._registry.visits(actor.model.config.name).days))
+        return dict(await self._in_thread(self._registry.visits(actor.key).days))
 
     async def maintain(self) -> None:
         """Delete the days whose retention is over, and mine what is due."""
@@ -187,7 +184,7 @@ class BrowseLogManager:
         self, actor: CrawlActor, message: pb.ImportBrowseRecordsRequest, hosts: Sequence[str]
     ) -> BrowseBatchImported | None:
         actor.use()
-        name, batch_id = actor.model.config.name, message.batch_id
+        name, batch_id = actor.key, message.batch_id
         store = self._registry.visits(name)
         async with self._import_locks[name]:
             if batch_id in actor.model.ledger.batches:
@@ -209,7 +206,7 @@ class BrowseLogManager:
         known = actor.model.sites.get(site)
         before = to_state(known.model.browse) if known is not None and known.model.browse else None
         mining = _with_params(settings, actor.model.config)
-        reader = self._registry.visits(actor.model.config.name).reader()
+        reader = self._registry.visits(actor.key).reader()
         started = time.perf_counter()
         result = await self._pool.run(MiningJob(reader, query, mining, before, s.browse_memory_mb))
         await actor.submit(result.event)

@@ -96,6 +96,8 @@ class CrawlActor:
     make_room
         Awaited before the next events when sites take more memory than they may: whoever owns the budget puts
         some away, of this crawl or others. So memory cannot grow faster than it is given back.
+    key
+        Of the shard that this is, see `Shard`; empty: the crawl's name, which is the same for one group.
     """
 
     def __init__(
@@ -111,8 +113,10 @@ class CrawlActor:
         snapshot_events: int = 5_000,
         tracing: Tracing = NO_TRACING,
         make_room: Callable[[], Awaitable[None]] | None = None,
+        key: str = "",
     ) -> None:
         self.model = model
+        self.key = key or model.config.name
         model.watch = tracing.watch
         self.queries = CrawlQueries(model)
         self.anchors = AnchorTexts()

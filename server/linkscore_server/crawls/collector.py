@@ -36,7 +36,7 @@ class RegistryCollector(Collector):
         tables = [actor.model.sites for actor in self._registry.actors()]
         shards = [shard for table in tables for shard in table.in_memory]
         sites = [shard.model for shard in shards]
-        yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=len(self._registry.names()))
+        yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=self._registry.crawl_count)
         yield GaugeMetricFamily(
             "linkscore_crawls_open", "Crawls in memory", value=len(self._registry.actors())
         )

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged
+from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import (
     AlreadyExists,
     CorruptState,
@@ -71,6 +72,9 @@ class CrawlRegistry:
     A crawl is opened when a call asks for it, and after the start in the background; it is put away when
     nobody asked for it for `idle_crawl_s`, or when descriptors run short.
 
+    A crawl whose sites are in several groups is that many shards, each opened, put away and damaged by
+    itself; names are keys of shards then (`Shard.key`). What is done to all of them is `routing`'s to do.
+
     `damaged` names the crawls whose log could not be read, with the reason: they answer with that error and
     nothing of theirs is touched; the others serve. `memory` keeps the sites of all within their bound.
     """
@@ -84,7 +88,9 @@ class CrawlRegistry:
         domain_of: Callable[[str], str] | None = None,
         most_open: int = 0,
         tracing: Tracing = NO_TRACING,
+        owns: Callable[[Shard], bool] = lambda _: True,
     ) -> None:
+        self._owns = owns
         self._store = store
         self._settings = settings
         self._metrics = metrics
@@ -116,7 +122,8 @@ class CrawlRegistry:
             If the secret of tickets is not one.
         """
         await self._in_thread(self._store.ticket_key)
-        self._names = set(await self._in_thread(self._store.crawls))
+        found = await self._in_thread(self._store.shards)
+        self._names = {key for key in found if self._owns(Shard.of(key))}
         self._later(self._open_all())
         self._later(self.memory.run())
         if self._store.is_durable:
@@ -125,6 +132,21 @@ class CrawlRegistry:
     def names(self) -> list[str]:
         """Return the names of all sound crawls, sorted."""
         return sorted(self._names - self.damaged.keys())
+
+    @property
+    def crawl_count(self) -> int:
+        """How many sound crawls have their first group here: of all processes together, each counts once."""
+        return sum(Shard.of(name).group == 0 for name in self.names())
+
+    def has(self, name: str) -> bool:
+        """Say whether a crawl or shard of this name is here, damaged or not."""
+        return name in self._names
+
+    def shard_of(self, crawl: str) -> Shard | None:
+        """Return the first shard of a crawl that is here, damaged or not; None if none is."""
+        if crawl in self._names:
+            return Shard(crawl)
+        return min((shard for key in self._names if (shard := Shard.of(key)).crawl == crawl), default=None)
 
     def actors(self) -> list[CrawlActor]:
         """Return the actors of the crawls that are open, by name."""
@@ -180,8 +202,8 @@ class CrawlRegistry:
         async with self._locks[name]:
             yield self._store.visits(name)
 
-    async def create(self, config: CrawlConfig) -> CrawlActor:
-        """Create a crawl, or return it if it exists with the same configuration.
+    async def create(self, config: CrawlConfig, group: int = 0) -> CrawlActor:
+        """Create a crawl, or one group of it; return it if it exists with the same configuration.
 
         Raises
         ------
@@ -192,10 +214,21 @@ class CrawlRegistry:
         LimitExceeded
             If there are `max_crawls` crawls.
         """
+        await self.check(config)
+        config = dataclasses.replace(config, bounds=self._bounds())
+        return await self._keep(self._create(config, Shard(config.name, group, config.groups).key))
+
+    async def check(self, config: CrawlConfig) -> None:
+        """Refuse a crawl that cannot be created.
+
+        Raises
+        ------
+        InvalidInput
+            If the name or the configuration breaks a rule.
+        """
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
         await self._in_thread(_check, config)  # which may have to load what knows languages
-        return await self._keep(self._create(dataclasses.replace(config, bounds=self._bounds())))
 
     async def change(
         self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
@@ -211,9 +244,31 @@ class CrawlRegistry:
         """
         return await self._keep(self._change(name, changes, more_examples))
 
+    async def configure(self, name: str, config: CrawlConfig) -> CrawlActor:
+        """Give a shard the configuration that its crawl has by now; one it has already changes nothing.
+
+        Raises
+        ------
+        CrawlNotFound
+            If there is no shard of this name.
+        """
+        return await self._keep(self._configure(name, config))
+
     async def delete(self, name: str) -> None:
         """Delete a crawl and its log; a damaged one too."""
         await self._keep(self._delete(name))
+
+    async def drop(self, name: str) -> None:
+        """Let go of a shard, whose files another one takes or deletes; it must not be there."""
+        await self._keep(self._drop(name))
+
+    async def delete_files(self, name: str) -> None:
+        """Delete a crawl that every process has let go of, at once with all its groups."""
+        await self._in_thread(self._store.delete, name)
+
+    def take(self, name: str) -> None:
+        """Have a shard whose files are there; it is opened when somebody asks for it."""
+        self._names.add(name)
 
     async def close(self) -> None:
         """Finish and close every crawl."""
@@ -305,22 +360,23 @@ class CrawlRegistry:
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
-    async def _create(self, config: CrawlConfig) -> CrawlActor:
+    async def _create(self, config: CrawlConfig, name: str) -> CrawlActor:
         async with self._change_lock:
-            if config.name in self._names:
-                return await self._existing(config)
-            if (n := len(self.names())) >= self._settings.max_crawls:
+            if name in self._names:
+                return await self._existing(config, name)
+            crawls = {Shard.of(key).crawl for key in self.names()} - {config.name}
+            if (n := len(crawls)) >= self._settings.max_crawls:
                 raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
             await self._make_room()
             await self._in_thread(load_libraries, config)
-            actor = await self._in_thread(self._new_actor, config)
+            actor = await self._in_thread(self._new_actor, name, config)
             actor.start()
             try:
                 await actor.submit(ConfigChanged(config.to_state()))
             except Exception:
                 await actor.discard()
                 raise
-            self._serve(config.name, actor)
+            self._serve(name, actor)
             return actor
 
     async def _change(
@@ -329,10 +385,27 @@ class CrawlRegistry:
         async with self._change_lock:
             actor = await self._open(name)
             config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
+            if config.groups > 1:
+                config = dataclasses.replace(config, revision=config.revision + 1)
             await self._in_thread(_check, config)
             await self._in_thread(load_libraries, config)
             await actor.submit(ConfigChanged(config.to_state()))
             return actor
+
+    async def _configure(self, name: str, config: CrawlConfig) -> CrawlActor:
+        async with self._change_lock:
+            actor = await self._open(name)
+            if actor.model.config.revision < config.revision:
+                await self._in_thread(load_libraries, config)
+                await actor.submit(ConfigChanged(config.to_state()))
+            return actor
+
+    async def _drop(self, name: str) -> None:
+        async with self._change_lock, self._locks[name]:
+            if (actor := self._actors.pop(name, None)) is not None:
+                await actor.discard()
+            self._names.discard(name)
+            self.damaged.pop(name, None)
 
     async def _delete(self, name: str) -> None:
         if name not in self._names:
@@ -344,10 +417,13 @@ class CrawlRegistry:
             self._names.discard(name)
             self.damaged.pop(name, None)
 
-    async def _existing(self, config: CrawlConfig) -> CrawlActor:
-        actor = await self._open(config.name)
+    async def _existing(self, config: CrawlConfig, name: str) -> CrawlActor:
+        actor = await self._open(name)
         same = dataclasses.replace(
-            actor.model.config, create_time_s=config.create_time_s, bounds=config.bounds
+            actor.model.config,
+            create_time_s=config.create_time_s,
+            bounds=config.bounds,
+            revision=config.revision,
         )
         if same != config:
             raise CrawlExists(
@@ -355,8 +431,8 @@ class CrawlRegistry:
             )
         return actor
 
-    def _new_actor(self, config: CrawlConfig) -> CrawlActor:
-        log = self._store.open(config.name)
+    def _new_actor(self, name: str, config: CrawlConfig) -> CrawlActor:
+        log = self._store.open(name)
         model = CrawlModel(
             config,
             ticket_key=self._store.ticket_key(),
@@ -375,6 +451,7 @@ class CrawlRegistry:
             snapshot_events=self._settings.snapshot_events,
             tracing=self._tracing,
             make_room=self.memory.fit,
+            key=name,
         )
 
     def _recover_crawl(self, name: str) -> CrawlActor | None:
@@ -392,7 +469,7 @@ class CrawlRegistry:
         """Return a crawl and how many events were replayed: those after a snapshot, else all."""
         with_snapshot, lost = True, False
         while True:
-            actor = self._new_actor(CrawlConfig(name))
+            actor = self._new_actor(name, CrawlConfig(Shard.of(name).crawl))
             try:
                 return actor, self._released_unless(
                     actor, partial(actor.recover, with_snapshot=with_snapshot)
@@ -414,7 +491,7 @@ class CrawlRegistry:
             raise
 
     def _check_recovered(self, name: str, model: CrawlModel) -> None:
-        if (own := model.config.name) != name:
+        if (own := Shard(model.config.name, Shard.of(name).group, model.config.groups).key) != name:
             raise CorruptState(
                 f"the folder holds crawl {own!r}, whose visits and tickets go by that name: rename it back, "
                 "or move crawls with `linkscore data export` and `linkscore data import`"

@@ -106,15 +106,30 @@ def check_crawl(who: Caller, method: str, request: Any) -> str:
     NotAllowed
         Naming caller and crawl, whether or not there is such a crawl.
     """
+    name = name_in(method, request)
+    if not name:
+        return ""
+    crawl = _crawl_of(name)
+    if not who.may_touch(crawl):
+        raise NotAllowed(f"crawls/{crawl} is not among the crawls of {who.name}")
+    return name
+
+
+def name_in(method: str, request: Any) -> str:
+    """Return the resource name that a request is about, empty if it names none."""
     name = request
     for field in filter(None, RPCS[method].crawl.split(".")):
         name = getattr(name, field)
-    if name is request or not name:
-        return ""
-    crawl = name.removeprefix("crawls/").partition("/")[0]
-    if not who.may_touch(crawl):
-        raise NotAllowed(f"crawls/{crawl} is not among the crawls of {who.name}")
-    return str(name)
+    return "" if name is request else str(name)
+
+
+def crawl_in(method: str, request: Any) -> str:
+    """Return the crawl that a request is about, empty if it names none."""
+    return _crawl_of(name_in(method, request))
+
+
+def _crawl_of(name: str) -> str:
+    return name.removeprefix("crawls/").partition("/")[0]
 
 
 def write_audit_line(who: Caller, method: str, about: str, *, peer: str, code: str) -> None:

@@ -29,7 +29,7 @@ from linkscore_server.storage.visits.tables import DAY_S
 _MAX_WINDOW_DAYS = 3_650  # ten years
 _MAX_LABELS = 100_000  # labelled URLs of one mining: a bound
 _MAX_BATCH_IDS = 10_000  # batch ids of one question: a bound
-_MAX_SITES = 1_000  # sites of one answer: a bound
+MAX_SITES = 1_000  # sites of one answer: a bound
 
 
 class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
@@ -94,7 +94,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
             raise InvalidInput(rule, field="batch_ids")
         actor = await self._registry.open(parse_crawl(request.crawl))
         ledger, spans = actor.model.ledger, await self._manager.spans(actor)
-        most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:_MAX_SITES]
+        most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:MAX_SITES]
         return pb.GetBrowseStatsResponse(
             days=[
                 pb.BrowseDay(start=_midnight(day), stored_bytes=size)

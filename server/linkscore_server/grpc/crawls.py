@@ -10,9 +10,8 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import crawl_service_pb2_grpc as pb_grpc
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.access import caller
 from linkscore_server.grpc.convert.crawls import config_of, crawl_message, examples_of, extra_policies
-from linkscore_server.grpc.convert.names import page_of, parse_crawl
+from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.convert.wanted import wanted_of
 
@@ -20,7 +19,7 @@ _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted")
 
 
 class CrawlService(pb_grpc.CrawlServiceServicer):
-    """Configuration and lifetime of crawls."""
+    """Configuration and lifetime of crawls; those of all processes are listed by `routing`."""
 
     def __init__(self, registry: CrawlRegistry, clock: Callable[[], float]) -> None:
         self._registry = registry
@@ -37,13 +36,6 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
         return pb.GetCrawlResponse(
             crawl=crawl_message((await self._registry.open(parse_crawl(request.name, "name"))).model)
         )
-
-    async def ListCrawls(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
-        """List the crawls that the caller may touch, by name."""
-        mine = [name for name in self._registry.names() if caller().may_touch(name)]
-        names, token = page_of(mine, request.page_size, request.page_token)
-        crawls = [crawl_message(model) for model in await self._registry.models(names)]
-        return pb.ListCrawlsResponse(crawls=crawls, next_page_token=token)
 
     async def UpdateCrawl(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
         """Change a crawl."""

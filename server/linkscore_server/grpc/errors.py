@@ -57,6 +57,14 @@ class Overloaded(LinkscoreError):
         self.retry_s = retry_s
 
 
+class Forwarded(LinkscoreError):
+    """What another process of the server answered a call with; it is passed on as it came."""
+
+    def __init__(self, status: status_pb2.Status) -> None:
+        super().__init__(status.message)
+        self.status = status
+
+
 class CallerGone(LinkscoreError):
     """The deadline of the call has passed, or its caller is gone; what was not applied yet is dropped."""
 
@@ -90,6 +98,8 @@ measured: a full disk is emptied by people, a server that starts or drains is so
 
 def status_of(error: Exception) -> status_pb2.Status:
     """Return the status of an exception; an unexpected one is logged and INTERNAL with the request id."""
+    if isinstance(error, Forwarded):
+        return error.status
     for kind, code, reason in STATUS_TABLE:
         if isinstance(error, kind):
             return _status(code, str(error), getattr(error, "reason", reason), error)

@@ -50,7 +50,7 @@ _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 
 # Above these a question takes more than some 20 ms; chosen by the cost of one link, bucket or site.
 _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 500, 2_000, 1_000, 20
-_MAX_EXPLAINED = 100  # links of one ExplainLinks call, as the contract says
+MAX_EXPLAINED = 100  # links of one ExplainLinks call, as the contract says
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
     for name, number in common_pb2.PriorityEncoding.items()
@@ -114,7 +114,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
-        actor, choice, encode = await self._resolve(request)
+        actor, choice, encode = await self.resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         with self._admission.admitted(len(request.pages)):
             found = await self._ingest_all(actor, request, choice, encode, context)
@@ -157,7 +157,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
         """Score links again."""
-        actor, choice, encode = await self._resolve(request)
+        actor, choice, encode = await self.resolve(request)
         _check_count("links", len(request.links), self._settings.max_links_per_call)
 
         def answer() -> pb.ScoreLinksResponse:
@@ -180,7 +180,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value, and hand out links among them."""
-        actor, choice, _ = await self._resolve(request)
+        actor, choice, _ = await self.resolve(request)
         _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
         in_flight = results.fetches_in_flight(request)
 
@@ -201,7 +201,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
         """Order sites, and hand out URLs among them."""
-        actor, choice, _ = await self._resolve(request)
+        actor, choice, _ = await self.resolve(request)
         _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
 
         def answer() -> pb.RankSitesResponse:
@@ -224,8 +224,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
         """Say why links have their scores."""
-        actor, choice, _ = await self._resolve(request)
-        _check_count("links", len(request.links), _MAX_EXPLAINED)
+        actor, choice, _ = await self.resolve(request)
+        _check_count("links", len(request.links), MAX_EXPLAINED)
         rows, columns, bad = _candidates(request.links, self._parser)
         found = actor.queries.explain(*columns, choice)
         explained = [pb.LinkExplanation(url=link.url) for link in request.links]
@@ -239,21 +239,28 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self, request: pb.SuggestExamplesRequest, context: Any
     ) -> pb.SuggestExamplesResponse:
         """Say which fetched pages a user should be asked about."""
-        actor, choice, _ = await self._resolve(request)
+        return (await self.examples(request))[1]
+
+    async def examples(
+        self, request: pb.SuggestExamplesRequest
+    ) -> tuple[list[float], pb.SuggestExamplesResponse]:
+        """Return what each suggested page would teach, and the answer."""
+        actor, choice, _ = await self.resolve(request)
         model = actor.model
         n, site = results.example_query(request, model.config.name)
         is_big = not site and len(model.sites) > _BIG_EXAMPLES
         found = await _answered(actor, lambda: actor.queries.suggest_examples(n, site, choice), is_big)
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
-        return results.suggested_examples(
+        answer = results.suggested_examples(
             model.config.name, found, actor.anchors.of, policy=policy, event_seq=model.seq
         )
+        return [wanted.value for _, wanted in found], answer
 
     async def _actor(self, crawl: str) -> CrawlActor:
         return await self._registry.open(parse_crawl(crawl))
 
-    async def _resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
+    async def resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
         """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
         actor = await self._actor(request.crawl)
         choice = choice_of(request.policy)
@@ -458,7 +465,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
         try:
             async for request in requests:
-                first = first or await self._resolve(request)
+                first = first or await self.resolve(request)
                 if request.crawl and await self._actor(request.crawl) is not first[0]:
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 self._admission.check_memory()

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from linkscore_scoring.engine.groups import Shard
 from linkscore_server.storage.sites import SiteStates
 from linkscore_server.storage.visits.base import VisitStore
 
@@ -75,6 +76,8 @@ class CrawlLog(ABC):
 class Store(ABC):
     """The logs and visits of all crawls, and the secret of their tickets.
 
+    What is opened is a shard, by its key: the name of a crawl, or that of one group of its sites (`Shard`).
+
     Attributes
     ----------
     is_durable
@@ -84,20 +87,27 @@ class Store(ABC):
     is_durable: bool = True
 
     @abstractmethod
+    def shards(self) -> list[str]:
+        """Return the keys of all shards, sorted; of a crawl of one group that is its name."""
+
     def crawls(self) -> list[str]:
         """Return the names of all crawls, sorted."""
+        return sorted({Shard.of(key).crawl for key in self.shards()})
 
     @abstractmethod
-    def open(self, crawl: str) -> CrawlLog:
-        """Open the log of a crawl, made if it is new."""
+    def open(self, shard: str) -> CrawlLog:
+        """Open the log of a shard, made if it is new."""
 
     @abstractmethod
     def delete(self, crawl: str) -> None:
-        """Erase the log of a crawl and its snapshots; a crawl that does not exist is fine."""
+        """Erase a crawl at once, its logs, snapshots and visits of all groups; none of that name is fine.
+
+        Given the key of a shard, erase that.
+        """
 
     @abstractmethod
-    def visits(self, crawl: str) -> VisitStore:
-        """Return what keeps the browse logs of a crawl that exists; `delete` erases them too."""
+    def visits(self, shard: str) -> VisitStore:
+        """Return what keeps the browse logs of a shard that exists; `delete` erases them too."""
 
     @abstractmethod
     def ticket_key(self) -> bytes:

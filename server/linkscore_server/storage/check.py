@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgpack
@@ -10,6 +10,7 @@ import msgpack
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
+from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.storage.cutting import cut_seq
@@ -19,6 +20,7 @@ from linkscore_server.storage.files import (
     FileStore,
     read_segments,
     read_snapshot,
+    shards_in,
     snapshots_of,
 )
 from linkscore_server.storage.formats import SNAPSHOT, TICKET_KEY, unreadable
@@ -42,15 +44,29 @@ def problems_of_store(store: FileStore) -> Iterator[str]:
 
 
 def cut_of_crawl(folder: Path) -> str:
-    """Say what was cut from the log of a crawl, empty if nothing was."""
-    last = cut_seq(folder)
-    return (
-        f"events 1 to {last:,} were cut from its log; it cannot be rebuilt without a snapshot" if last else ""
-    )
+    """Say what was cut from the logs of a crawl, empty if nothing was."""
+    lasts = [last for _, path in shards_in(folder, folder.name) if (last := cut_seq(path))]
+    cuts = " and ".join(f"events 1 to {last:,}" for last in lasts)
+    return f"{cuts} were cut from its log; it cannot be rebuilt without a snapshot" if cuts else ""
 
 
 def problems_of_crawl(folder: Path, crawl: str) -> Iterator[str]:
-    """Yield what is wrong with the folder of one crawl."""
+    """Yield what is wrong with the folder of one crawl, all groups of its sites."""
+    found = list(shards_in(folder, crawl))
+    if missing := _missing(key for key, _ in found):
+        yield f"{folder}: group {missing} is missing"
+    for _, path in found or [("", folder)]:
+        yield from _problems_of_shard(path, crawl)
+
+
+def _missing(keys: Iterable[str]) -> str:
+    """Return a group that should be there beside the others, empty if none is missing."""
+    shards = [Shard.of(key) for key in keys]
+    wanted = {Shard(one.crawl, group, one.groups).part for one in shards for group in range(one.groups)}
+    return min(wanted - {one.part for one in shards}, default="")
+
+
+def _problems_of_shard(folder: Path, crawl: str) -> Iterator[str]:
     try:
         last_seq = _read_log(folder, crawl)
         _check_cut(folder)

@@ -11,6 +11,7 @@
                                                       written only if the log may be cut
     DATA_DIR/crawls/NAME/snapshot.previous            the one before, if the log may be cut
     DATA_DIR/crawls/NAME/cut                          what was cut, see `storage.cutting`
+    DATA_DIR/crawls/NAME/3-of-8/                         of a crawl of several groups: that of each
 
 `storage.formats` has the number of each format. The log is the only truth unless it was cut; a snapshot that
 is missing or damaged only makes the start slower then. A sound one that knows more events than the log says
@@ -27,11 +28,13 @@ import shutil
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 
 import zstandard
 
+from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
 from linkscore_server.storage.cutting import cut, cut_seq, delete_leftovers, kept_segments
@@ -263,31 +266,35 @@ class FileStore(Store):
         return self._folder
 
     def crawl_folder(self, crawl: str) -> Path:
-        """Return the folder of a crawl, which need not exist."""
-        return self._crawls / crawl
+        """Return the folder of a crawl or of a shard of one, which need not exist."""
+        shard = Shard.of(crawl)
+        return self._crawls / shard.crawl / (shard.part if shard.groups > 1 else "")
 
-    def crawls(self) -> list[str]:
-        """See `Store.crawls`."""
-        return sorted(path.name for path in self._crawls.iterdir() if any(path.glob("*.log")))
+    def shards(self) -> list[str]:
+        """See `Store.shards`."""
+        return sorted(key for path in self._crawls.iterdir() for key, _ in shards_in(path, path.name))
 
-    def open(self, crawl: str) -> CrawlLog:
+    def open(self, shard: str) -> CrawlLog:
         """See `Store.open`."""
-        folder = self._crawls / crawl
+        folder = self.crawl_folder(shard)
+        if folder.parent != self._crawls:
+            ensure_folder(folder.parent)
         ensure_folder(folder)
         return FileLog(folder, segment_bytes=self._segment_bytes, cuts=self._cuts)
 
     def delete(self, crawl: str) -> None:
         """See `Store.delete`; the folder is renamed first, so a crash leaves no half crawl."""
-        folder, doomed = self._crawls / crawl, self._folder / f"deleted-{crawl}-{secrets.token_hex(4)}"
+        folder, doomed = self.crawl_folder(crawl), self._folder / f"deleted-{crawl}-{secrets.token_hex(4)}"
         if folder.exists():
             folder.rename(doomed)
-            sync(self._crawls)
+            sync(folder.parent)
         for leftover in self._folder.glob("deleted-*"):
-            shutil.rmtree(leftover)
+            with suppress(FileNotFoundError):  # another process over this folder deletes it too
+                shutil.rmtree(leftover)
 
-    def visits(self, crawl: str) -> FileVisits:
+    def visits(self, shard: str) -> FileVisits:
         """See `Store.visits`."""
-        return FileVisits(self._crawls / crawl / "browse")
+        return FileVisits(self.crawl_folder(shard) / "browse")
 
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`; made at the first call, readable by the owner only.
@@ -302,6 +309,16 @@ class FileStore(Store):
     def close(self) -> None:
         """Let another process have the folder."""
         self._lock.close()
+
+
+def shards_in(folder: Path, crawl: str) -> Iterator[tuple[str, Path]]:
+    """Yield key and folder of each shard in the folder of a crawl that has a log."""
+    if any(folder.glob("*.log")):
+        yield crawl, folder
+    for path in sorted(folder.glob("*-of-*")):
+        group, _, groups = path.name.partition("-of-")
+        if group.isdecimal() and groups.isdecimal() and any(path.glob("*.log")):
+            yield Shard(crawl, int(group), int(groups)).key, path
 
 
 def _states(path: Path) -> SiteStates:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 
+from linkscore_scoring.engine.groups import Shard
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
 from linkscore_server.storage.sites import SiteStates
 from linkscore_server.storage.visits.memory import MemoryVisits
@@ -43,7 +44,7 @@ class MemoryLog(CrawlLog):
 
 
 class MemoryStore(Store):
-    """Logs by crawl; with `keep` the events can be read again by whoever holds the store."""
+    """Logs by shard; with `keep` the events can be read again by whoever holds the store."""
 
     def __init__(self, *, keep: bool = False) -> None:
         self._keep = self.is_durable = keep
@@ -51,22 +52,23 @@ class MemoryStore(Store):
         self._visits: dict[str, MemoryVisits] = {}
         self._key = secrets.token_bytes(32)
 
-    def crawls(self) -> list[str]:
-        """See `Store.crawls`."""
+    def shards(self) -> list[str]:
+        """See `Store.shards`."""
         return sorted(self._logs)
 
-    def open(self, crawl: str) -> CrawlLog:
+    def open(self, shard: str) -> CrawlLog:
         """See `Store.open`."""
-        return self._logs.setdefault(crawl, MemoryLog(keep=self._keep))
+        return self._logs.setdefault(shard, MemoryLog(keep=self._keep))
 
     def delete(self, crawl: str) -> None:
         """See `Store.delete`."""
-        self._logs.pop(crawl, None)
-        self._visits.pop(crawl, None)
+        for key in [key for key in self._logs if crawl in (key, Shard.of(key).crawl)]:
+            self._logs.pop(key, None)
+            self._visits.pop(key, None)
 
-    def visits(self, crawl: str) -> MemoryVisits:
+    def visits(self, shard: str) -> MemoryVisits:
         """See `Store.visits`."""
-        return self._visits.setdefault(crawl, MemoryVisits())
+        return self._visits.setdefault(shard, MemoryVisits())
 
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`."""

@@ -21,6 +21,7 @@ from linkscore_scoring.learners.classifiers.online import OnlineClassifier
 from linkscore_scoring.learners.link_features import LinkFeatures
 from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
 from linkscore_scoring.policies.answers import SitesRanked
+from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
@@ -72,6 +73,7 @@ class HostCrawl(Stateful):
     """
 
     state_name = "host crawl"
+    sharing = Sharing.MODEL
     seq: Stored[int]
     classifier: Stored[OnlineClassifier]
     hubs: Stored[OnlineClassifier]

@@ -24,7 +24,7 @@ from linkscore_scoring.policies.base import (
     make_params,
     outside,
 )
-from linkscore_scoring.policies.capabilities import FetchesInFlight, Part
+from linkscore_scoring.policies.capabilities import FetchesInFlight, Part, Sharing
 from linkscore_scoring.policies.composite import Composite, PartInFlight, PartsKnowledge, part_problems
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
@@ -94,6 +94,11 @@ class AutoKnowledge(PartsKnowledge):
     def is_any(self) -> bool:
         """Say that how policies compare is always known of the crawl."""
         return True
+
+    @property
+    def sharing(self) -> Sharing:
+        """Return what is shared: sums of how policies compared, unless a policy shares more."""
+        return max(Sharing.SUMS, super().sharing)
 
     def to_state(self) -> dict[str, Any]:
         """Return the knowledge as plain values."""

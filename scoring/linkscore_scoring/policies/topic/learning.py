@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.types import PageWords
+from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.state import Stateful, Stored, digest, to_state
 from linkscore_scoring.types import PageObservation
@@ -115,6 +116,7 @@ class TopicCrawl(Stateful):
     """
 
     state_name = "topic of the crawl"
+    sharing = Sharing.MODEL
     counts: Stored[WordCounts]
     weights: Stored[SignWeights]
     pulls: Stored[int]

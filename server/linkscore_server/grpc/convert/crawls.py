@@ -66,6 +66,7 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
         "learning": lambda: replace(_learning(crawl.learning), on_demand=_learns_on_demand(crawl.learn)),
         "examples": lambda: examples_of(crawl.examples),
         "wanted": lambda: wanted_of(crawl),
+        "groups": lambda: crawl.groups or 1,
     }
     values = _all_of(fields)
     return CrawlConfig(observe_only=crawl.observe_only, seed=crawl.seed, create_time_s=now_s, **values)
@@ -134,6 +135,7 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         seed=config.seed,
         examples=_example_messages(config.examples),
         wanted=wanted_message(config.wanted) if config.wanted is not None else None,
+        groups=config.groups,
         page_count=model.pages,
         feedback_count=model.feedbacks,
         site_count=len(model.sites),

@@ -60,7 +60,7 @@ class PageParser:
         InvalidPage
             As `event`; reason ``LIMIT_EXCEEDED`` if it takes too much CPU time.
         """
-        if page.WhichOneof("content") != "body" or not _usable(page):
+        if page.WhichOneof("content") != "body" or not has_page(page):
             return None
         url = page.final_url or page.url
         body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words)
@@ -105,7 +105,7 @@ class PageParser:
         """
         requested = self._checked(page)
         final = page.final_url or page.url
-        features = self._features(page, final, own, layout=layout, words=words) if _usable(page) else None
+        features = self._features(page, final, own, layout=layout, words=words) if has_page(page) else None
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -160,7 +160,7 @@ def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:
     return time.seconds + time.nanos / 1e9 if time.seconds >= 0 else clock()
 
 
-def _usable(page: common_pb2.Page) -> bool:
+def has_page(page: common_pb2.Page) -> bool:
     """Say whether the fetch brought a page: content or links, no error, and no status that says otherwise."""
     came = page.WhichOneof("content") is not None or bool(page.outlinks)
     return came and not page.fetch_error and (page.status_code == 0 or 200 <= page.status_code < 400)

@@ -1,0 +1,70 @@
+"""Groups of a crawl's sites: each is a crawl model of its own, with a log of its own; see ADR 20."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from linkscore_scoring.hashing import hash64
+
+MAX_GROUPS = 256
+"""A bound: groups of a crawl. Each open one takes three descriptors and a thread's attention; chosen."""
+_hash_of = lru_cache(maxsize=1 << 16)(hash64)  # a bound: sites come again with every page
+_MARK = "@"
+_OF = "-of-"
+
+
+class Shard(NamedTuple):
+    """One group of a crawl: what one process owns, one log holds and one model knows.
+
+    Examples
+    --------
+    >>> Shard("books", 3, 8).key
+    'books@3-of-8'
+    >>> Shard.of("books@3-of-8")
+    Shard(crawl='books', group=3, groups=8)
+    >>> Shard.of("books") == Shard("books") and Shard("books").key == "books"
+    True
+    """
+
+    crawl: str
+    group: int = 0
+    groups: int = 1
+
+    @property
+    def key(self) -> str:
+        """Name among shards: that of the crawl if it has one group; no crawl is called like the others."""
+        return self.crawl if self.groups == 1 else f"{self.crawl}{_MARK}{self.part}"
+
+    @property
+    def part(self) -> str:
+        """Name among the groups of the crawl."""
+        return f"{self.group}{_OF}{self.groups}"
+
+    @classmethod
+    def of(cls, key: str) -> Shard:
+        """Return the shard of a key."""
+        crawl, mark, part = key.partition(_MARK)
+        group, _, groups = part.partition(_OF)
+        return cls(crawl, int(group), int(groups)) if mark else cls(crawl)
+
+
+def is_crawl_name(name: str) -> bool:
+    """Say whether a name can be that of a crawl, and not that of one of its shards."""
+    return _MARK not in name
+
+
+def group_of(site: str, groups: int) -> int:
+    """Return the group of a site: the same in every process and for ever.
+
+    Examples
+    --------
+    >>> [group_of(site, 8) for site in ("a.example", "b.example", "c.example:8080")]
+    [3, 4, 3]
+    """
+    return group_of_hash(_hash_of(site), groups)
+
+
+def group_of_hash(site_hash: int, groups: int) -> int:
+    """Return the group of a site by the 64-bit hash that its tickets carry (`Ticket.site`)."""
+    return site_hash % groups

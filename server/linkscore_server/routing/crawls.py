@@ -1,0 +1,102 @@
+"""A crawl as whoever routes calls knows it: enough to say which group a URL, a bucket or a ticket is of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from linkscore.v1 import common_pb2
+from linkscore_scoring.engine.groups import Shard, group_of, group_of_hash
+from linkscore_scoring.engine.tickets import TicketBook
+from linkscore_scoring.urls.identity import host_of
+from linkscore_server.grpc.convert.names import crawl_name, parse_site
+from linkscore_server.grpc.convert.pages import has_page
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedCrawl:
+    """A crawl of several groups.
+
+    Attributes
+    ----------
+    name, groups
+        As created.
+    domain_of
+        Gives the site of a host; None if that is the host itself.
+    book
+        Reads the tickets of the crawl.
+    """
+
+    name: str
+    groups: int
+    domain_of: Callable[[str], str] | None
+    book: TicketBook
+
+    @property
+    def shards(self) -> list[Shard]:
+        """Its groups, in order."""
+        return [Shard(self.name, group, self.groups) for group in range(self.groups)]
+
+    def resource(self, group: int) -> str:
+        """Return the resource name by which the owner of a group is asked."""
+        return crawl_name(Shard(self.name, group, self.groups).key)
+
+    def site_of(self, url: str) -> str:
+        """Return the site of a URL, as `CrawlModel.site_of`."""
+        host = host_of(url)
+        return self.domain_of(host) if self.domain_of is not None else host
+
+    def group_of_site(self, site: str) -> int:
+        """Return the group of a site."""
+        return group_of(site, self.groups)
+
+    def group_of_name(self, resource: str, field: str = "name") -> int:
+        """Return the group of a site by its resource name.
+
+        Raises
+        ------
+        InvalidInput
+            If it is none.
+        """
+        return self.group_of_site(parse_site(resource, field)[1])
+
+    def group_of_url(self, url: str) -> int:
+        """Return the group of a URL; of what is none the first, which says what is wrong with it."""
+        try:
+            return self.group_of_site(self.site_of(url))
+        except ValueError:
+            return 0
+
+    def group_of_bucket(self, bucket: str) -> int:
+        """Return the group of a bucket, whose name begins with its site."""
+        return self.group_of_site(bucket.partition("/")[0])
+
+    def group_of_link(self, link: Any) -> int:
+        """Return the group of a message with `url` and `ticket`: the ticket's site, else that of the URL."""
+        ticket = self.book.read(link.ticket) if link.ticket else None
+        if ticket is not None and ticket.site:
+            return group_of_hash(ticket.site, self.groups)
+        return self.group_of_url(link.url)
+
+    def group_of_page(self, page: common_pb2.Page) -> int:
+        """Return the group of a page: of the URL that it came from, if it came."""
+        return self.group_of_url((page.final_url or page.url) if has_page(page) else page.url)
+
+
+def name_event(page: common_pb2.Page) -> None:
+    """Give a page an event id if it has none and says when it was fetched.
+
+    A call about several groups may be durable in some and fail in others: its caller repeats it, and what was
+    taken in already must not count again.
+    """
+    if page.event_id or not page.HasField("fetch_time"):
+        return
+    digest = hashlib.blake2b(digest_size=16)
+    when = page.fetch_time
+    for part in (page.url, page.final_url, f"{when.seconds}.{when.nanos}", page.fetch_error):
+        digest.update(part.encode() + b"\0")
+    digest.update(page.status_code.to_bytes(4, "big", signed=True))
+    digest.update(page.body or page.extracted.SerializeToString(deterministic=True))
+    page.event_id = f"fetch {digest.hexdigest()}"

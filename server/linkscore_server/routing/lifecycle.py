@@ -1,0 +1,189 @@
+"""Crawls made, changed, deleted and listed, all groups of each: at one place for each, the crawl's home."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.errors import CorruptState, LimitExceeded
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.grpc.convert.crawls import config_of
+from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
+from linkscore_server.grpc.errors import NotServing
+from linkscore_server.routing.owners import Owners
+from linkscore_server.routing.rows import gathered
+
+_log = logging.getLogger(__name__)
+_AGAIN_S = 1.0
+"""Seconds after which a change that did not reach every group is sent again. Chosen, not measured."""
+
+
+class CrawlHome:
+    """Does to all groups of the crawls whose first group is of this process what is done to a crawl.
+
+    A crawl is there when its first group is: that one is made last. It is deleted at once, with its folder,
+    when every owner has let go. A change is a fact when the first group has it, with a number; the other
+    groups are given that configuration then, and after a failure or a restart again until they have it.
+
+    Parameters
+    ----------
+    registry
+        The shards of this process.
+    owners
+        Who has the other groups.
+    clock
+        Seconds since the epoch.
+    max_crawls
+        Of all processes together.
+    read
+        Gives a crawl by name as GetCrawl does.
+    """
+
+    def __init__(
+        self,
+        registry: CrawlRegistry,
+        owners: Owners,
+        clock: Callable[[], float],
+        max_crawls: int,
+        read: Callable[[str, Any], Awaitable[pb.Crawl]],
+    ) -> None:
+        self._registry = registry
+        self._owners = owners
+        self._clock = clock
+        self._max_crawls = max_crawls
+        self._read = read
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._behind: set[Shard] = set()
+        self._aligning: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """See to it that all groups of a crawl have the configuration of the first, also after failures."""
+        firsts = map(Shard.of, self._registry.names())
+        self._behind |= {shard for shard in firsts if shard.groups > 1 and shard.group == 0}
+        self._aligning = asyncio.create_task(self._align_for_ever())
+
+    async def close(self) -> None:
+        """Stop."""
+        if self._aligning is not None:
+            self._aligning.cancel()
+            await asyncio.gather(self._aligning, return_exceptions=True)
+
+    async def create(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
+        """Create a crawl: the first group last, so that one which is there is whole."""
+        name = request.crawl.name.removeprefix(crawl_name(""))  # if it is none, that is said with all else
+        async with self._locks[name]:
+            there = self._registry.shard_of(name)
+            groups = request.crawl.groups or 1
+            if there is not None and there.groups != groups and there.group == 0:
+                raise CrawlExists(
+                    f"crawl {name!r} exists with {there.groups} groups, which are fixed: use another name"
+                )
+            if there is None:
+                await self._check_room()
+            if groups == 1:
+                made: pb.CreateCrawlResponse = await self._owners.local.call(
+                    "CrawlService/CreateCrawl", request, context
+                )
+                return made
+            config = await asyncio.to_thread(config_of, request.crawl, now_s=self._clock())
+            await self._registry.check(config)
+            if there is None or there.group:
+                for shard in reversed(_shards(config)[1:]):
+                    await self._owners.of(shard).ask("make", shard=shard.key, config=config.to_state())
+            await self._registry.create(config)
+            return pb.CreateCrawlResponse(crawl=await self._read(name, context))
+
+    async def update(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
+        """Change a crawl: the first group, then the others."""
+        name = parse_crawl(request.crawl.name, "crawl.name")
+        async with self._locks[name]:
+            first = self._found(name)
+            request.crawl.name = crawl_name(first.key)
+            answer: pb.UpdateCrawlResponse = await self._owners.local.call(
+                "CrawlService/UpdateCrawl", request, context
+            )
+            if first.groups == 1:
+                return answer
+            self._behind.add(first)
+            await self._align(first)
+            return pb.UpdateCrawlResponse(crawl=await self._read(name, context))
+
+    async def delete(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
+        """Delete a crawl; until all owners have let go of it, nothing of it is deleted."""
+        name = parse_crawl(request.name, "name")
+        async with self._locks[name]:
+            first = self._found(name)
+            if first.groups == 1:
+                done: pb.DeleteCrawlResponse = await self._owners.local.call(
+                    "CrawlService/DeleteCrawl", request, context
+                )
+                return done
+            shards = [Shard(name, group, first.groups) for group in range(first.groups)]
+            try:
+                for shard in shards:
+                    await self._owners.of(shard).ask("drop", shard=shard.key)
+                await self._registry.delete_files(name)
+            except BaseException:
+                for shard in shards:
+                    with suppress(Exception):
+                        await self._owners.of(shard).ask("take", shard=shard.key)
+                raise
+            self._behind.discard(first)
+            return pb.DeleteCrawlResponse()
+
+    async def names(self) -> dict[str, int]:
+        """Return the crawls of all processes by name, in order, and how many groups each has."""
+        found = await gathered([owner.ask("names") for owner in self._owners.all])
+        return dict(sorted((name, groups) for answer in found for name, groups in answer["names"].items()))
+
+    async def _check_room(self) -> None:
+        if not self._owners.is_alone and (n := len(await self.names())) >= self._max_crawls:
+            raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
+
+    def _found(self, name: str) -> Shard:
+        first = self._registry.shard_of(name)
+        if first is None or first.group:
+            raise CrawlNotFound(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
+        return first
+
+    async def _align_for_ever(self) -> None:
+        while True:
+            for first in sorted(self._behind):
+                async with self._locks[first.crawl]:
+                    with suppress(NotServing, CrawlNotFound, CorruptState):
+                        await self._align(first)
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _align(self, first: Shard) -> None:
+        """Give every group the configuration of the first.
+
+        Raises
+        ------
+        NotServing
+            If one did not take it; it is sent again later.
+        """
+        if first not in self._behind:
+            return
+        config = (await self._registry.open(first.key)).model.config
+        try:
+            for shard in _shards(config)[1:]:
+                await self._owners.of(shard).ask("configure", shard=shard.key, config=config.to_state())
+        except Exception as exc:
+            _log.warning(
+                "crawl %s: change %d did not reach every group: %s", first.crawl, config.revision, exc
+            )
+            raise NotServing(
+                f"crawl {first.crawl!r} was changed, and some of its groups hear of it when they serve again"
+            ) from exc
+        self._behind.discard(first)
+
+
+def _shards(config: CrawlConfig) -> list[Shard]:
+    return [Shard(config.name, group, config.groups) for group in range(config.groups)]

@@ -1,0 +1,111 @@
+"""Who answers for a shard: the services of this process, or another process over a socket (`peers`)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.hashing import hash64
+from linkscore_server.routing.questions import Questions
+
+Values = dict[str, Any]
+"""What questions and their answers are made of: numbers, texts, bytes, lists and dicts of them."""
+
+
+class Owner(Protocol):
+    """Answers for the shards that are its own. Errors are those that the call shall end with."""
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """Answer a call of the contract, ``Service/Method``, that has one request and one answer."""
+
+    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        """Answer a stream with a stream."""
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """Answer a stream with one message."""
+
+    async def ask(self, question: str, **values: Any) -> Values:
+        """Answer a question of `questions`."""
+
+
+class LocalOwner:
+    """The services of this process.
+
+    Parameters
+    ----------
+    services
+        By name.
+    questions
+        Answers what is beside the contract.
+    """
+
+    def __init__(self, services: Mapping[str, Any], questions: Questions) -> None:
+        self._services = services
+        self._questions = questions
+
+    def _method(self, method: str) -> Any:
+        service, _, name = method.partition("/")
+        return getattr(self._services[service], name)
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """See `Owner.call`."""
+        return await self._method(method)(request, context)
+
+    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        """See `Owner.stream`."""
+        found: AsyncIterator[Any] = self._method(method)(requests, context)
+        return found
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """See `Owner.collect`."""
+        return await self._method(method)(requests, context)
+
+    async def ask(self, question: str, **values: Any) -> Values:
+        """See `Owner.ask`."""
+        return await self._questions.answer(question, values)
+
+
+class Owners:
+    """All owners of a server, and which of them has a shard: the same in every process.
+
+    Parameters
+    ----------
+    owners
+        In order of their numbers.
+    own
+        Number of this process.
+    """
+
+    def __init__(self, owners: Sequence[Owner], own: int = 0) -> None:
+        self.all = list(owners)
+        self.own = own
+
+    @property
+    def local(self) -> Owner:
+        """That of this process."""
+        return self.all[self.own]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is no other."""
+        return len(self.all) == 1
+
+    def of(self, shard: Shard) -> Owner:
+        """Return who owns a shard."""
+        return self.all[place_of(shard, len(self.all))]
+
+    def home(self, crawl: str) -> Owner:
+        """Return who makes, changes and deletes a crawl: the owner of its first group."""
+        return self.of(Shard(crawl))
+
+
+def place_of(shard: Shard, n: int) -> int:
+    """Return which of n processes owns a shard: groups of a crawl go round, crawls begin anywhere.
+
+    Examples
+    --------
+    >>> [place_of(Shard("books", group, 4), 2) for group in range(4)]
+    [0, 1, 0, 1]
+    """
+    return (hash64(shard.crawl) + shard.group) % n

@@ -1,0 +1,118 @@
+"""What owners of shards ask each other beside the contract, in plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.groups import Shard
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.grpc.convert import results
+from linkscore_server.grpc.convert.crawls import crawl_message
+from linkscore_server.grpc.scoring import LinkScoringService
+
+_Answer = Callable[..., Awaitable[dict[str, Any]]]
+
+
+class Questions:
+    """Answers for the shards of this process."""
+
+    def __init__(self, registry: CrawlRegistry, scoring: LinkScoringService) -> None:
+        self._registry = registry
+        self._scoring = scoring
+        self._answers: dict[str, _Answer] = {
+            "describe": self._describe,
+            "names": self._names,
+            "crawl": self._crawl,
+            "make": self._make,
+            "configure": self._configure,
+            "drop": self._drop,
+            "take": self._take,
+            "bids": self._bids,
+            "examples": self._examples,
+        }
+
+    async def answer(self, question: str, values: dict[str, Any]) -> dict[str, Any]:
+        """Answer a question by its name."""
+        return await self._answers[question](**values)
+
+    async def _describe(self, crawl: str) -> dict[str, Any]:
+        """Return what is needed to route calls of a crawl whose first group is here."""
+        shard = self._registry.shard_of(crawl)
+        if shard is None or shard.group:
+            raise CrawlNotFound(f"crawl {crawl!r}: no such crawl; create it first (CreateCrawl)")
+        if shard.groups == 1:
+            return {"groups": 1}
+        config = (await self._registry.open(shard.key)).model.config
+        return {"groups": shard.groups, "scope": config.scope, "tickets": config.ticket_scope}
+
+    async def _names(self) -> dict[str, Any]:
+        """Return the crawls whose first group is here, and how many groups each has."""
+        shards = map(Shard.of, self._registry.names())
+        return {"names": {shard.crawl: shard.groups for shard in shards if shard.group == 0}}
+
+    async def _crawl(self, name: str) -> dict[str, Any]:
+        """Return a crawl of one group, which may be put away at once; nothing if it is damaged."""
+        models = await self._registry.models([name])
+        return {"crawl": crawl_message(models[0]).SerializeToString()} if models else {}
+
+    async def _make(self, shard: str, config: dict[str, Any]) -> dict[str, Any]:
+        """Make a group of a crawl that is being created; what an unfinished creation left is used again."""
+        wanted = CrawlConfig.from_state(config)
+        there = self._registry.shard_of(wanted.name)
+        if there is not None and there.groups != wanted.groups:
+            raise CrawlExists(f"crawl {wanted.name!r} exists with {there.groups} groups")
+        try:
+            left = await self._registry.open(shard)
+        except CrawlNotFound:
+            await self._registry.create(wanted, Shard.of(shard).group)
+            return {}
+        if left.model.sites or left.model.ledger.batches:
+            raise CrawlExists(
+                f"crawl {wanted.name!r}: group {Shard.of(shard).group} holds sites, and group 0 is missing: "
+                "restore its folder from a backup, or delete that of the crawl"
+            )
+        await self._registry.delete(shard)
+        await self._registry.create(wanted, Shard.of(shard).group)
+        return {}
+
+    async def _configure(self, shard: str, config: dict[str, Any]) -> dict[str, Any]:
+        await self._registry.configure(shard, CrawlConfig.from_state(config))
+        return {}
+
+    async def _drop(self, shard: str) -> dict[str, Any]:
+        await self._registry.drop(shard)
+        return {}
+
+    async def _take(self, shard: str) -> dict[str, Any]:
+        self._registry.take(shard)
+        return {}
+
+    async def _bids(self, request: bytes) -> dict[str, Any]:
+        """Return the values of buckets and the fetches that the group would begin, see `engine.bids`."""
+        asked = pb.RankBucketsRequest.FromString(request)
+        actor, choice, _ = await self._scoring.resolve(asked)
+        values, bids = await actor.ask(
+            lambda: actor.queries.bid_for_fetches(
+                asked.buckets,
+                asked.n,
+                waiting=asked.waiting,
+                in_flight=results.fetches_in_flight(asked),
+                fill=asked.fill,
+                choice=choice,
+            )
+        )
+        return {
+            "values": values.tolist(),
+            "bids": [list(bid) for bid in bids],
+            "policy": (choice or actor.model.config.policy).name,
+            "event_seq": actor.model.seq,
+        }
+
+    async def _examples(self, request: bytes) -> dict[str, Any]:
+        """Return the answer to SuggestExamples with what each example would teach."""
+        asked = pb.SuggestExamplesRequest.FromString(request)
+        worth, answer = await self._scoring.examples(asked)
+        return {"worth": worth, "answer": answer.SerializeToString()}

@@ -1,0 +1,222 @@
+"""Finds who owns what a call is about: services of this process, of another one, or several of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any
+
+from google.rpc import error_details_pb2
+
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore_scoring.engine.groups import is_crawl_name
+from linkscore_scoring.engine.tickets import TicketBook
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
+from linkscore_server.grpc.access import caller, crawl_in
+from linkscore_server.grpc.convert.names import crawl_name, page_of
+from linkscore_server.grpc.errors import Forwarded
+from linkscore_server.routing.crawls import RoutedCrawl
+from linkscore_server.routing.lifecycle import CrawlHome
+from linkscore_server.routing.owners import Owner, Owners
+from linkscore_server.routing.rows import BY_ROW
+from linkscore_server.routing.streams import GroupedImport, GroupedStream, first_of, with_first
+from linkscore_server.routing.wholes import WHOLES, Groups
+from linkscore_server.settings import Settings
+
+CHANGES = ("CrawlService/CreateCrawl", "CrawlService/UpdateCrawl", "CrawlService/DeleteCrawl")
+"""What is done at the home of a crawl."""
+_DOMAIN = "example.org"  # any: the first look-up of a registrable domain reads a file
+
+
+class Router:
+    """Answers the calls of the contract by those who own what they are about.
+
+    A call about a crawl of one group goes to its owner as it is: in a server of one process, to the service
+    itself. One about a crawl of several is taken apart by `rows`, `wholes` and `streams`.
+
+    Parameters
+    ----------
+    owners
+        All of the server.
+    registry
+        The shards of this process.
+    settings
+        Bounds of calls.
+    ticket_key
+        Gives the secret of tickets, which all processes share; blocks.
+    domain_of
+        Gives the registrable domain of a host.
+    clock
+        Seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        owners: Owners,
+        registry: CrawlRegistry,
+        settings: Settings,
+        *,
+        ticket_key: Callable[[], bytes],
+        domain_of: Callable[[str], str],
+        clock: Callable[[], float],
+    ) -> None:
+        self._owners = owners
+        self._registry = registry
+        self._settings = settings
+        self._ticket_key = ticket_key
+        self._domain_of = domain_of
+        self._known: dict[str, RoutedCrawl | None] = {}
+        self._streams: set[GroupedStream] = set()
+        self.home = CrawlHome(registry, owners, clock, settings.max_crawls, self._read)
+
+    def drain(self) -> None:
+        """End streams over several groups once the pages they sent so far are answered."""
+        for stream in list(self._streams):
+            stream.drain()
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """Answer a call that has one request and one answer."""
+        name = crawl_in(method, request)
+        _check_name(name)
+        if method == "CrawlService/ListCrawls":
+            return await self._list(request, context)
+        if method in CHANGES:
+            return await self._change(method, name, request, context)
+        return await self._routed(name, partial(self._answer, method, request, context))
+
+    async def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        """Answer a stream of pages."""
+        first = await first_of(requests)
+        name = crawl_in(method, first) if first is not None else ""
+        crawl, owner = await self._routed(name, self._found)
+        if crawl is None:
+            async for response in owner.stream(method, with_first(first, requests), context):
+                yield response
+            return
+        stream = GroupedStream(crawl, self._owners, context, self._settings.stream_window)
+        self._streams.add(stream)
+        try:
+            async for response in stream.answers(with_first(first, requests)):
+                yield response
+        finally:
+            self._streams.discard(stream)
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """Answer a stream of batches of browse logs; all are of the crawl that the first one names."""
+        first = await first_of(requests)
+        name = crawl_in(method, first) if first is not None else ""
+        crawl, owner = await self._routed(name, self._found)
+        if crawl is None:
+            return await owner.collect(method, with_first(first, requests), context)
+        return await GroupedImport(crawl, self._owners, context).answer(with_first(first, requests))
+
+    async def _routed(self, name: str, do: Callable[[str], Any]) -> Any:
+        """Do something with a crawl; if it is gone, and another one of its name is there, with that."""
+        _check_name(name)
+        try:
+            return await do(name)
+        except (CrawlNotFound, Forwarded) as exc:
+            if name not in self._known or not _is_gone(exc):
+                raise
+            del self._known[name]
+        return await do(name)
+
+    async def _answer(self, method: str, request: Any, context: Any, name: str) -> Any:
+        crawl, owner = await self._found(name)
+        if crawl is None:
+            return await owner.call(method, request, context)
+        groups = Groups(crawl, self._owners, method, context, self._settings)
+        if method in BY_ROW:
+            return await BY_ROW[method].answer(crawl, request, groups.send, self._settings)
+        return await WHOLES[method](groups, request)
+
+    async def _found(self, name: str) -> tuple[RoutedCrawl | None, Owner]:
+        """Return a crawl of several groups, or None and who owns the crawl.
+
+        What is no name at all, or that of no crawl, is for the services to say.
+        """
+        if not name or self._registry.has(name):
+            return None, self._owners.local
+        if name not in self._known:
+            described = await self._described(name)
+            if described is None:
+                return None, self._owners.home(name)
+            self._known[name] = described if described.groups > 1 else None
+        return self._known[name], self._owners.home(name)
+
+    async def _described(self, name: str) -> RoutedCrawl | None:
+        try:
+            said = await self._owners.home(name).ask("describe", crawl=name)
+        except (CrawlNotFound, Forwarded) as exc:
+            if _is_gone(exc):
+                return None
+            raise
+        by_domain = said.get("scope") == "domain"
+        if by_domain:
+            await asyncio.to_thread(self._domain_of, _DOMAIN)
+        key = await asyncio.to_thread(self._ticket_key)
+        return RoutedCrawl(
+            name,
+            said["groups"],
+            self._domain_of if by_domain else None,
+            TicketBook(key, said.get("tickets", name)),
+        )
+
+    async def _change(self, method: str, name: str, request: Any, context: Any) -> Any:
+        home = self._owners.home(name)
+        self._known.pop(name, None)
+        if home is not self._owners.local:
+            return await home.call(method, request, context)
+        match method:
+            case "CrawlService/CreateCrawl":
+                return await self.home.create(request, context)
+            case "CrawlService/UpdateCrawl":
+                return await self.home.update(request, context)
+            case _:
+                return await self.home.delete(request, context)
+
+    async def _list(self, request: crawl_pb.ListCrawlsRequest, context: Any) -> crawl_pb.ListCrawlsResponse:
+        there = await self.home.names()
+        mine = [name for name in there if caller().may_touch(name)]
+        names, token = page_of(mine, request.page_size, request.page_token)
+        found = [await self._listed(name, there[name], context) for name in names]
+        return crawl_pb.ListCrawlsResponse(crawls=filter(None, found), next_page_token=token)
+
+    async def _listed(self, name: str, groups: int, context: Any) -> crawl_pb.Crawl | None:
+        """Return a crawl, None if it is gone or damaged; one of one group need not stay open."""
+        try:
+            if groups > 1:
+                return await self._read(name, context)
+            said = await self._owners.home(name).ask("crawl", name=name)
+        except (CrawlNotFound, CorruptState):
+            return None
+        except Forwarded as exc:
+            if _reason(exc) in ("CRAWL_NOT_FOUND", "CORRUPT_STATE"):
+                return None
+            raise
+        return crawl_pb.Crawl.FromString(said["crawl"]) if said else None
+
+    async def _read(self, name: str, context: Any) -> crawl_pb.Crawl:
+        request = crawl_pb.GetCrawlRequest(name=crawl_name(name))
+        answer: crawl_pb.GetCrawlResponse = await self.call("CrawlService/GetCrawl", request, context)
+        return answer.crawl
+
+
+def _check_name(name: str) -> None:
+    if name and not is_crawl_name(name):
+        raise CrawlNotFound(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
+
+
+def _is_gone(error: Exception) -> bool:
+    return isinstance(error, CrawlNotFound) or _reason(error) == "CRAWL_NOT_FOUND"
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason that another process gave for an error, empty if it gave none."""
+    info = error_details_pb2.ErrorInfo()
+    for detail in error.status.details if isinstance(error, Forwarded) else ():
+        if detail.Unpack(info):
+            return str(info.reason)
+    return ""

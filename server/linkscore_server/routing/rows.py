@@ -1,0 +1,191 @@
+"""Calls about rows, pages or links or reports, each of one group: taken apart, and put together in order."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_server.grpc.scoring import MAX_EXPLAINED
+from linkscore_server.routing.crawls import RoutedCrawl, name_event
+from linkscore_server.settings import Settings
+
+Ask = Callable[[int, Any], Awaitable[Any]]
+"""Sends a request to the owner of a group."""
+Part = tuple[list[int], Any]
+"""Rows of the whole question, and what their group answered."""
+
+_LINK_ROW = re.compile(r"^links\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class ByRow:
+    """A call whose rows are of different groups.
+
+    Attributes
+    ----------
+    rows
+        Field of the request.
+    group_of
+        Gives the group of a row.
+    merged
+        Makes the answer: of the number of rows, and the parts.
+    most
+        Bound of the rows: a number, or the setting that says it.
+    before
+        Done to each row first.
+    """
+
+    rows: str
+    group_of: Callable[[RoutedCrawl, Any], int]
+    merged: Callable[[int, Sequence[Part]], Any]
+    most: str | int
+    before: Callable[[Any], None] | None = None
+
+    async def answer(self, crawl: RoutedCrawl, request: Any, ask: Ask, settings: Settings) -> Any:
+        """Ask each group about its rows; one that fails fails the call when all have answered."""
+        rows = getattr(request, self.rows)
+        limit = getattr(settings, self.most) if isinstance(self.most, str) else self.most
+        if not rows or len(rows) > limit:
+            return await ask_group(crawl, 0, request, ask)  # which says what is wrong
+        by_group: dict[int, list[int]] = {}
+        for at, row in enumerate(rows):
+            if self.before is not None:
+                self.before(row)
+            by_group.setdefault(self.group_of(crawl, row), []).append(at)
+        if len(by_group) == 1:
+            return await ask_group(crawl, next(iter(by_group)), request, ask)
+        parts = [(at, self._part(request, [rows[i] for i in at])) for at in by_group.values()]
+        found = await gathered(
+            [ask_group(crawl, group, part, ask) for group, (_, part) in zip(by_group, parts, strict=True)]
+        )
+        return self.merged(len(rows), [(at, got) for (at, _), got in zip(parts, found, strict=True)])
+
+    def _part(self, request: Any, rows: Sequence[Any]) -> Any:
+        part = without(request, self.rows)
+        getattr(part, self.rows).extend(rows)
+        return part
+
+
+async def ask_group(crawl: RoutedCrawl, group: int, request: Any, ask: Ask) -> Any:
+    """Send a request about a crawl to the owner of a group; the request is changed."""
+    request.crawl = crawl.resource(group)
+    return await ask(group, request)
+
+
+async def gathered(calls: Sequence[Awaitable[Any]]) -> list[Any]:
+    """Wait for all calls, and raise the first error if there is one: no call is left half-way."""
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    for got in found:
+        if isinstance(got, BaseException):
+            raise got
+    return found
+
+
+def without(request: Any, *left_out: str) -> Any:
+    """Return a copy of a request without some of its fields."""
+    made = type(request)()
+    for field, value in request.ListFields():
+        if field.name in left_out:
+            continue
+        if field.is_repeated:
+            getattr(made, field.name).extend(value)
+        elif field.type == FieldDescriptor.TYPE_MESSAGE:
+            getattr(made, field.name).CopyFrom(value)
+        else:
+            setattr(made, field.name, value)
+    return made
+
+
+def placed(n: int, parts: Sequence[Part], column: Callable[[Any], Sequence[Any]]) -> list[Any]:
+    """Return a column of all rows: that of each part, in its places."""
+    whole: list[Any] = [None] * n
+    for at, got in parts:
+        for row, value in zip(at, column(got), strict=True):
+            whole[row] = value
+    return whole
+
+
+def _ingested(n: int, parts: Sequence[Part]) -> pb.IngestPagesResponse:
+    found = placed(n, parts, lambda got: got.results)
+    return pb.IngestPagesResponse(results=found, policy=parts[0][1].policy)
+
+
+def _classified(n: int, parts: Sequence[Part]) -> pb.ClassifyPagesResponse:
+    return pb.ClassifyPagesResponse(classifications=placed(n, parts, lambda got: got.classifications))
+
+
+def _reported(n: int, parts: Sequence[Part]) -> pb.ReportFeedbackResponse:
+    return pb.ReportFeedbackResponse(statuses=placed(n, parts, lambda got: got.statuses))
+
+
+def _explained(n: int, parts: Sequence[Part]) -> pb.ExplainLinksResponse:
+    for at, got in parts:
+        for entry in got.explanations:
+            _name_rows(entry.status, at)
+    found = placed(n, parts, lambda got: got.explanations)
+    return pb.ExplainLinksResponse(explanations=found, policy=parts[0][1].policy)
+
+
+def _name_rows(status: common_pb2.ItemStatus, rows: Sequence[int]) -> None:
+    """Let a status name rows of the whole question."""
+    for problem in status.problems:
+        problem.field = _LINK_ROW.sub(lambda found: f"links[{rows[int(found[1])]}]", problem.field)
+
+
+def _scored(n: int, parts: Sequence[Part]) -> pb.ScoreLinksResponse:
+    """Put columns together; buckets are named in the order of their first link, as by one process."""
+    links = common_pb2.LinkScores(scores=placed(n, parts, lambda got: got.links.scores))
+    values: dict[str, float] = {}
+    for at, got in parts:
+        values.update(zip(got.links.bucket_names, got.links.bucket_values, strict=True))
+        for row, status in got.links.statuses.items():
+            _name_rows(status, at)
+            links.statuses[at[row]].CopyFrom(status)
+    names = placed(n, parts, lambda got: [got.links.bucket_names[i] for i in got.links.buckets])
+    places: dict[str, int] = {}
+    for name in filter(None, names):
+        places.setdefault(name, len(places))
+    if links.statuses:  # links that cannot be used are of no bucket, the last
+        places[""] = len(places)
+    links.buckets.extend([places[name] for name in names])
+    links.bucket_names.extend(places)
+    links.bucket_values.extend([values[name] for name in places])
+    for column in ("encoded_priorities", "verdicts", "url_types"):
+        if any(len(getattr(got.links, column)) for _, got in parts):
+            getattr(links, column).extend(placed(n, parts, partial(_column, column)))
+    stages = [got.stage for _, got in parts if got.stage]
+    return pb.ScoreLinksResponse(
+        links=links,
+        policy=parts[0][1].policy,
+        stage=min(stages, default=common_pb2.SITE_STAGE_UNSPECIFIED),
+        event_seq=sum(got.event_seq for _, got in parts),
+    )
+
+
+def _column(name: str, got: pb.ScoreLinksResponse) -> Sequence[Any]:
+    """Return a column of an answer, which is empty if none of its links has a value."""
+    return getattr(got.links, name) or [0] * len(got.links.scores)
+
+
+BY_ROW: dict[str, ByRow] = {
+    "LinkScoringService/IngestPages": ByRow(
+        "pages", RoutedCrawl.group_of_page, _ingested, "max_pages_per_call", name_event
+    ),
+    "LinkScoringService/ClassifyPages": ByRow(
+        "pages", RoutedCrawl.group_of_page, _classified, "max_pages_per_call"
+    ),
+    "LinkScoringService/ScoreLinks": ByRow("links", RoutedCrawl.group_of_link, _scored, "max_links_per_call"),
+    "LinkScoringService/ExplainLinks": ByRow("links", RoutedCrawl.group_of_link, _explained, MAX_EXPLAINED),
+    "LinkScoringService/ReportFeedback": ByRow(
+        "feedback", RoutedCrawl.group_of_link, _reported, "max_feedback_per_call"
+    ),
+}
+"""Calls about rows, by service and method."""

@@ -1,0 +1,236 @@
+"""Streams about a crawl of several groups: each message goes to its group, answers keep the order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+from linkscore.v1 import browse_log_service_pb2 as browse_pb
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.errors import InvalidInput
+from linkscore_server.grpc.convert.names import parse_crawl
+from linkscore_server.grpc.errors import NotServing
+from linkscore_server.routing.crawls import RoutedCrawl, name_event
+from linkscore_server.routing.owners import Owners
+from linkscore_server.routing.rows import gathered
+
+_PAGES, _RECORDS = "LinkScoringService/StreamPages", "BrowseLogService/ImportBrowseRecords"
+
+
+async def first_of(requests: AsyncIterator[Any]) -> Any:
+    """Return the first message of a stream, None if there is none."""
+    return await anext(requests, None)
+
+
+async def with_first(first: Any, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """Yield a message, if it is one, and those after it."""
+    if first is not None:
+        yield first
+        async for request in requests:
+            yield request
+
+
+class GroupedStream:
+    """One StreamPages call about several groups: a stream to each that a page was of.
+
+    Parameters
+    ----------
+    crawl, owners
+        The crawl, and who has its groups.
+    context
+        Of the call.
+    window
+        Pages in work at a time.
+    """
+
+    def __init__(self, crawl: RoutedCrawl, owners: Owners, context: Any, window: int) -> None:
+        self._crawl = crawl
+        self._owners = owners
+        self._context = context
+        self._slots = asyncio.Semaphore(window)
+        self._order: asyncio.Queue[_GroupStream | None] = asyncio.Queue()
+        self._groups: dict[int, _GroupStream] = {}
+        self._feeding: asyncio.Task[None] | None = None
+
+    def drain(self) -> None:
+        """Take in nothing more; what was taken in is answered."""
+        if self._feeding is not None:
+            self._feeding.cancel()
+
+    async def answers(self, requests: AsyncIterator[pb.StreamPagesRequest]) -> AsyncIterator[Any]:
+        """Yield the answers in the order of the pages."""
+        feeding = self._feeding = asyncio.create_task(self._feed(requests))
+        feeding.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            while (group := await self._order.get()) is not None:
+                yield await group.next()
+                self._slots.release()
+            await asyncio.wait([feeding])
+            if feeding.cancelled():
+                raise NotServing("the server drains, open the stream again")
+            feeding.result()
+        finally:
+            feeding.cancel()
+            for stream in self._groups.values():
+                stream.close()
+
+    async def _feed(self, requests: AsyncIterator[pb.StreamPagesRequest]) -> None:
+        first: pb.StreamPagesRequest | None = None
+        try:
+            async for request in requests:
+                first = first or request
+                if request.crawl and parse_crawl(request.crawl) != self._crawl.name:
+                    raise InvalidInput("must be the crawl of the first message", field="crawl")
+                await self._slots.acquire()
+                name_event(request.page)
+                group = self._crawl.group_of_page(request.page)
+                stream = self._groups.get(group)
+                if stream is None:
+                    stream = self._open(group)
+                    if request is not first:  # which has the number format and the policy of all
+                        request.encoding = first.encoding
+                        if first.HasField("policy"):
+                            request.policy.CopyFrom(first.policy)
+                    request.crawl = self._crawl.resource(group)
+                else:
+                    request.ClearField("crawl")
+                stream.requests.put_nowait(request)
+                self._order.put_nowait(stream)
+            for stream in self._groups.values():
+                stream.requests.put_nowait(None)
+        finally:
+            self._order.put_nowait(None)
+
+    def _open(self, group: int) -> _GroupStream:
+        owner = self._owners.of(self._crawl.shards[group])
+        made = self._groups[group] = _GroupStream()
+        made.run(owner.stream(_PAGES, made.sent(), self._context), self._order)
+        return made
+
+
+class _GroupStream:
+    """The part of a stream that goes to one group."""
+
+    def __init__(self) -> None:
+        self.requests: asyncio.Queue[pb.StreamPagesRequest | None] = asyncio.Queue()
+        self._answers: asyncio.Queue[Any] = asyncio.Queue()
+        self._pumping: asyncio.Task[None] | None = None
+
+    def run(self, answers: AsyncIterator[Any], order: asyncio.Queue[_GroupStream | None]) -> None:
+        """Begin to read answers."""
+        self._pumping = asyncio.create_task(self._pump(answers, order))
+
+    async def sent(self) -> AsyncIterator[pb.StreamPagesRequest]:
+        """Yield what is sent to the group."""
+        while (request := await self.requests.get()) is not None:
+            yield request
+
+    async def next(self) -> Any:
+        """Return the next answer.
+
+        Raises
+        ------
+        Exception
+            What the group's stream ended with.
+        """
+        answer = await self._answers.get()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """Stop."""
+        if self._pumping is not None:
+            self._pumping.cancel()
+
+    async def _pump(self, answers: AsyncIterator[Any], order: asyncio.Queue[_GroupStream | None]) -> None:
+        try:
+            async for answer in answers:
+                self._answers.put_nowait(answer)
+        except Exception as exc:
+            self._answers.put_nowait(exc)
+            order.put_nowait(self)  # so that it is heard of though nothing waits for an answer of the group
+
+
+class GroupedImport:
+    """One ImportBrowseRecords call about several groups.
+
+    Each batch goes to every group, with the records of its sites: so each knows which batches there were.
+
+    Parameters
+    ----------
+    crawl, owners
+        The crawl, and who has its groups.
+    context
+        Of the call.
+    """
+
+    def __init__(self, crawl: RoutedCrawl, owners: Owners, context: Any) -> None:
+        self._crawl = crawl
+        self._owners = owners
+        self._context = context
+
+    async def answer(
+        self, requests: AsyncIterator[browse_pb.ImportBrowseRecordsRequest]
+    ) -> browse_pb.ImportBrowseRecordsResponse:
+        """Take in batches one after the other."""
+        whole = browse_pb.ImportBrowseRecordsResponse()
+        left_out: Counter[str] = Counter()
+        async for request in requests:
+            if request.crawl and parse_crawl(request.crawl) != self._crawl.name:
+                raise InvalidInput("must be the crawl of the first message", field="crawl")
+            parts = self._parts(request)
+            found = await gathered([self._sent(group, part) for group, part in enumerate(parts)])
+            status = _status_of([got.batches[0].status for got in found])
+            whole.batches.add(batch_id=request.batch_id, status=status)
+            for got in found:
+                whole.record_count += got.record_count
+                whole.visit_count += got.visit_count
+                left_out.update(got.left_out)
+        whole.left_out.update(left_out)
+        return whole
+
+    async def _sent(self, group: int, part: browse_pb.ImportBrowseRecordsRequest) -> Any:
+        async def only() -> AsyncIterator[browse_pb.ImportBrowseRecordsRequest]:
+            yield part
+
+        part.crawl = self._crawl.resource(group)
+        return await self._owners.of(self._crawl.shards[group]).collect(_RECORDS, only(), self._context)
+
+    def _parts(
+        self, request: browse_pb.ImportBrowseRecordsRequest
+    ) -> list[browse_pb.ImportBrowseRecordsRequest]:
+        """Return what each group is to take in; all of a batch whose columns do not fit goes to the first."""
+        columns = request.columns
+        lengths = {len(columns.epoch_ms), len(columns.clients), len(columns.urls), len(columns.referrers)}
+        if len(lengths) > 1 or any(url >= len(columns.texts) for url in columns.urls):
+            return [request]
+        parts = [
+            browse_pb.ImportBrowseRecordsRequest(batch_id=request.batch_id, hosts=request.hosts)
+            for _ in range(self._crawl.groups)
+        ]
+        parts[0].left_out.update(request.left_out)
+        for record in request.records:
+            parts[self._crawl.group_of_url(record.url)].records.append(record)
+        groups = [self._crawl.group_of_url(text) for text in columns.texts]
+        for row, url in enumerate(columns.urls):
+            part = parts[groups[url]].columns
+            if not part.texts:
+                part.texts.extend(columns.texts)
+            part.epoch_ms.append(columns.epoch_ms[row])
+            part.clients.append(columns.clients[row])
+            part.urls.append(url)
+            part.referrers.append(columns.referrers[row])
+        return parts
+
+
+def _status_of(statuses: list[common_pb2.ItemStatus]) -> common_pb2.ItemStatus:
+    """Return what became of a batch: not taken in if a group says so, a repeat if all of them do."""
+    for code in (common_pb2.ITEM_CODE_INVALID, common_pb2.ITEM_CODE_OK):
+        for status in statuses:
+            if status.code == code:
+                return status
+    return statuses[0]

@@ -1,0 +1,287 @@
+"""Calls about a crawl as a whole, or about one site of it: sent to every group, or to that of the site."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import chain
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from linkscore.v1 import browse_log_service_pb2 as browse_pb
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import inspection_service_pb2 as inspection_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_scoring.engine.bids import Bid, award
+from linkscore_scoring.engine.queries import best_sites
+from linkscore_server.grpc.browse_logs import MAX_SITES
+from linkscore_server.grpc.convert import results, sites
+from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE
+from linkscore_server.routing.crawls import RoutedCrawl
+from linkscore_server.routing.owners import Owner, Owners
+from linkscore_server.routing.rows import ask_group, gathered, without
+from linkscore_server.settings import Settings
+
+
+class Groups:
+    """The groups of one crawl for one call.
+
+    Parameters
+    ----------
+    crawl
+        The crawl.
+    owners
+        Who has its groups.
+    method
+        The call, ``Service/Method``.
+    context
+        Of the call.
+    settings
+        Bounds of calls.
+    """
+
+    def __init__(
+        self, crawl: RoutedCrawl, owners: Owners, method: str, context: Any, settings: Settings
+    ) -> None:
+        self.crawl = crawl
+        self.settings = settings
+        self._owners = owners
+        self._method = method
+        self._context = context
+
+    async def send(self, group: int, request: Any) -> Any:
+        """Send a request that names the shard to the owner of a group."""
+        return await self._owner(group).call(self._method, request, self._context)
+
+    async def send_all(self, request: Any, field: str = "crawl") -> list[Any]:
+        """Send a request about the crawl to every group; returns the answers in their order."""
+
+        async def sent(group: int) -> Any:
+            own = type(request)()
+            own.CopyFrom(request)
+            setattr(own, field, self.crawl.resource(group))
+            return await self.send(group, own)
+
+        return await gathered([sent(group) for group in range(self.crawl.groups)])
+
+    async def ask(self, group: int, question: str, request: Any) -> dict[str, Any]:
+        """Ask the owner of a group a question about a request, which is changed to name the shard."""
+        request.crawl = self.crawl.resource(group)
+        return await self._owner(group).ask(question, request=request.SerializeToString())
+
+    def _owner(self, group: int) -> Owner:
+        return self._owners.of(self.crawl.shards[group])
+
+
+Answer = Callable[[Groups, Any], Awaitable[Any]]
+
+
+async def of_site(groups: Groups, request: Any) -> Any:
+    """Ask the group of the site that `name` names."""
+    group = groups.crawl.group_of_name(request.name)
+    _, _, site = request.name.partition("/sites/")
+    request.name = f"{groups.crawl.resource(group)}/sites/{site}"
+    return await groups.send(group, request)
+
+
+async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) -> Any:
+    """Ask the group of the site, which is a name, a resource name or a URL."""
+    site, _ = sites.seed_query(request, groups.crawl.name, groups.crawl.site_of)
+    return await ask_group(groups.crawl, groups.crawl.group_of_site(site), request, groups.send)
+
+
+async def get_crawl(groups: Groups, request: crawl_pb.GetCrawlRequest) -> crawl_pb.GetCrawlResponse:
+    """Add up what the groups have seen; all else is the same in each."""
+    found = [answer.crawl for answer in await groups.send_all(request, "name")]
+    whole = found[0]
+    for field in ("page_count", "feedback_count", "site_count", "event_seq"):
+        setattr(whole, field, sum(getattr(crawl, field) for crawl in found))
+    return crawl_pb.GetCrawlResponse(crawl=whole)
+
+
+async def list_sites(groups: Groups, request: site_pb.ListSitesRequest) -> site_pb.ListSitesResponse:
+    """Merge the pages of all groups: a token is a name, so each goes on behind the same."""
+    answers: list[site_pb.ListSitesResponse] = await groups.send_all(request)
+    size = request.page_size or DEFAULT_PAGE_SIZE
+    found = sorted(chain.from_iterable(got.sites for got in answers), key=lambda site: _site_of(site.name))
+    is_more = len(found) > size or any(got.next_page_token for got in answers)
+    page = found[:size]
+    return site_pb.ListSitesResponse(
+        sites=page, next_page_token=_site_of(page[-1].name) if is_more and page else ""
+    )
+
+
+async def get_activity(
+    groups: Groups, request: inspection_pb.GetActivityRequest
+) -> inspection_pb.GetActivityResponse:
+    """Add up counts, and take means by what they are means of."""
+    answers: list[inspection_pb.GetActivityResponse] = await groups.send_all(request)
+    whole = inspection_pb.GetActivityResponse(
+        text_reward=_mean((got.text_reward, got.fetch_count) for got in answers),
+        reward=_mean((got.reward, got.reported_count) for got in answers),
+    )
+    for field in whole.DESCRIPTOR.fields:
+        if field.name not in ("text_reward", "reward"):
+            setattr(whole, field.name, sum(getattr(got, field.name) for got in answers))
+    return whole
+
+
+async def get_browse_stats(
+    groups: Groups, request: browse_pb.GetBrowseStatsRequest
+) -> browse_pb.GetBrowseStatsResponse:
+    """Merge what the groups hold; each knows every batch, also one without a record of its sites."""
+    answers: list[browse_pb.GetBrowseStatsResponse] = await groups.send_all(request)
+    days: dict[int, browse_pb.BrowseDay] = {}
+    for day in chain.from_iterable(got.days for got in answers):
+        known = days.setdefault(day.start.seconds, browse_pb.BrowseDay(start=day.start))
+        known.stored_bytes += day.stored_bytes
+    left_out: Counter[str] = Counter()
+    for got in answers:
+        left_out.update(got.left_out)
+    found = sorted(
+        chain.from_iterable(got.sites for got in answers), key=lambda site: (-site.visit_count, site.site)
+    )
+    imported = set.intersection(*(set(got.imported_batch_ids) for got in answers))
+    return browse_pb.GetBrowseStatsResponse(
+        days=[days[start] for start in sorted(days)],
+        sites=found[:MAX_SITES],
+        batch_count=max(got.batch_count for got in answers),
+        visit_count=sum(got.visit_count for got in answers),
+        left_out=left_out,
+        imported_batch_ids=[batch for batch in request.batch_ids if batch in imported],
+    )
+
+
+async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -> Any:
+    """Ask the group of the site, or take the pages of all that would teach most."""
+    crawl = groups.crawl
+    n, site = results.example_query(request, crawl.name)
+    if site:
+        return await ask_group(crawl, crawl.group_of_site(site), request, groups.send)
+    asked = await gathered([groups.ask(group, "examples", without(request)) for group in range(crawl.groups)])
+    answers = [pb.SuggestExamplesResponse.FromString(got["answer"]) for got in asked]
+    worth = [
+        (-value, group, example)
+        for group, (got, answer) in enumerate(zip(asked, answers, strict=True))
+        for value, example in zip(got["worth"], answer.examples, strict=True)
+    ]
+    worth.sort(key=lambda entry: entry[:2])
+    return pb.SuggestExamplesResponse(
+        examples=[example for _, _, example in worth[:n]],
+        policy=answers[0].policy,
+        event_seq=sum(answer.event_seq for answer in answers),
+    )
+
+
+async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
+    """Ask each group what its sites are worth; no policy of such a crawl draws hosts over all sites."""
+    crawl, most = groups.crawl, groups.settings.max_sites_per_call
+    if not request.sites or len(request.sites) > most:
+        return await ask_group(crawl, 0, request, groups.send)
+    names, waiting, n = results.site_ranking_query(request, crawl.name)
+    by_group = _rows_by_group(names, crawl.group_of_site)
+
+    async def values_of(group: int, rows: Sequence[int]) -> tuple[Sequence[int], pb.RankSitesResponse]:
+        part = pb.RankSitesRequest(n=0, sites=[request.sites[row] for row in rows])
+        if request.HasField("policy"):
+            part.policy.CopyFrom(request.policy)
+        return rows, await ask_group(crawl, group, part, groups.send)
+
+    found = await gathered([values_of(group, rows) for group, rows in by_group.items()])
+    values = np.zeros(len(names))
+    for rows, got in found:
+        values[[rows[place] for place in got.order]] = got.values
+    return results.ranked_sites(
+        best_sites(values, waiting, n),
+        request.max_results,
+        policy=found[0][1].policy,
+        event_seq=sum(got.event_seq for _, got in found),
+    )
+
+
+async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
+    """Let each group bid for the fetches, and hand them out by the bids."""
+    crawl, most = groups.crawl, groups.settings.max_buckets_per_call
+    if not request.buckets or len(request.buckets) > most:
+        return await ask_group(crawl, 0, request, groups.send)
+    results.fetches_in_flight(request)
+    by_group = _rows_by_group(request.buckets, crawl.group_of_bucket)
+    asked = await gathered(
+        [
+            groups.ask(group, "bids", _bucket_part(crawl, request, group, rows))
+            for group, rows in by_group.items()
+        ]
+    )
+    values, bids = np.zeros(len(request.buckets)), []
+    for rows, got in zip(by_group.values(), asked, strict=True):
+        values[rows] = got["values"]
+        bids.append([Bid(*bid)._replace(row=rows[bid[1]]) for bid in got["bids"]])
+    return results.planned_fetches(
+        award(bids, values, request.n),
+        request,
+        policy=asked[0]["policy"],
+        event_seq=sum(got["event_seq"] for got in asked),
+    )
+
+
+def _bucket_part(
+    crawl: RoutedCrawl, request: pb.RankBucketsRequest, group: int, rows: Sequence[int]
+) -> pb.RankBucketsRequest:
+    part: pb.RankBucketsRequest = without(request, "buckets", "waiting", "in_flight")
+    part.buckets.extend(request.buckets[row] for row in rows)
+    if request.waiting:
+        part.waiting.extend(request.waiting[row] for row in rows)
+    part.in_flight.extend(
+        entry for entry in request.in_flight if crawl.group_of_bucket(entry.bucket) == group
+    )
+    return part
+
+
+def _rows_by_group(names: Sequence[str], group_of: Callable[[str], int]) -> dict[int, list[int]]:
+    by_group: dict[int, list[int]] = {}
+    for row, name in enumerate(names):
+        by_group.setdefault(group_of(name), []).append(row)
+    return by_group
+
+
+def _site_of(resource: str) -> str:
+    return unquote(resource.rpartition("/")[2])
+
+
+def _mean(values: Iterable[tuple[float, int]]) -> float:
+    """Return the mean of means by their counts; 0 of none."""
+    known = list(values)
+    counted = sum(count for _, count in known)
+    return sum(value * count for value, count in known) / counted if counted else 0.0
+
+
+WHOLES: dict[str, Answer] = {
+    "LinkScoringService/RankBuckets": rank_buckets,
+    "LinkScoringService/RankSites": rank_sites,
+    "LinkScoringService/SuggestExamples": suggest_examples,
+    "CrawlService/GetCrawl": get_crawl,
+    "SiteModelService/ListSites": list_sites,
+    "SiteModelService/SuggestSeeds": suggest_seeds,
+    "BrowseLogService/GetBrowseStats": get_browse_stats,
+    "InspectionService/GetActivity": get_activity,
+    **dict.fromkeys(
+        (
+            "SiteModelService/GetSite",
+            "SiteModelService/GetSitemap",
+            "SiteModelService/ListNavigationEntries",
+            "SiteModelService/LearnSite",
+            "SiteModelService/GetSamplePlan",
+            "SiteModelService/ExportRules",
+            "BrowseLogService/MineSite",
+            "InspectionService/ListTemplates",
+            "InspectionService/ListTemplatePages",
+            "InspectionService/ListBuckets",
+            "InspectionService/GetHarvest",
+        ),
+        of_site,
+    ),
+}
+"""Calls about a crawl or a site, by service and method."""

@@ -1,0 +1,292 @@
+"""A crawl whose sites are in several groups answers as one of one group, survives kills, and is one crawl."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from linkscore.v1 import browse_log_service_pb2 as browse_pb
+from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import inspection_service_pb2 as inspection_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import policy_pb2
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from server_process import ServerProcess, Stubs, refusal, serving, stubs
+from small_site import HOST, page
+
+GROUPS = 8
+SITES = [f"site{n}.test" for n in range(12)]
+SHARE_NOTHING = (
+    "harvest",
+    "depth_first",
+    "breadth_first",
+    "uniform_random",
+    "opic",
+    "pagerank",
+    "in_degree",
+    "rank_mass",
+    "fractional_pagerank",
+    "tag_path_bandit",
+    "focus",
+    "tpm",
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stubs]:
+    with serving(tmp_path_factory.mktemp("groups")) as process, stubs(process.target) as connected:
+        yield connected
+
+
+def page_on(site: str, n: int, **fields: Any) -> common.Page:
+    """Return page `n` of the small site as if it were of another host."""
+    made = page(n, event_id=f"{site} {n}", **fields)
+    made.url = made.url.replace(HOST, site)
+    made.body = made.body.replace(HOST.encode(), site.encode())
+    return made
+
+
+def create(server: Stubs, name: str, groups: int, **config: Any) -> str:
+    crawl = crawl_pb.Crawl(name=f"crawls/{name}", groups=groups, **config)
+    return server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl)).crawl.name
+
+
+def spec(policy: str) -> policy_pb2.PolicySpec:
+    made = policy_pb2.PolicySpec()
+    getattr(made, policy).SetInParent()
+    return made
+
+
+def comparable(message: Any) -> Any:
+    """Return an answer without counts of events, tickets, and suggestions, which are drawn by counts."""
+    for result in getattr(message, "results", ()):
+        for field in ("event_seq", "model_revision", "suggestions", "site"):
+            result.ClearField(field)
+        result.links.ClearField("ticket_values")
+    if "event_seq" in message.DESCRIPTOR.fields_by_name:
+        message.ClearField("event_seq")
+    return message
+
+
+class Crawler:
+    """Does the same to a crawl whatever its groups, and keeps the answers."""
+
+    def __init__(self, server: Stubs, crawl: str) -> None:
+        self.server, self.crawl = server, crawl
+        self.answers: list[Any] = []
+        self.links: list[pb.CandidateLink] = []
+        self.buckets: list[str] = []
+
+    def run(self) -> list[Any]:
+        for first in range(0, 9, 3):
+            pages = [page_on(site, n) for n in range(first, first + 3) for site in SITES]
+            self.ingest(pages)
+            self.report(pages[::5], first)
+        self.ask()
+        return self.answers
+
+    def ingest(self, pages: list[common.Page]) -> None:
+        got = self.server.links.IngestPages(
+            pb.IngestPagesRequest(crawl=self.crawl, pages=pages, encoding=common.PRIORITY_ENCODING_SCRAPY)
+        )
+        for result in got.results[::2]:
+            links = result.links
+            self.links += [
+                pb.CandidateLink(url=url, ticket=links.ticket_values[ticket])
+                for url, ticket in itertools.islice(zip(links.urls, links.tickets, strict=True), 3)
+            ]
+            self.buckets += [name for name in links.bucket_names if name not in self.buckets]
+        self.answers.append(comparable(got))
+
+    def report(self, pages: list[common.Page], n: int) -> None:
+        feedback = [
+            pb.Feedback(event_id=f"{n} {row}", url=page.url, reward=row % 2) for row, page in enumerate(pages)
+        ]
+        feedback += [pb.Feedback(event_id=f"{n} t", ticket=self.links[n].ticket, reward=1.0), pb.Feedback()]
+        request = pb.ReportFeedbackRequest(crawl=self.crawl, feedback=feedback)
+        self.answers.append(self.server.links.ReportFeedback(request))
+
+    def ask(self) -> None:
+        links, crawl = self.server.links, self.crawl
+        candidates = [*self.links, pb.CandidateLink(url="no url"), pb.CandidateLink(url="http://new.test/x")]
+        in_flight = [
+            pb.BucketInFlight(bucket=name, count=1 + n % 3) for n, name in enumerate(self.buckets[::4])
+        ]
+        sites = [pb.WaitingSite(site=site, waiting=n) for n, site in enumerate([*SITES, "new.test"])]
+        asked = [
+            links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=candidates)),
+            links.ExplainLinks(pb.ExplainLinksRequest(crawl=crawl, links=candidates[-80:])),
+            links.ClassifyPages(
+                pb.ClassifyPagesRequest(crawl=crawl, pages=[page_on(site, 30) for site in SITES])
+            ),
+            links.RankSites(pb.RankSitesRequest(crawl=crawl, sites=sites, n=20)),
+            links.SuggestExamples(pb.SuggestExamplesRequest(crawl=crawl, site=SITES[0])),
+            self.server.inspection.GetActivity(inspection_pb.GetActivityRequest(crawl=crawl)),
+        ]
+        asked += [
+            links.RankBuckets(
+                pb.RankBucketsRequest(crawl=crawl, buckets=[*self.buckets, "new.test/x"], **more)
+            )
+            for more in (
+                {},
+                {"n": 40, "in_flight": in_flight},
+                {"n": 500, "waiting": [n % 4 for n in range(len(self.buckets) + 1)]},
+                {"n": 16, "fill": True, "max_results": 5},
+            )
+        ]
+        self.answers += map(comparable, asked)
+
+
+@pytest.mark.parametrize("policy", SHARE_NOTHING)
+def test_a_policy_that_shares_nothing_answers_the_same_whatever_the_groups(
+    server: Stubs, policy: str
+) -> None:
+    one, many = (
+        Crawler(server, create(server, f"{policy}-{groups}", groups, policy=spec(policy))).run()
+        for groups in (1, GROUPS)
+    )
+    assert len(one) == len(many) == 16
+    for apart, together in zip(many, one, strict=True):
+        assert str(apart).replace(f"-{GROUPS}/", "-1/") == str(together)
+
+
+def test_streams_answer_in_order_and_as_calls_do(server: Stubs) -> None:
+    crawl, again = (create(server, name, GROUPS) for name in ("streamed", "called"))
+    pages = [page_on(site, n) for n in range(4) for site in SITES]
+
+    def sent() -> Iterator[pb.StreamPagesRequest]:
+        for number, one in enumerate(pages):
+            yield pb.StreamPagesRequest(crawl="" if number else crawl, request_id=number, page=one)
+
+    got = list(server.links.StreamPages(sent()))
+    called = server.links.IngestPages(pb.IngestPagesRequest(crawl=again, pages=pages))
+    assert [answer.request_id for answer in got] == list(range(len(pages)))
+    streamed = pb.IngestPagesResponse(results=[answer.result for answer in got], policy="harvest")
+    assert comparable(streamed) == comparable(called)
+
+
+def test_sites_and_crawls_are_listed_as_one_page_by_page(server: Stubs) -> None:
+    crawl = create(server, "listed", GROUPS)
+    server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=[page_on(site, 0) for site in SITES]))
+    found, token = [], ""
+    while True:
+        got = server.sites.ListSites(site_pb.ListSitesRequest(crawl=crawl, page_size=5, page_token=token))
+        found.append([site.host for site in got.sites])
+        if not (token := got.next_page_token):
+            break
+    assert found == [sorted(SITES)[at : at + 5] for at in (0, 5, 10)]
+    listed = {each.name: each for each in server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls}
+    assert (listed[crawl].site_count, listed[crawl].page_count, listed[crawl].groups) == (12, 12, GROUPS)
+
+
+def test_what_learns_one_model_of_all_sites_refuses_groups(server: Stubs) -> None:
+    for policy in ("anthelion", "topic"):
+        told = refusal(lambda policy=policy: create(server, "refused", 2, policy=spec(policy)))
+        assert list(told.violations) == ["crawl.groups"]
+        assert (
+            f"must be 1: {policy} learns one model from all sites"
+            in told.violations["crawl.groups"].description
+        )
+    assert create(server, "sums", 2, policy=spec("auto")) == "crawls/sums"
+    mask = {"paths": ["policy"]}
+    changed = crawl_pb.Crawl(name="crawls/sums", policy=spec("anthelion"))
+    request = crawl_pb.UpdateCrawlRequest(crawl=changed, update_mask=mask)
+    assert list(refusal(lambda: server.crawls.UpdateCrawl(request)).violations) == ["crawl.groups"]
+
+
+def test_groups_are_fixed_and_shards_are_no_crawls(server: Stubs) -> None:
+    create(server, "fixed", 4)
+    assert create(server, "fixed", 4) == "crawls/fixed"
+    assert refusal(lambda: create(server, "fixed", 3)).code == grpc.StatusCode.ALREADY_EXISTS
+    assert refusal(lambda: create(server, "fixed", 1)).code == grpc.StatusCode.ALREADY_EXISTS
+    for shard in ("crawls/fixed@0-of-4", "crawls/fixed@1-of-4"):
+        delete = crawl_pb.DeleteCrawlRequest(name=shard)
+        assert (
+            refusal(lambda delete=delete: server.crawls.DeleteCrawl(delete)).code == grpc.StatusCode.NOT_FOUND
+        )
+        get = crawl_pb.GetCrawlRequest(name=shard)
+        assert refusal(lambda get=get: server.crawls.GetCrawl(get)).code == grpc.StatusCode.NOT_FOUND
+
+
+def test_a_page_without_an_id_that_comes_again_counts_once(server: Stubs) -> None:
+    crawl = create(server, "again", 2)
+    request = pb.IngestPagesRequest(crawl=crawl, pages=[page_on(site, 1) for site in SITES])
+    for one in request.pages:
+        one.event_id = ""
+        one.fetch_time.CopyFrom(Timestamp(seconds=1_700_000_000))
+    codes = [{result.status.code for result in server.links.IngestPages(request).results} for _ in range(2)]
+    assert codes == [{common.ITEM_CODE_OK}, {common.ITEM_CODE_DUPLICATE}]
+
+
+def test_browse_logs_go_to_the_groups_of_their_sites(server: Stubs) -> None:
+    crawl = create(server, "browsed", GROUPS, policy=spec("news_prefix"))
+    records = [
+        browse_pb.BrowseRecord(
+            time=Timestamp(seconds=1_700_000_000 + n), client_id=f"c{n}", url=f"http://{site}/news/{n}"
+        )
+        for n in range(5)
+        for site in SITES
+    ]
+    batch = browse_pb.ImportBrowseRecordsRequest(crawl=crawl, batch_id="one", records=records)
+    answers = [server.browse.ImportBrowseRecords(iter([batch])) for _ in range(2)]
+    assert [answer.batches[0].status.code for answer in answers] == [
+        common.ITEM_CODE_OK,
+        common.ITEM_CODE_DUPLICATE,
+    ]
+    assert (answers[0].record_count, answers[0].visit_count) == (60, 60)
+    stats = server.browse.GetBrowseStats(
+        browse_pb.GetBrowseStatsRequest(crawl=crawl, batch_ids=["one", "two"])
+    )
+    assert [(site.site, site.visit_count) for site in stats.sites] == [(site, 5) for site in sorted(SITES)]
+    assert (stats.batch_count, stats.visit_count, list(stats.imported_batch_ids)) == (1, 60, ["one"])
+
+
+def test_all_groups_survive_a_kill_hear_of_changes_and_are_deleted_at_once(tmp_path: Path) -> None:
+    with stubs((process := ServerProcess(tmp_path)).target) as server:
+        crawl = create(server, "kept", 4)
+        request = pb.IngestPagesRequest(crawl=crawl, pages=[page_on(site, 0) for site in SITES])
+        before = comparable(server.links.IngestPages(request))
+        changed = crawl_pb.Crawl(name=crawl, policy=spec("opic"))
+        server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
+    process.kill()
+    with serving(tmp_path) as again, stubs(again.target) as server:
+        kept = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
+        assert (kept.page_count, kept.groups, kept.policy.WhichOneof("policy")) == (12, 4, "opic")
+        got = server.links.IngestPages(request)
+        assert {result.status.code for result in got.results} == {common.ITEM_CODE_DUPLICATE}
+        assert (got.policy, before.policy) == ("opic", "harvest")
+        server.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name=crawl))
+        assert list((tmp_path / "data" / "crawls").iterdir()) == []
+        assert create(server, "kept", 2) == crawl
+        found = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
+        assert (found.page_count, found.groups) == (0, 2)
+
+
+def test_a_change_that_a_kill_cut_short_reaches_every_group_after_the_start(tmp_path: Path) -> None:
+    with stubs((process := ServerProcess(tmp_path)).target) as server:
+        crawl = create(server, "cut", 3)
+        changed = crawl_pb.Crawl(name=crawl, policy=spec("opic"))
+        server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
+    process.kill()
+    last = tmp_path / "data" / "crawls" / "cut" / "2-of-3"
+    log = next(last.glob("*.log"))
+    frames = log.read_bytes()
+    log.write_bytes(frames[: len(frames) * 3 // 4])  # its end is torn: the change is missing there
+    with serving(tmp_path) as again, stubs(again.target) as server:
+        on_all = [page_on(site, 0) for site in SITES]
+        for _ in range(100):  # the change is sent within a second of the start
+            got = server.links.ClassifyPages(pb.ClassifyPagesRequest(crawl=crawl, pages=on_all))
+            if server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq == 6:
+                break
+        assert len(got.classifications) == 12
+        answers = [
+            server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=[one])).policy for one in on_all
+        ]
+    assert set(answers) == {"opic"}

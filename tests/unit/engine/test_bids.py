@@ -1,0 +1,106 @@
+"""Handing out fetches by the bids of groups gives what choosing one by one over all sites gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkscore_scoring.engine import fetch_plan
+from linkscore_scoring.engine.bids import award, bids
+from linkscore_scoring.engine.fetch_plan import BucketEntry, SiteInFlight, allot
+
+N_GROUPS = 3
+
+
+class Falling:
+    """Fetches in flight whose buckets lose a share of their value with each that begins on the site."""
+
+    def __init__(self, values: dict[str, float], places: int, floor: float, fall: float) -> None:
+        self.values, self.places, self._floor, self.fall = values, places, floor, fall
+        self.begun = 0
+
+    @property
+    def floor(self) -> float:
+        return self._floor
+
+    def begin(self, bucket: str, n: int = 1) -> None:
+        self.begun += n
+
+    def value(self, bucket: str) -> float:
+        return self.values[bucket] * self.fall**self.begun
+
+
+class Site:
+    def __init__(self, number: int, drawn: dict[str, Any]) -> None:
+        self.number, self.drawn = number, drawn
+        self.values = {f"b{i}": value for i, value in enumerate(drawn["values"])}
+
+    def in_flight(self) -> SiteInFlight:
+        def look() -> Any:
+            return self, None
+
+        return SiteInFlight(look, {"b0": self.drawn["begun"]} if self.drawn["begun"] else {})
+
+    def counted(self) -> Falling | None:
+        d = self.drawn
+        return Falling(self.values, d["places"], d["floor"], d["fall"]) if d["counts"] else None
+
+
+sites = st.fixed_dictionaries(
+    {
+        "values": st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_size=4),
+        "waiting": st.lists(st.integers(0, 5), min_size=4, max_size=4),
+        "places": st.integers(1, 6),
+        "floor": st.sampled_from([0.0, 0.3, 0.6]),
+        "fall": st.sampled_from([1.0, 0.9, 0.5]),
+        "begun": st.integers(0, 4),
+        "counts": st.booleans(),
+        "known": st.booleans(),
+    }
+)
+
+
+def entries_of(found: list[Site], rows: list[tuple[int, str]]) -> list[BucketEntry]:
+    """Return the entries of some buckets, rows numbered from 0 on, with what is in flight made anew."""
+    flights = {site.number: site.in_flight() if site.drawn["known"] else None for site in found}
+    return [
+        BucketEntry(row, flights[site], name, found[site].drawn["waiting"][int(name[1:])])
+        for row, (site, name) in enumerate(rows)
+    ]
+
+
+def values_of(found: list[Site], rows: list[tuple[int, str]]) -> np.ndarray:
+    def value(site: Site, name: str) -> float:
+        if not site.drawn["known"]:
+            return 0.0
+        return site.values[name] * (
+            site.drawn["fall"] ** site.drawn["begun"] if site.drawn["counts"] else 1.0
+        )
+
+    return np.array([value(found[site], name) for site, name in rows])
+
+
+@given(drawn=st.lists(sites, min_size=1, max_size=7), n=st.integers(1, 20), seed=st.randoms())
+@settings(max_examples=400, deadline=None)
+def test_bids_of_groups_are_awarded_as_fetches_are_chosen_one_by_one(
+    drawn: list[dict[str, Any]], n: int, seed: Any
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fetch_plan.capabilities, "in_flight", lambda site, _: site.counted())
+        found = [Site(number, one) for number, one in enumerate(drawn)]
+        rows = [(site.number, name) for site in found for name in site.values]
+        seed.shuffle(rows)
+        values = values_of(found, rows)
+        together = allot(entries_of(found, rows), values, n)
+        groups = []
+        for group in range(N_GROUPS):
+            at = [row for row, (site, _) in enumerate(rows) if site % N_GROUPS == group]
+            own = [rows[row] for row in at]
+            if own:
+                offered = bids(entries_of(found, own), values_of(found, own), n)
+                groups.append([bid._replace(row=at[bid.row]) for bid in offered])
+        assert award(groups, values, n).takes.tolist() == together.tolist()
