@@ -32,8 +32,13 @@ test-clients: $(STAMP)
 
 # A real crawler, plain beside linkscore, on the demonstration site: a table.
 crawl-crawlee-python crawl-crawl4ai: $(CRAWLERS_VENV)/.installed
+crawl-crawlee: clients/node/node_modules
 crawl-colly crawl-crawlee crawl-crawlee-python crawl-crawl4ai: $(STAMP)
 	CRAWL4AI_NO_CLOUD_NOTICE=1 $(BIN)/python -m linkscore_lab.experiments.crawlers $(@:crawl-%=%)
+
+# Without npm nothing is installed, and who needs it says so.
+clients/node/node_modules: clients/node/package-lock.json
+	@if command -v npm > /dev/null; then cd clients/node && npm install --silent && touch node_modules; fi
 
 gen-go: $(STAMP)
 	cd clients/go && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml

@@ -192,22 +192,14 @@ def with_server(log: Path, away_s: float | None, run: Callable[..., CrawlFigures
 
 
 def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
-    """Return the figures, a row a crawl."""
+    """Return the figures, a row a crawl; times are a page's."""
     made = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    for heading in (
-        "order",
-        "fetched",
-        "wanted",
-        "share",
-        "not there",
-        "twice",
-        "seconds",
-        "CPU ms a page",
-        "counters",
-    ):
-        made.add_column(heading, justify="left" if heading in ("order", "counters") else "right")
+    made.add_column("order")
+    for heading in ("fetched", "wanted", "share", "missing", "twice", "ms", "CPU ms"):
+        made.add_column(heading, justify="right")
     for name, row in rows.items():
         share = f"{row.wanted / row.fetched:.3f}" if row.fetched else ""
+        pages = max(1, row.fetched)
         made.add_row(
             name,
             f"{row.fetched:,}",
@@ -215,9 +207,8 @@ def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
             share,
             str(row.missing),
             str(row.twice),
-            f"{row.seconds:.0f}",
-            f"{1_000 * row.cpu_s / max(1, row.fetched):.1f}",
-            row.said,
+            f"{1_000 * row.seconds / pages:.0f}",
+            f"{1_000 * row.cpu_s / pages:.1f}",
         )
     return made
 
@@ -271,6 +262,8 @@ def main(
             if away is not None:
                 rows[f"server away {away:.0f} s"] = with_server(log, away, run)
             Console().print(table(f"{name}, {bed.name}", rows))
+            for order, row in rows.items():
+                click.echo(f"{order}: {row.said}")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,12 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import linkscore.Client;
 import linkscore.Frontier;
 import linkscore.Result;
@@ -20,6 +23,8 @@ import linkscore.v1.Page;
  * localhost:7411}. Prints what it fetched; {@code -DproxyPort=8080} fetches through a proxy on this machine.
  */
 public final class CrawlSite {
+  private static final Pattern HREF = Pattern.compile("<a\\s[^>]*?href\\s*=\\s*[\"']([^\"']+)");
+
   private final Session session;
   private final Frontier frontier;
   private final HttpClient http;
@@ -79,13 +84,35 @@ public final class CrawlSite {
             .setContentType(response.headers().firstValue("content-type").orElse(""))
             .setBody(ByteString.copyFrom(response.body()))
             .setTicket(item.ticket());
-    session.ingest(page.build()).ifPresent(this::queue);
+    Optional<Result> result = session.ingest(page.build());
+    result.ifPresentOrElse(this::queue, () -> queueUnscored(response));
   }
 
   /** Lets the links of the site wait, each in its bucket. */
   private void queue(Result result) {
     result.links().stream()
         .filter(link -> link.usable() && link.inScope() && !fetched.contains(link.url()))
-        .forEach(frontier::add);
+        .forEach(
+            link -> {
+              session.scored.increment();
+              frontier.add(link);
+            });
+  }
+
+  /** Lets the links of a page wait behind all that is scored: the server is away. */
+  private void queueUnscored(HttpResponse<byte[]> page) {
+    Matcher href = HREF.matcher(new String(page.body(), StandardCharsets.UTF_8));
+    while (href.find()) {
+      String link = href.group(1).replace("&amp;", "&");
+      try {
+        URI found = page.uri().resolve(link.split("#", 2)[0]);
+        if (page.uri().getHost().equals(found.getHost()) && !fetched.contains(found.toString())) {
+          session.fallback.increment();
+          frontier.addUnknown(found.toString());
+        }
+      } catch (IllegalArgumentException e) {
+        continue; // no URL
+      }
+    }
   }
 }
