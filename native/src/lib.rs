@@ -10,6 +10,8 @@ mod html;
 mod paths;
 mod tags;
 mod text;
+mod url_table;
+mod urls;
 mod walk;
 
 use bounds::Bounds;
@@ -19,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use url_table::{Answer, UrlTable};
 use walk::Walk;
 
 /// Reads pages within bounds; any number of threads may use one.
@@ -187,16 +190,16 @@ impl Page {
         ))
     }
 
-    /// The distinct targets of the anchors, as written.
-    fn hrefs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.firsts.iter().map(|&first| self.walk.anchors[first].href.as_str()))
-    }
-
-    /// The rows of the links as a dictionary of columns, given what each of `hrefs` leads to: (URL, identity),
-    /// or the reason why it leads nowhere.
-    fn links<'py>(&self, py: Python<'py>, answers: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyDict>> {
-        let answers: Vec<Answer<'py>> =
-            answers.iter().map(|answer| Answer::of(&answer)).collect::<PyResult<_>>()?;
+    /// The rows of the links as a dictionary of columns; `urls` remembers what hrefs lead to, and `resolver`,
+    /// the `UrlResolver` of the page, is asked of those that it cannot tell.
+    fn links<'py>(
+        &self,
+        urls: &Bound<'py, UrlTable>,
+        resolver: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = resolver.py();
+        let hrefs: Vec<&str> = self.firsts.iter().map(|&first| &self.walk.anchors[first].href[..]).collect();
+        let answers = urls.get().answers(&hrefs, resolver)?;
         let mut apaths = Apaths::new(&self.walk.paths, &self.walk.bounds);
         let rels = strings(py, &self.walk.rels.texts);
         let rows = Rows {
@@ -206,8 +209,7 @@ impl Page {
             rels: PyList::empty(py),
         };
         let skipped = PyDict::new(py);
-        let (mut rows_of_apaths, mut blocks, mut numbers, mut chars) =
-            (Vec::new(), Vec::new(), Vec::new(), 0);
+        let (mut rows_of_apaths, mut blocks, mut chars) = (Vec::new(), Vec::new(), 0);
         for (number, &target) in self.targets.iter().enumerate() {
             let anchor = &self.walk.anchors[number];
             match &answers[target] {
@@ -226,7 +228,6 @@ impl Page {
                     rows.rels.append(&rels[anchor.rel as usize])?;
                     rows_of_apaths.push(apaths.row(anchor.node));
                     blocks.push(anchor.blocks_before);
-                    numbers.push(number);
                 }
             }
         }
@@ -243,7 +244,6 @@ impl Page {
         let cuts = PyTuple::new(py, [is_cut, apaths.is_cut])?;
         let answer = PyDict::new(py);
         answer.set_item("columns", found)?;
-        answer.set_item("numbers", numbers)?;
         answer.set_item("cuts", cuts)?;
         Ok(answer)
     }
@@ -256,24 +256,6 @@ struct Rows<'py> {
     rels: Bound<'py, PyList>,
 }
 
-/// What an href leads to.
-enum Answer<'py> {
-    No(Bound<'py, PyString>),
-    Leads { url: Bound<'py, PyAny>, key: Bound<'py, PyAny>, chars: usize },
-}
-
-impl<'py> Answer<'py> {
-    fn of(answer: &Bound<'py, PyAny>) -> PyResult<Self> {
-        if let Ok(reason) = answer.cast::<PyString>() {
-            return Ok(Answer::No(reason.clone()));
-        }
-        let pair = answer.cast::<PyTuple>()?;
-        let (url, key) = (pair.get_item(0)?, pair.get_item(1)?);
-        let chars = url.len()?;
-        Ok(Answer::Leads { url, key, chars })
-    }
-}
-
 /// Makes each text an object of Python once.
 fn strings<'py>(py: Python<'py>, texts: &[String]) -> Vec<Bound<'py, PyString>> {
     texts.iter().map(|text| PyString::new(py, text)).collect()
@@ -283,5 +265,6 @@ fn strings<'py>(py: Python<'py>, texts: &[String]) -> Vec<Bound<'py, PyString>> 
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Reader>()?;
-    module.add_class::<Page>()
+    module.add_class::<Page>()?;
+    module.add_class::<UrlTable>()
 }

@@ -1,12 +1,9 @@
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 __version__: str
 
-Answer = tuple[str, str] | str
-
 class LinkRows(TypedDict):
     columns: dict[str, Any]
-    numbers: list[int]
     cuts: tuple[bool, bool]
 
 class Reader:
@@ -26,5 +23,16 @@ class Page:
     depth_cut: bool
     paths_cut: bool
     def paths(self) -> tuple[list[int], list[str], list[str], list[int]]: ...
-    def hrefs(self) -> list[str]: ...
-    def links(self, answers: list[Answer]) -> LinkRows: ...
+    def links(self, urls: UrlTable, resolver: Resolver) -> LinkRows: ...
+
+class UrlTable:
+    def __init__(self, max_urls: int) -> None: ...
+    def __len__(self) -> int: ...
+
+class Resolver(Protocol):
+    origin: str
+    folder: str
+    is_even: bool
+    charset: str
+    max_chars: int
+    def resolve(self, href: str) -> tuple[str, str] | str: ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linkscore_scoring.features.types import Head, Links, PageFeatures, PathTrie
-from linkscore_scoring.urls.resolve import UrlResolver
+from linkscore_scoring.urls.resolve import MAX_CACHED_URLS, UrlResolver
 
 try:
     import linkscore_native
@@ -36,6 +36,7 @@ class NativeReader:
     def __init__(self, bounds: dict[str, int | str], on_left: Callable[[str], None]) -> None:
         self._on_left = on_left
         self._reader = linkscore_native.Reader(bounds)
+        self._urls = linkscore_native.UrlTable(MAX_CACHED_URLS)
 
     def read(
         self,
@@ -63,8 +64,8 @@ class NativeReader:
         if page.is_empty:
             features.notes.append("empty")
             return True
-        resolve = resolver_of(Head(page.base, page.canonical, page.nofollow)).resolve
-        rows = page.links([resolve(href) for href in page.hrefs()])
+        resolver = resolver_of(Head(page.base, page.canonical, page.nofollow))
+        rows = page.links(self._urls, resolver)
         features.links = Links(**rows["columns"])
         features.paths = PathTrie(*page.paths())
         features.text_chars, features.anchor_chars = page.text_chars, page.anchor_chars

@@ -71,6 +71,14 @@ class UrlResolver:
         Encoding of the page: browsers encode the queries of its links in it.
     cache
         Shared between pages read with the same `max_chars`; a new one if none is given.
+
+    Attributes
+    ----------
+    origin, folder
+        What rooted hrefs and relative ones are put behind, as far as that is enough: without a slash at the
+        end, and with one.
+    is_even
+        Whether nothing in the folder keeps relative hrefs from being put behind it.
     """
 
     def __init__(
@@ -87,14 +95,14 @@ class UrlResolver:
         slash = page.find("/", start)
         cache = cache or UrlCache()
         self.base_url = base_url
-        self._origin = page if slash < 0 else page[:slash]
-        self._folder = f"{page if slash < 0 else page.rpartition('/')[0]}/"
-        self._even = ";" not in page and not _UNEVEN.match(self._folder[start:])
-        self._max_chars = max_chars
-        self._charset = charset
+        self.origin = page if slash < 0 else page[:slash]
+        self.folder = f"{page if slash < 0 else page.rpartition('/')[0]}/"
+        self.is_even = ";" not in page and not _UNEVEN.match(self.folder[start:])
+        self.max_chars = max_chars
+        self.charset = charset
         self._cache = cache
-        self._rooted = cache.answers(f"{charset} {self._origin}")
-        self._relative = cache.answers(f"{charset} {self._folder}")
+        self._rooted = cache.answers(f"{charset} {self.origin}")
+        self._relative = cache.answers(f"{charset} {self.folder}")
         self._absolute = cache.answers(charset)
 
     def resolve(self, href: str) -> Answer:
@@ -110,7 +118,7 @@ class UrlResolver:
         if answer is None:
             name = href.partition("#")[0].strip(_C0_OR_SPACE).translate(_TAB_OR_NEWLINE)
             answer = self._find(name) if name else "fragment" if "#" in href else "empty"
-            if len(href) <= self._max_chars and not _OF_ONE_PAGE.match(name):
+            if len(href) <= self.max_chars and not _OF_ONE_PAGE.match(name):
                 self._remember(known, href, answer)
         return answer
 
@@ -119,7 +127,7 @@ class UrlResolver:
         self._cache.size += 1 + (len(name) + sum(map(len, answer))) // _ENTRY_CHARS
 
     def _find(self, name: str) -> Answer:
-        if len(name) > self._max_chars:
+        if len(name) > self.max_chars:
             scheme = _SCHEME.match(name)
             return "too_long" if scheme is None or scheme[1].lower() in SCHEMES else "scheme"
         joined = self._join(name)
@@ -128,7 +136,7 @@ class UrlResolver:
         answer = self._absolute.get(joined)
         if answer is None:
             answer = self._answer(joined)
-            if len(joined) <= self._max_chars:
+            if len(joined) <= self.max_chars:
                 self._remember(self._absolute, joined, answer)
         return answer
 
@@ -139,14 +147,14 @@ class UrlResolver:
         if _CAREFUL.match(name):
             return ""
         if name[0] == "/":
-            return self._origin + name
-        folder = self._folder
-        while name[:2] == ".." and name[2:3] == "/" and self._even:
-            folder = folder if folder == f"{self._origin}/" else f"{folder[:-1].rpartition('/')[0]}/"
+            return self.origin + name
+        folder = self.folder
+        while name[:2] == ".." and name[2:3] == "/" and self.is_even:
+            folder = folder if folder == f"{self.origin}/" else f"{folder[:-1].rpartition('/')[0]}/"
             name = name[3:]
         if name[:2] == "./":
             name = name[2:]
-        return "" if not self._even or _UNEVEN.match(name) else folder + name
+        return "" if not self.is_even or _UNEVEN.match(name) else folder + name
 
     def _join_by_the_rules(self, name: str) -> str:
         try:
@@ -155,15 +163,15 @@ class UrlResolver:
             return "http://[invalid"
 
     def _answer(self, url: str) -> Answer:
-        key = plain_identity(url) if len(url) <= self._max_chars else None
+        key = plain_identity(url) if len(url) <= self.max_chars else None
         if key is None and not url.isascii():
-            escaped = _escaped(url, self._charset)
-            key = plain_identity(escaped) if len(escaped) <= self._max_chars else None
+            escaped = _escaped(url, self.charset)
+            key = plain_identity(escaped) if len(escaped) <= self.max_chars else None
             url = escaped if key else url
         if key is None:
             try:
                 url = with_ascii_host(url)
-                url = str(safe_url_string(url, encoding=self._charset, path_encoding="utf-8"))
+                url = str(safe_url_string(url, encoding=self.charset, path_encoding="utf-8"))
                 parts = urlsplit(url)
                 if parts.scheme not in SCHEMES:
                     return "scheme"
@@ -172,7 +180,7 @@ class UrlResolver:
                 url = parts._replace(fragment="").geturl()
             except (ValueError, LookupError):
                 return "invalid"
-        return (url, key or identity(url)) if len(url) <= self._max_chars else "too_long"
+        return (url, key or identity(url)) if len(url) <= self.max_chars else "too_long"
 
 
 def _escaped(url: str, charset: str) -> str:

@@ -7,18 +7,24 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from html import escape
 from html.entities import html5
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("linkscore_native", reason="the compiled reader is not installed: make native")
 
+import linkscore_native
 from hostile import PAGES
 from linkscore_lab.experiments.readers import Readers, generated_page
-from linkscore_scoring.features.html import Extractor
+from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.html import Extractor, _native_bounds
+from linkscore_scoring.features.native import NativeReader
 from linkscore_scoring.features.types import Limits, PageFeatures
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -121,6 +127,56 @@ def test_a_layout_is_read_by_the_pure_reader() -> None:
     assert found.layout is not None
     assert told == ["layout"]
     assert replace(found, layout=None) == reader.extract(b"<ul><li><a href=x>text</a>", url=URL)
+
+
+# What hrefs and URLs are made of: each piece is a case of `urls.resolve` or `urls.identity`, or part of one.
+PIECES = [
+    "http://", "https://", "HTTP://", "http:", "//", "/", "./", "../", ".", "..", "?", "#", "&", "=", ";",
+    "%", "a.example", "b.example:8080", "A.example", "h-1.example", "x.",
+    "b\u00fccher.example", ":80", ":080", ":99999",
+    "a", "b1", "B", "0", "_", "~", "-", "+", "*", ",", "$", "!", "(", ")", "'", ":", "|", "[", "]", "{",
+    "\\", " ", "\t", "\n", "\u00e9", "\u0416", "%20", "%2F", "%2f", "%41", "%C3%A9", "%c3", "%0A", "%3D", "@",
+    "q=1", "p=2&a=1", "a=1&a=0", "sid=a1b2c3d4e5f6a7b8", "mailto:", "javascript:", "x" * 60,
+]  # fmt: skip
+hrefs = st.lists(st.sampled_from(PIECES), max_size=7).map("".join)
+plain_bases = [
+    "http://a.example", "http://a.example/", "http://a.example/b/c/d.html?q=1", "https://a.example:8080/b//c/d",
+    "http://a.example/b;p/c", "http://a.example/b/./c/../d", "http://me@A.example/\u00e9/x", "http://a.example?q",
+]  # fmt: skip
+OF_MANY_PAGES = {native: Extractor(Limits(url_chars=90), native=native) for native in (False, True)}
+
+
+@given(
+    st.one_of(st.sampled_from(plain_bases), hrefs.map("http://a.example/".__add__)),
+    st.lists(hrefs, max_size=12),
+    st.sampled_from(["utf-8", "cp1251", "utf-16"]),
+    st.one_of(st.just(""), hrefs),
+)
+def test_hrefs_lead_to_the_same_whatever_was_read_before(
+    url: str, targets: list[str], charset: str, base: str
+) -> None:
+    anchors = "".join(f'<a href="{escape(href)}">x</a>' for href in targets)
+    head = f'<base href="{escape(base)}">' if base else ""
+    page = f"<html><head>{head}</head><body>{anchors}{anchors}</body></html>".encode(
+        charset, "xmlcharrefreplace"
+    )
+    kind = f"text/html; charset={charset}"
+    try:
+        pure, native = (reader.extract(page, url=url, content_type=kind) for reader in OF_MANY_PAGES.values())
+    except InvalidPage:
+        return
+    assert native == pure
+
+
+def test_what_hrefs_lead_to_is_forgotten_rather_than_kept_for_ever() -> None:
+    small = NativeReader(_native_bounds(Limits()), on_left=print)
+    small._urls = linkscore_native.UrlTable(max_urls=10)
+    reader = Extractor(native=True)
+    reader._native = small
+    for n in range(0, 300, 3):
+        page = "".join(f"<a href='/{n + i}'>x</a><a href='?{n + i}'>x</a>" for i in range(3)).encode()
+        assert reader.extract(page, url=URL) == Extractor(native=False).extract(page, url=URL)
+        assert len(small._urls) <= 30
 
 
 def test_the_environment_turns_it_off() -> None:
