@@ -10,6 +10,7 @@ mod html;
 mod paths;
 mod tags;
 mod text;
+mod tokens;
 mod url_table;
 mod urls;
 mod walk;
@@ -261,10 +262,17 @@ fn strings<'py>(py: Python<'py>, texts: &[String]) -> Vec<Bound<'py, PyString>> 
     texts.iter().map(|text| PyString::new(py, text)).collect()
 }
 
+/// Returns the slots of a URL, None if Python has to cut it.
+#[pyfunction]
+fn url_tokens(key: &Bound<'_, PyString>) -> Option<Vec<String>> {
+    key.to_str().ok().and_then(tokens::url_tokens)
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Reader>()?;
     module.add_class::<Page>()?;
-    module.add_class::<UrlTable>()
+    module.add_class::<UrlTable>()?;
+    module.add_function(wrap_pyfunction!(url_tokens, module)?)
 }

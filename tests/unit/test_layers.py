@@ -14,8 +14,8 @@ ROOT = Path(linkscore_scoring.__file__).parent
 BASE = {"bounded", "errors", "hashing", "types", "state"}
 MAY_READ = {
     "state": {"errors"},
-    "features": {"errors", "hashing", "urls"},
-    "urls": {"bounded", "errors", "hashing", "state"},
+    "features": {"compiled", "errors", "hashing", "urls"},
+    "urls": {"bounded", "compiled", "errors", "hashing", "state"},
     "pagination": BASE | {"features", "urls"},
     "clustering": BASE | {"features", "urls"},
     "graph": BASE | {"features", "urls"},

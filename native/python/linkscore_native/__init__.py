@@ -5,8 +5,8 @@
 
 import os
 
-from linkscore_native._native import Page, Reader, UrlTable, __version__
+from linkscore_native._native import Page, Reader, UrlTable, __version__, url_tokens
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-__all__ = ["ENABLED", "Page", "Reader", "UrlTable", "__version__"]
+__all__ = ["ENABLED", "Page", "Reader", "UrlTable", "__version__", "url_tokens"]

@@ -2,6 +2,8 @@ from typing import Any, Protocol, TypedDict
 
 __version__: str
 
+def url_tokens(key: str) -> list[str] | None: ...
+
 class LinkRows(TypedDict):
     columns: dict[str, Any]
     cuts: tuple[bool, bool]

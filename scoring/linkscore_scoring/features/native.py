@@ -1,4 +1,4 @@
-"""Where the compiled reader of pages takes the place of the pure one: nothing else knows that there is one.
+"""Where the compiled reader of pages takes the place of the pure one.
 
 It is taken if the distribution ``linkscore-native`` is installed and not turned off, and gives what the pure
 reader gives. A page it cannot answer equally for goes to the pure reader, and is counted by the reason.
@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from linkscore_scoring.compiled import kernels
 from linkscore_scoring.features.types import Head, Links, PageFeatures, PathTrie
 from linkscore_scoring.urls.resolve import MAX_CACHED_URLS, UrlResolver
 
-try:
-    import linkscore_native
-except ImportError:
-    NATIVE_VERSION = ""
-else:
-    NATIVE_VERSION = linkscore_native.__version__ if linkscore_native.ENABLED else ""
+NATIVE_VERSION: str = kernels.__version__ if kernels else ""
 """Version of the compiled reader, empty if pages are read by pure Python alone."""
 
 
@@ -34,6 +30,8 @@ class NativeReader:
     """
 
     def __init__(self, bounds: dict[str, int | str], on_left: Callable[[str], None]) -> None:
+        import linkscore_native  # not above: pure Python does without
+
         self._on_left = on_left
         self._reader = linkscore_native.Reader(bounds)
         self._urls = linkscore_native.UrlTable(MAX_CACHED_URLS)
@@ -57,7 +55,7 @@ class NativeReader:
         layout
             Whether a layout is asked for, which is not compiled.
         """
-        page: linkscore_native.Page | str = "layout" if layout else self._reader.read(markup)
+        page = "layout" if layout else self._reader.read(markup)
         if isinstance(page, str):
             self._on_left(page)
             return False
