@@ -99,6 +99,7 @@ def list_(as_json: bool, connection: Connection) -> None:
 @_languages
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of random draws.")
 @click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
+@click.option("--keep-titles", is_flag=True, help="Keep titles of pages, for people to look at.")
 @click.option(
     "--groups",
     type=click.IntRange(1, 256),
@@ -125,6 +126,7 @@ def create(
     seed: int,
     observe_only: bool,
     groups: int,
+    keep_titles: bool,
     learn: str | None,
     as_json: bool,
     connection: Connection,
@@ -145,6 +147,7 @@ def create(
             examples=pages,
             wanted=_wanted_of(queries, languages),
             groups=groups,
+            keep_titles=keep_titles,
         )
     _show(made, as_json)
 
@@ -277,6 +280,8 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
         table.add_row("learn", "on_demand")
     if crawl.observe_only:
         table.add_row("observe only", "yes")
+    if crawl.keep_titles:
+        table.add_row("keep titles", "yes")
     if crawl.seed:
         table.add_row("seed", str(crawl.seed))
     table.add_row("created", crawl.create_time.ToJsonString())

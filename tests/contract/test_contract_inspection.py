@@ -8,6 +8,7 @@ import pytest
 from link_calls import BREADTH, event_seq, ingest
 from linkscore.messages import policy_spec
 from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as sites_pb
@@ -94,6 +95,23 @@ def test_pages_of_a_template_say_how_they_were_found(server: Stubs, site: str) -
     assert any(link.source and link.tag_path for link in found)
     none = server.inspection.ListTemplatePages(pb.ListTemplatePagesRequest(name=site, template="c99999"))
     assert list(none.pages) == []
+
+
+@pytest.mark.parametrize(("kept", "expected"), [(True, r"\d+"), (False, "")])
+def test_titles_are_told_of_a_crawl_that_keeps_them(
+    new_crawl, server: Stubs, kept: bool, expected: str
+) -> None:
+    crawl = new_crawl(keep_titles=kept)
+    ingest(server, crawl, *PAGES)
+    name = f"{crawl}/sites/{HOST}"
+    server.sites.LearnSite(sites_pb.LearnSiteRequest(name=name), timeout=60)
+    template = server.inspection.ListTemplates(pb.ListTemplatesRequest(name=name)).templates[0].name
+    pages = server.inspection.ListTemplatePages(
+        pb.ListTemplatePagesRequest(name=name, template=template)
+    ).pages
+    asked = server.links.SuggestExamples(links_pb.SuggestExamplesRequest(crawl=crawl)).examples
+    assert all(page.title == (page.url.rpartition("/")[2] if kept else "") for page in [*pages, *asked])
+    assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.keep_titles is kept
 
 
 @pytest.mark.parametrize("policy", ["harvest", "tag_path_bandit", "in_degree"])

@@ -119,7 +119,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     example.write_text("<html><body><p>What is wanted.</p></body></html>")
     create = ["crawls", "create", "mine", "--policy", "harvest:curiosity=0.1", "--extra-policy", "opic"]
     create += ["--scope", "domain", "--example", "http://a.org/1", "--example", example, "--seed", 7]
-    create += ["--clusterer", "dbscan", "--sample-pages", 50, "--paper"]
+    create += ["--clusterer", "dbscan", "--sample-pages", 50, "--paper", "--keep-titles"]
     assert run(*create, **there).exit_code == 0
     assert run(*create, **there).exit_code == 0
     other = run("crawls", "create", "mine", "--policy", "opic", **there)
@@ -128,7 +128,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     assert shown["name"] == "crawls/mine"
     assert shown["policy"] == {"harvest": {"curiosity": 0.1}}
     assert shown["extra_policies"] == [{"opic": {}}]
-    assert (shown["scope"], shown["seed"]) == ("CRAWL_SCOPE_DOMAIN", "7")
+    assert (shown["scope"], shown["seed"], shown["keep_titles"]) == ("CRAWL_SCOPE_DOMAIN", "7", True)
     given = {"clusterer": "CLUSTERER_DBSCAN", "sample_pages": 50, "paper": True}
     assert shown["learning"] == given | {"max_sample_pages": 2_000}
     assert [page.get("url") for page in shown["examples"]] == ["http://a.org/1", None]

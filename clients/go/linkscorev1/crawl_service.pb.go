@@ -611,7 +611,10 @@ type Crawl struct {
 	// (`anthelion`, `topic`). Of a crawl of several groups `event_seq` counts within the group of a site, in answers about
 	// several sites it is the sum over the groups asked; pages without `event_id` but with `fetch_time` that come again
 	// with the same URL, time and content are DUPLICATE.
-	Groups        uint32 `protobuf:"varint,16,opt,name=groups,proto3" json:"groups,omitempty"`
+	Groups uint32 `protobuf:"varint,16,opt,name=groups,proto3" json:"groups,omitempty"`
+	// Keep the titles of the pages kept for learning, at most 200 characters each, for people to look at: in
+	// TemplatePage and SuggestedExample. They are then in the log too. Read from HTML in `Page.body` alone.
+	KeepTitles    bool `protobuf:"varint,17,opt,name=keep_titles,json=keepTitles,proto3" json:"keep_titles,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -756,6 +759,13 @@ func (x *Crawl) GetGroups() uint32 {
 		return x.Groups
 	}
 	return 0
+}
+
+func (x *Crawl) GetKeepTitles() bool {
+	if x != nil {
+		return x.KeepTitles
+	}
+	return false
 }
 
 // Request of CreateCrawl.
@@ -1273,7 +1283,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\asamples\x18\x02 \x03(\v2\x1a.linkscore.v1.WantedSampleR\asamples\x12\x1c\n" +
 	"\tlanguages\x18\x03 \x03(\tR\tlanguages\x12\x1f\n" +
 	"\vleast_words\x18\x04 \x01(\rR\n" +
-	"leastWords\"\x96\x05\n" +
+	"leastWords\"\xb7\x05\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -1294,7 +1304,9 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\bexamples\x18\r \x03(\v2\x19.linkscore.v1.ExamplePageR\bexamples\x12)\n" +
 	"\x05learn\x18\x0e \x01(\x0e2\x13.linkscore.v1.LearnR\x05learn\x12,\n" +
 	"\x06wanted\x18\x0f \x01(\v2\x14.linkscore.v1.WantedR\x06wanted\x12\x16\n" +
-	"\x06groups\x18\x10 \x01(\rR\x06groups\"?\n" +
+	"\x06groups\x18\x10 \x01(\rR\x06groups\x12\x1f\n" +
+	"\vkeep_titles\x18\x11 \x01(\bR\n" +
+	"keepTitles\"?\n" +
 	"\x12CreateCrawlRequest\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"@\n" +
 	"\x13CreateCrawlResponse\x12)\n" +

@@ -752,7 +752,10 @@ type TemplatePage struct {
 	// Its reward, [0, 1]; absent if it is not known any more, or was not reported on where feedback counts.
 	Reward *float64 `protobuf:"fixed64,3,opt,name=reward,proto3,oneof" json:"reward,omitempty"`
 	// Links that led to it, at most 6.
-	InLinks       []*InLink `protobuf:"bytes,4,rep,name=in_links,json=inLinks,proto3" json:"in_links,omitempty"`
+	InLinks []*InLink `protobuf:"bytes,4,rep,name=in_links,json=inLinks,proto3" json:"in_links,omitempty"`
+	// Its title, at most 200 characters, as the page had it: who shows it must escape it. Empty unless the crawl has
+	// `keep_titles`.
+	Title         string `protobuf:"bytes,5,opt,name=title,proto3" json:"title,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -813,6 +816,13 @@ func (x *TemplatePage) GetInLinks() []*InLink {
 		return x.InLinks
 	}
 	return nil
+}
+
+func (x *TemplatePage) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
 }
 
 // Response of ListTemplatePages.
@@ -1598,12 +1608,13 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\";\n" +
 	"\x06InLink\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x19\n" +
-	"\btag_path\x18\x02 \x01(\tR\atagPath\"\x8f\x01\n" +
+	"\btag_path\x18\x02 \x01(\tR\atagPath\"\xa5\x01\n" +
 	"\fTemplatePage\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x14\n" +
 	"\x05depth\x18\x02 \x01(\rR\x05depth\x12\x1b\n" +
 	"\x06reward\x18\x03 \x01(\x01H\x00R\x06reward\x88\x01\x01\x12/\n" +
-	"\bin_links\x18\x04 \x03(\v2\x14.linkscore.v1.InLinkR\ainLinksB\t\n" +
+	"\bin_links\x18\x04 \x03(\v2\x14.linkscore.v1.InLinkR\ainLinks\x12\x14\n" +
+	"\x05title\x18\x05 \x01(\tR\x05titleB\t\n" +
 	"\a_reward\"u\n" +
 	"\x19ListTemplatePagesResponse\x120\n" +
 	"\x05pages\x18\x01 \x03(\v2\x1a.linkscore.v1.TemplatePageR\x05pages\x12&\n" +

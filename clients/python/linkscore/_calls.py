@@ -69,6 +69,7 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         examples=config.get("examples", ()),
         wanted=wanted_spec(config.get("wanted")),
         groups=config.get("groups", 0),
+        keep_titles=config.get("keep_titles", False),
     )
 
 

@@ -66,6 +66,8 @@ class CrawlOptions(TypedDict, total=False):
         What the crawl is for in words; without a policy `topic` then scores. See `wanted_spec`.
     groups
         Groups that its sites are divided into, 1 to 256, so that several processes share the crawl.
+    keep_titles
+        Keep titles of pages, for people to look at.
     """
 
     policy: Policy | None
@@ -78,6 +80,7 @@ class CrawlOptions(TypedDict, total=False):
     examples: Sequence[crawl_pb2.ExamplePage]
     wanted: Wanted | None
     groups: int
+    keep_titles: bool
 
 
 @dataclass(frozen=True, slots=True)

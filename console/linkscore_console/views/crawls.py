@@ -77,6 +77,7 @@ async def create(request: Request) -> Response:
         extra_policies=_names(form),
         scope=scopes.get(form.get("scope", ""), crawl_service_pb2.CRAWL_SCOPE_UNSPECIFIED),
         observe_only="observe_only" in form,
+        keep_titles="keep_titles" in form,
     )
     return back_to(f"/{made.name}")
 

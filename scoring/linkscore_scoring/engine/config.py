@@ -89,6 +89,7 @@ class CrawlConfig:
     wanted: Wanted | None = None
     groups: int = 1
     revision: int = 0
+    keep_titles: bool = False
 
     def check(self) -> None:
         """Refuse a configuration that cannot work.
@@ -172,6 +173,8 @@ class CrawlConfig:
             del state["wanted"]
         if self.groups == 1:  # for the same reason
             del state["groups"], state["revision"]
+        if not self.keep_titles:
+            del state["keep_titles"]
         return state
 
     @classmethod

@@ -177,6 +177,8 @@ def _plain(features: PageFeatures) -> dict[str, Any]:
     words = plain.pop("words")
     if words is not None:  # left out else, so that versions before words read what they can
         plain["words"] = words.plain()
+    if not features.title:  # for the same reason
+        del plain["title"]
     return plain
 
 

@@ -124,12 +124,13 @@ def _is_flip(site: SiteModel, row: NavigationEntry, flips: set[int]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SampledUrl:
-    """A page of a template: identity, clicks, reward if known, and in-links as (cluster, tag path)."""
+    """A page of a template: identity, clicks, reward if known, in-links as (cluster, tag path), title."""
 
     url: str
     depth: int
     reward: float | None
     in_links: list[tuple[int, str]]
+    title: str
 
 
 def template_pages(site: SiteModel, cluster: int, start: int, n: int) -> tuple[list[SampledUrl], bool]:
@@ -150,6 +151,7 @@ def template_pages(site: SiteModel, cluster: int, start: int, n: int) -> tuple[l
                 (site.cluster_of(source), site.apaths.get(apath).raw)
                 for source, apath in site.memory.contexts(page.hash)
             ],
+            site.titles.get(page.hash, ""),
         )
         for page in chosen
     ]

@@ -36,6 +36,7 @@ from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, LinkBatch, SeedWanted, Suggestion, UrlRule
+from linkscore_scoring.urls.identity import identity
 
 
 class CrawlQueries:
@@ -331,6 +332,10 @@ class CrawlQueries:
             for wanted in capabilities.suggest_examples(shard.policy(choice), n, shard.model)
         ]
         return sorted(found, key=lambda pair: -pair[1].value)[:n]
+
+    def title_of(self, site: str, url: str) -> str:
+        """Return the title of a fetched page of a site; empty if it is not kept."""
+        return self.crawl.shard(site).model.titles.get(hash_of(identity(url)), "")
 
     def advice(self, site: str, horizon: int = DEFAULT_HORIZON) -> SiteAdvice:
         """Return what the next `horizon` fetches of a site should bring, what groups brought, and traps."""

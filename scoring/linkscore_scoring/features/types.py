@@ -191,6 +191,8 @@ class PageFeatures:
         of its own.
     words
         Its words; None unless a policy of the crawl reads them and the crawl says what is wanted in words.
+    title
+        Text of its `<title>`, for people; empty unless the crawl keeps titles.
     """
 
     url: str
@@ -207,6 +209,7 @@ class PageFeatures:
     notes: list[str] = field(default_factory=list)
     layout: PageLayout | None = None
     words: PageWords | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

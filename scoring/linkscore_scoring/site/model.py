@@ -9,6 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.sample import InLink, SamplePage
@@ -32,7 +33,7 @@ from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Flat, State, Stateful, Stored, stored_as
 from linkscore_scoring.types import (
     UNKNOWN_APATH,
     UNKNOWN_CLUSTER,
@@ -86,6 +87,8 @@ class SiteModel(Stateful):
         Pages fetched by persistent cluster since the first learning, sample included.
     plan
         Links worth fetching to learn the site, with their URLs in `plan_urls`; kept until it is learned.
+    titles
+        Titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles.
     browse
         What the browse logs of the site gave; None without logs.
     on_demand
@@ -113,6 +116,7 @@ class SiteModel(Stateful):
     plan: Stored[SamplingPlan]
     plan_urls: Stored[dict[int, str]]
     learning_since: Stored[int]
+    titles: Stored[dict[int, str]]
     browse: Stored[MinedSite | None]
 
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
@@ -140,7 +144,19 @@ class SiteModel(Stateful):
         self.plan = SamplingPlan(max_urls=_PLANNED, max_seen=_PLAN_SEEN)
         self.plan_urls = {}
         self.learning_since = 0
+        self.titles = {}
         self.browse = None
+
+    def to_state(self) -> State:
+        """Return what is kept; without titles as versions before them wrote it."""
+        state = super().to_state()
+        if not self.titles:
+            del state["titles"]
+        return state
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned."""
+        super().load_state({"titles": [], **state})
 
     @property
     def stage(self) -> Stage:
@@ -364,6 +380,9 @@ class SiteModel(Stateful):
         links = [(apath, classless[apath], key) for apath, key in distinct]
         sampled = SampledPage(fetch.seq, features.key, fetch.key, features.paths, links)
         self.sample.append(sampled)
+        if features.title:
+            self.titles[fetch.key] = features.title
+            drop_oldest(self.titles, self.learning.max_sample_pages)
         return sampled
 
     def _plan_sample(self, fetch: Fetch, page: PageObservation) -> None:

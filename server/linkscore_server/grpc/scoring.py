@@ -253,7 +253,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
         answer = results.suggested_examples(
-            model.config.name, found, actor.anchors.of, policy=policy, event_seq=model.seq
+            model.config.name,
+            found,
+            actor.anchors.of,
+            actor.queries.title_of,
+            policy=policy,
+            event_seq=model.seq,
         )
         return [wanted.value for _, wanted in found], answer
 
@@ -337,11 +342,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         CallerGone
             If nobody waits for the answer any more.
         """
+        config = actor.model.config
         found: list[_Large] = []
         for page in pages:
             try:
                 own = await self._parser.read_large(
-                    page, layout=actor.model.config.reads_layout, words=actor.model.config.words
+                    page, layout=config.reads_layout, words=config.words, title=config.keep_titles
                 )
             except Exception as exc:  # raised again when it is the turn of the page
                 found.append(exc)
@@ -439,7 +445,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         model = actor.model
         config = model.config
         return self._parser.event(
-            page, model.site_of, layout=config.reads_layout, words=config.words, own=own
+            page,
+            model.site_of,
+            layout=config.reads_layout,
+            words=config.words,
+            title=config.keep_titles,
+            own=own,
         )
 
     def _count(self, outcome: PageOutcome) -> None:

@@ -22,4 +22,5 @@ def harm_body(n: int) -> bytes:
         f'href="{harm_url((n + i) % 80)}">{escape(HARM)}{LONG}</a></li>'
         for i in range(1, 9)
     )
-    return f"<html><title>{HARM}</title><body class='{HARM}'><ul>{links}</ul><p>Text {n} {'w ' * 40}".encode()
+    title = f"<title>{HARM} {LONG}</title>"
+    return f"<html>{title}<body class='{HARM}'><ul>{links}</ul><p>Text {n} {'w ' * 40}".encode()

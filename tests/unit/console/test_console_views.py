@@ -238,6 +238,15 @@ def test_a_card_says_how_the_page_was_linked_however_hostile_the_text(console: T
     assert max(map(len, hostile)) < 150
 
 
+def test_titles_are_shown_of_a_crawl_that_keeps_them_however_hostile(console: TestClient) -> None:
+    shown = f'"><script>alert(1)</script>\ufffdgnp.exe {"x" * 164}'
+    graph = data(tree(console, of(HARMED, "map", HARM_HOST)), "graph")
+    samples = tree(console, graph["nodes"][0]["href"]).find_class("samples")
+    for found in (tree(console, of(HARMED, "teach", HARM_HOST)).find_class("ask"), samples):
+        assert {text(title) for one in found for title in one.find_class("page-title")} == {shown}
+    assert not tree(console, of(BOOKS, "teach")).find_class("page-title")
+
+
 def test_the_page_of_a_hostile_template_is_harmless_too(console: TestClient) -> None:
     for node in data(tree(console, of(HARMED, "map", HARM_HOST)), "graph")["nodes"]:
         answer = console.get(node["href"])

@@ -35,6 +35,7 @@ def test_a_crawl_is_created_and_configured(writing: TestClient, target: str) -> 
         "policy": "harvest",
         "extra": "auto, opic",
         "scope": "domain",
+        "keep_titles": "on",
     }
     made = writing.post("/crawls", data=form)
     assert (made.status_code, made.headers["location"]) == (303, "/crawls/made-here")
@@ -45,6 +46,7 @@ def test_a_crawl_is_created_and_configured(writing: TestClient, target: str) -> 
     assert policy_name(crawl.policy) == "auto"
     assert crawl.observe_only
     assert crawl.scope == 2
+    assert crawl.keep_titles
 
 
 def test_what_the_server_refuses_is_said_field_by_field(writing: TestClient) -> None:

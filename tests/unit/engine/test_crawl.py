@@ -11,7 +11,14 @@ from crawls import config, fetched, model, page, recorded, small, state
 from linkscore_scoring.engine import crawl as crawl_module
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, LearningFailed, LearningRequested
+from linkscore_scoring.engine.events import (
+    ConfigChanged,
+    FeedbackGiven,
+    LearningFailed,
+    LearningRequested,
+    decode,
+    encode,
+)
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput, NotFound, NotLearned
 from linkscore_scoring.hashing import hash64
@@ -20,6 +27,7 @@ from linkscore_scoring.site.learning import run
 from linkscore_scoring.site.model import Stage
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.subject import packed, unpacked
 
 A, B, C = "http://h/a", "http://h/b", "http://h/c"
 BREADTH = PolicyChoice("breadth_first")
@@ -247,6 +255,28 @@ def test_a_policy_that_reads_templates_learns_without_being_asked_from_when_it_i
     crawl.apply(crawl.seq + 1, ConfigChanged(changed.to_state()))
     crawl.apply(crawl.seq + 1, page("http://site.example/new", site="site.example"))
     assert [job.site for job in crawl.take_jobs()] == ["site.example"]
+
+
+def test_titles_of_the_pages_kept_for_learning_are_kept_through_bytes_and_no_others() -> None:
+    crawl = model(keep_titles=True, learning=LearningConfig(sample_pages=8, max_sample_pages=8))
+    for n in range(12):
+        features = replace(page_of(f"http://h/{n}", ["p"]), title=f"T{n}")
+        crawl.apply(n + 1, decode(encode(fetched(f"http://h/{n}", features))))
+    again = model()
+    again.load_state(unpacked(packed(crawl.to_state())))
+    for known in (crawl, again):
+        titles = known.shard("h").model.titles
+        assert list(titles.values()) == [f"T{n}" for n in range(4, 12)]
+        assert [titles[one.hash] for one in known.shard("h").model.sample] == list(titles.values())
+
+
+def test_without_titles_events_states_and_configurations_are_written_as_before() -> None:
+    crawl, event = model(), fetched("http://h/", page_of("http://h/", ["p"]))
+    crawl.apply(1, event)
+    assert b"title" not in encode(event) + packed(crawl.to_state()) + packed(config().to_state())
+    again = model()
+    again.load_state(unpacked(packed(crawl.to_state())))
+    assert again.shard("h").model.titles == {}
 
 
 def test_a_configuration_is_written_as_before_unless_it_learns_on_demand() -> None:

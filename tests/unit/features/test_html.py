@@ -133,6 +133,28 @@ def test_head_names_the_canonical_url_and_nofollow() -> None:
     assert found.nofollow
 
 
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (b"<title>\n Sets  &amp;\tlists </title><h1>no</h1>", "Sets & lists"),
+        (b"<!-- <title>no</title> --><script>'<title>no</title>'</script><title>yes</title>", "yes"),
+        (b"<title><script>alert(1)</script></title>", "<script>alert(1)</script>"),
+        (b"<title>caf\xe9</title>", "caf\xe9"),
+        (b"<title>" + b"x" * 10_000, "x" * 200),
+        (b"<body><svg><title>no</title></svg>", ""),
+        (b" " * 20_000 + b"<title>late</title>", ""),
+        (b"", ""),
+    ],
+)
+def test_a_title_is_the_text_of_its_element_cut_at_the_bound(markup: bytes, expected: str) -> None:
+    found = extract(markup, url=URL, content_type="text/html; charset=latin-1", title=True)
+    assert found.title == expected
+
+
+def test_a_title_is_read_only_if_it_is_asked_for() -> None:
+    assert page("<title>Sets</title>").title == ""
+
+
 def test_a_page_without_canonical_and_robots_has_none() -> None:
     found = page("<head><meta name=description content=nofollow><link rel=next href=x></head>x")
     assert (found.canonical_key, found.nofollow) == ("", False)

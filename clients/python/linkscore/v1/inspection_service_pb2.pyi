@@ -137,16 +137,18 @@ class InLink(_message.Message):
     def __init__(self, source: _Optional[str] = ..., tag_path: _Optional[str] = ...) -> None: ...
 
 class TemplatePage(_message.Message):
-    __slots__ = ("url", "depth", "reward", "in_links")
+    __slots__ = ("url", "depth", "reward", "in_links", "title")
     URL_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
     IN_LINKS_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
     url: str
     depth: int
     reward: float
     in_links: _containers.RepeatedCompositeFieldContainer[InLink]
-    def __init__(self, url: _Optional[str] = ..., depth: _Optional[int] = ..., reward: _Optional[float] = ..., in_links: _Optional[_Iterable[_Union[InLink, _Mapping]]] = ...) -> None: ...
+    title: str
+    def __init__(self, url: _Optional[str] = ..., depth: _Optional[int] = ..., reward: _Optional[float] = ..., in_links: _Optional[_Iterable[_Union[InLink, _Mapping]]] = ..., title: _Optional[str] = ...) -> None: ...
 
 class ListTemplatePagesResponse(_message.Message):
     __slots__ = ("pages", "next_page_token")

@@ -69,7 +69,13 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
         "groups": lambda: crawl.groups or 1,
     }
     values = _all_of(fields)
-    return CrawlConfig(observe_only=crawl.observe_only, seed=crawl.seed, create_time_s=now_s, **values)
+    return CrawlConfig(
+        observe_only=crawl.observe_only,
+        seed=crawl.seed,
+        keep_titles=crawl.keep_titles,
+        create_time_s=now_s,
+        **values,
+    )
 
 
 def default_policy(crawl: crawl_service_pb2.Crawl) -> PolicyChoice:
@@ -133,6 +139,7 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         else crawl_service_pb2.LEARN_ALWAYS,
         observe_only=config.observe_only,
         seed=config.seed,
+        keep_titles=config.keep_titles,
         examples=_example_messages(config.examples),
         wanted=wanted_message(config.wanted) if config.wanted is not None else None,
         groups=config.groups,

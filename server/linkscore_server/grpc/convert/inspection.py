@@ -122,6 +122,7 @@ def page_message(page: SampledUrl) -> pb.TemplatePage:
         depth=page.depth,
         reward=page.reward,
         in_links=[pb.InLink(source=cluster_name(source), tag_path=path) for source, path in page.in_links],
+        title=page.title,
     )
 
 

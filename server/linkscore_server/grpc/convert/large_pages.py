@@ -39,6 +39,7 @@ class PageBody:
     content_encoding: str
     layout: bool
     words: Words = Words.NONE
+    title: bool = False
 
 
 class LargePages:
@@ -136,6 +137,7 @@ def _extract(page: PageBody, budget_s: float) -> PageFeatures | Sequence[FieldPr
             content_encoding=page.content_encoding,
             layout=page.layout,
             words=page.words,
+            title=page.title,
         )
     except InvalidInput as exc:
         return exc.problems

@@ -51,7 +51,12 @@ class PageParser:
         self._large = LargePages(limits)
 
     async def read_large(
-        self, page: common_pb2.Page, *, layout: bool = False, words: Words = Words.NONE
+        self,
+        page: common_pb2.Page,
+        *,
+        layout: bool = False,
+        words: Words = Words.NONE,
+        title: bool = False,
     ) -> PageFeatures | None:
         """Return the features of the body of a large page, for `event`; None of any other page.
 
@@ -63,7 +68,7 @@ class PageParser:
         if page.WhichOneof("content") != "body" or not has_page(page):
             return None
         url = page.final_url or page.url
-        body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words)
+        body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
         if not self._large.takes(body):
             return None
         self._checked(page)
@@ -81,6 +86,7 @@ class PageParser:
         *,
         layout: bool = False,
         words: Words = Words.NONE,
+        title: bool = False,
         own: PageFeatures | None = None,
     ) -> PageFetched:
         """Return the event of a page; with `layout` and `words` if a policy of the crawl reads them.
@@ -95,6 +101,8 @@ class PageParser:
             Whether to find records and link groups too.
         words
             What to read of its words.
+        title
+            Whether to keep its title.
         own
             Features of its body, if they were read elsewhere.
 
@@ -105,7 +113,11 @@ class PageParser:
         """
         requested = self._checked(page)
         final = page.final_url or page.url
-        features = self._features(page, final, own, layout=layout, words=words) if has_page(page) else None
+        features = (
+            self._features(page, final, own, layout=layout, words=words, title=title)
+            if has_page(page)
+            else None
+        )
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -127,7 +139,14 @@ class PageParser:
         return requested
 
     def _features(
-        self, page: common_pb2.Page, url: str, own: PageFeatures | None, *, layout: bool, words: Words
+        self,
+        page: common_pb2.Page,
+        url: str,
+        own: PageFeatures | None,
+        *,
+        layout: bool,
+        words: Words,
+        title: bool,
     ) -> PageFeatures:
         validate_url(
             url, "final_url" if page.final_url else "url", max_chars=self.limits.url_chars, error=InvalidPage
@@ -135,7 +154,7 @@ class PageParser:
         if page.WhichOneof("content") == "extracted":
             features = _from_extracted(page, url, self.limits, words)
         else:
-            features = own or self._read(page, url, layout=layout, words=words)
+            features = own or self._read(page, url, layout=layout, words=words, title=title)
         if page.outlinks:
             given = [
                 ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in page.outlinks
@@ -143,7 +162,9 @@ class PageParser:
             features = with_links(features, given, limits=self.limits)
         return features
 
-    def _read(self, page: common_pb2.Page, url: str, *, layout: bool, words: Words) -> PageFeatures:
+    def _read(
+        self, page: common_pb2.Page, url: str, *, layout: bool, words: Words, title: bool
+    ) -> PageFeatures:
         with self._watch("read"):
             return self._extractor.extract(
                 page.body,
@@ -152,6 +173,7 @@ class PageParser:
                 content_encoding=page.content_encoding,
                 layout=layout,
                 words=words,
+                title=title,
             )
 
 
