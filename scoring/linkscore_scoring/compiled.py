@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from types import ModuleType
 
-kernels: ModuleType | None
+_KERNELS = 2
+"""The set of kernels that is known here: a distribution with another one is passed over."""
+
+kernels: ModuleType | None = None
 """The module of compiled kernels, None if Python does it all."""
 
 try:
     import linkscore_native
 except ImportError:
-    kernels = None
+    pass
 else:
-    kernels = linkscore_native if linkscore_native.ENABLED else None
+    if linkscore_native.ENABLED and getattr(linkscore_native, "KERNELS", 0) == _KERNELS:
+        kernels = linkscore_native

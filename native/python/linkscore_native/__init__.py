@@ -9,4 +9,7 @@ from linkscore_native._native import Page, Reader, UrlTable, __version__, url_to
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-__all__ = ["ENABLED", "Page", "Reader", "UrlTable", "__version__", "url_tokens"]
+KERNELS = 2
+"""Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
+
+__all__ = ["ENABLED", "KERNELS", "Page", "Reader", "UrlTable", "__version__", "url_tokens"]
