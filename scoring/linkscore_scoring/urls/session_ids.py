@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from linkscore_scoring.errors import reading_state
@@ -52,6 +52,10 @@ MAX_KEYS = 200
 
 MAX_RESTS = 300
 """Links remembered of each name, a bound of memory."""
+
+_MAX_RANDOM = 8
+"""Random values of a URL that are looked at: each costs the whole URL, and 2,083 characters hold 120. Links
+of sessions have one or two; chosen, not measured."""
 
 # URLs remembered in which there is nothing to look at, and characters of the longest: bounds of memory.
 # Chosen, not measured: the links that pages of a site have in common are some hundreds.
@@ -274,18 +278,20 @@ def _name_and_value(pair: str) -> tuple[str, str]:
 
 
 def _candidates(url: str) -> list[tuple[str, int, int]]:
-    """Return name, value and rest, both as hashes, of each random value in a URL."""
+    """Return name, value and rest, both as hashes, of the first random values in a URL."""
+    return list(islice(_random_values(url), _MAX_RANDOM))
+
+
+def _random_values(url: str) -> Iterator[tuple[str, int, int]]:
     address, _, query = url.partition("?")
-    found: list[tuple[str, int, int]] = []
     pairs = query.split("&") if query else []
     for at, pair in enumerate(pairs):
         name, _, value = pair.partition("=")
         if looks_random(value):
             rest = f"{address}?{'&'.join(pairs[:at] + pairs[at + 1 :])}"
-            found.append((name.lower(), hash64(value), hash64(rest)))
+            yield name.lower(), hash64(value), hash64(rest)
     segments = address.split("/")
     for at, segment in enumerate(segments[_FIRST_SEGMENT:], start=_FIRST_SEGMENT):
         if looks_random(segment):
             rest = "/".join(segments[:at] + segments[at + 1 :])
-            found.append((f"/{at - _FIRST_SEGMENT}", hash64(segment), hash64(f"{rest}?{query}")))
-    return found
+            yield f"/{at - _FIRST_SEGMENT}", hash64(segment), hash64(f"{rest}?{query}")

@@ -167,3 +167,9 @@ def test_every_usual_name_is_looked_for():
 )
 def test_random_texts_mix_letters_and_digits(value: str, random: bool):
     assert looks_random(value) is random
+
+
+def test_of_a_url_with_very_many_random_values_the_first_are_looked_at():
+    ids = SessionIds()
+    ids.observe(f"{PAGE}0", ["http://f.org/t?" + "&".join(f"k{n:03}={HEX}" for n in range(200))])
+    assert [row[0] for row in ids.to_state()] == [f"k{n:03}" for n in range(8)]
