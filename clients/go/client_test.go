@@ -34,6 +34,8 @@ type fake struct {
 	fail     []error
 	values   map[string]float64
 	created  bool
+	crawl    *pb.Crawl
+	changed  [][]string
 	urls     func(*pb.RankBucketsRequest) []uint32
 }
 
@@ -102,12 +104,22 @@ func (f *fake) CreateCrawl(ctx context.Context, r *pb.CreateCrawlRequest) (*pb.C
 	if f.created {
 		return nil, status.Error(codes.AlreadyExists, "there")
 	}
-	f.created = true
+	f.created, f.crawl = true, r.GetCrawl()
 	return &pb.CreateCrawlResponse{Crawl: r.GetCrawl()}, nil
 }
 
 func (f *fake) GetCrawl(context.Context, *pb.GetCrawlRequest) (*pb.GetCrawlResponse, error) {
+	if f.crawl != nil {
+		return &pb.GetCrawlResponse{Crawl: f.crawl}, nil
+	}
 	return &pb.GetCrawlResponse{Crawl: &pb.Crawl{Name: "crawls/x", Policy: linkscore.Policy("harvest")}}, nil
+}
+
+func (f *fake) UpdateCrawl(_ context.Context, r *pb.UpdateCrawlRequest) (*pb.UpdateCrawlResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.crawl, f.changed = r.GetCrawl(), append(f.changed, r.GetUpdateMask().GetPaths())
+	return &pb.UpdateCrawlResponse{Crawl: f.crawl}, nil
 }
 
 func serve(t *testing.T, f *fake, options ...linkscore.Option) *linkscore.Client {
@@ -240,6 +252,22 @@ func TestACrawlThatIsThereIsTaken(t *testing.T) {
 	crawl, err := client.EnsureCrawl(t.Context(), "a/b", linkscore.Policy("harvest"))
 	if err != nil || crawl.Name != "crawls/a%2Fb" {
 		t.Fatalf("%v %v", crawl, err)
+	}
+}
+
+func TestACrawlSaysInWordsWhatItIsFor(t *testing.T) {
+	f := &fake{}
+	client := serve(t, f)
+	for _, text := range []string{"kayak repair", "kayak repair", "used cars"} {
+		if _, err := client.EnsureCrawl(t.Context(), "words", nil, linkscore.WithWanted(linkscore.Query(text))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := f.crawl.GetWanted().GetQueries()[0].GetText(); said != "used cars" {
+		t.Fatal(said)
+	}
+	if len(f.changed) != 1 || len(f.changed[0]) != 1 || f.changed[0][0] != "wanted" {
+		t.Fatalf("only what differs is changed: %v", f.changed)
 	}
 }
 

@@ -87,10 +87,28 @@ func ParsePolicy(name string, params []byte) (*PolicySpec, error) {
 // Crawl returns a handle of a crawl that exists; it asks the server nothing.
 func (c *Client) Crawl(id string) *Crawl { return &Crawl{Name: crawlName(id), client: c} }
 
-// EnsureCrawl creates a crawl, or takes the one there is; that one then serves the policy given here, if one is.
-func (c *Client) EnsureCrawl(ctx context.Context, id string, policy *PolicySpec) (*Crawl, error) {
+// Wanted says in words what a crawl is for: queries, samples, languages, least length.
+type Wanted = pb.Wanted
+
+// Query is what a crawl is for, as one would type it into a search box.
+func Query(text string) *Wanted { return &Wanted{Queries: []*pb.WantedQuery{{Text: text}}} }
+
+// CrawlOption adds to the configuration of a crawl.
+type CrawlOption func(*pb.Crawl)
+
+// WithWanted says what the crawl is for. With a nil policy it is then scored by `topic`.
+func WithWanted(wanted *Wanted) CrawlOption { return func(crawl *pb.Crawl) { crawl.Wanted = wanted } }
+
+// EnsureCrawl creates a crawl, or takes the one there is; that one then serves the policy given here, if one is,
+// and is for what is wanted here, if anything is.
+func (c *Client) EnsureCrawl(
+	ctx context.Context, id string, policy *PolicySpec, options ...CrawlOption,
+) (*Crawl, error) {
 	crawl := c.Crawl(id)
 	config := &pb.Crawl{Name: crawl.Name, Policy: policy}
+	for _, option := range options {
+		option(config)
+	}
 	_, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: config})
 	if err == nil {
 		return crawl, nil
@@ -99,11 +117,21 @@ func (c *Client) EnsureCrawl(ctx context.Context, id string, policy *PolicySpec)
 		return nil, err
 	}
 	there, err := c.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name})
-	if err != nil || policy == nil || proto.Equal(there.GetCrawl().GetPolicy(), policy) {
+	if err != nil {
 		return crawl, err
 	}
+	var changed []string
+	if policy != nil && !proto.Equal(there.GetCrawl().GetPolicy(), policy) {
+		changed = append(changed, "policy")
+	}
+	if config.Wanted != nil && !proto.Equal(there.GetCrawl().GetWanted(), config.Wanted) {
+		changed = append(changed, "wanted")
+	}
+	if len(changed) == 0 {
+		return crawl, nil
+	}
 	_, err = c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{
-		Crawl: config, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"policy"}},
+		Crawl: config, UpdateMask: &fieldmaskpb.FieldMask{Paths: changed},
 	})
 	return crawl, err
 }

@@ -7,7 +7,7 @@ import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus } from "./gen/linkscore/v1/common_pb.js";
-import { CrawlSchema, CrawlService } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { CrawlSchema, CrawlService, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   type LinkExplanation,
@@ -18,7 +18,7 @@ import {
 } from "./gen/linkscore/v1/link_scoring_service_pb.js";
 import { PolicySpecSchema } from "./gen/linkscore/v1/policy_pb.js";
 import { SiteModelService } from "./gen/linkscore/v1/site_model_service_pb.js";
-import { crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows } from "./messages.js";
+import { crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows, type Wanted, wantedMessage } from "./messages.js";
 import { type CallOptions, type Calls, stream, type Stub, stub } from "./rpc.js";
 
 export type { CallOptions };
@@ -59,6 +59,12 @@ export interface ClientOptions {
   tokenFile?: string;
   /** Deadline of a unary call, 10,000 if absent. */
   timeoutMs?: number;
+}
+
+/** What a crawl is made with; what is absent is left to the server, or to the crawl that is there. */
+export interface CrawlOptions {
+  policy?: Policy | undefined;
+  wanted?: Wanted | undefined;
 }
 
 /** What the server says of one page. */
@@ -115,21 +121,27 @@ export class Client {
     return new Crawl(this, crawlName(id));
   }
 
-  /** Creates a crawl, or takes the one there is; that one then serves the policy given here, if one is. */
-  async ensureCrawl(id: string, options: CallOptions & { policy?: Policy | undefined } = {}): Promise<Crawl> {
+  /**
+   * Creates a crawl, or takes the one there is; that one then serves the policy given here, if one is, and is for what
+   * is wanted here, if anything is. With `wanted` and no policy a new crawl is scored by `topic`.
+   */
+  async ensureCrawl(id: string, options: CallOptions & CrawlOptions = {}): Promise<Crawl> {
     const crawl = this.crawl(id);
     const policy = policySpec(options.policy);
-    const config = create(CrawlSchema, { name: crawl.name, ...(policy ? { policy } : {}) });
+    const wanted = options.wanted === undefined ? undefined : wantedMessage(options.wanted);
+    const config = create(CrawlSchema, { name: crawl.name, ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}) });
     try {
       await this.stubs.crawls.createCrawl({ crawl: config }, options);
     } catch (thrown) {
       const error = LinkscoreError.from(thrown);
       if (error.code !== Code.ALREADY_EXISTS) throw error;
       const there = await this.stubs.crawls.getCrawl({ name: crawl.name }, options);
-      const serves = there.crawl?.policy;
-      if (policy && !(serves && equals(PolicySpecSchema, serves, policy))) {
-        await this.stubs.crawls.updateCrawl({ crawl: config, updateMask: { paths: ["policy"] } }, options);
-      }
+      const { policy: serves, wanted: isFor } = there.crawl ?? {};
+      const paths = [
+        ...(policy && !(serves && equals(PolicySpecSchema, serves, policy)) ? ["policy"] : []),
+        ...(wanted && !(isFor && equals(WantedSchema, isFor, wanted)) ? ["wanted"] : []),
+      ];
+      if (paths.length) await this.stubs.crawls.updateCrawl({ crawl: config, updateMask: { paths } }, options);
     }
     return crawl;
   }

@@ -8,8 +8,8 @@
  * back with the page it led to. `Frontier` does both for a crawler without a queue of its own; linkscore/crawlee for Crawlee.
  */
 export { Breaker } from "./breaker.js";
-export { type CallOptions, Client, type ClientOptions, Crawl, type Result, VERSION } from "./client.js";
+export { type CallOptions, Client, type ClientOptions, Crawl, type CrawlOptions, type Result, VERSION } from "./client.js";
 export { Code, type FieldViolation, LinkscoreError } from "./errors.js";
 export { Frontier, type Item } from "./frontier.js";
 export { PageType, UrlType, Verdict } from "./gen/linkscore/v1/common_pb.js";
-export { decodeTicket, encodeTicket, type Link, type Page, type Policy, rows } from "./messages.js";
+export { decodeTicket, encodeTicket, type Link, type Page, type Policy, rows, type Wanted } from "./messages.js";

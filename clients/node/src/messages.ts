@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonValue, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 
 import {
@@ -12,6 +12,7 @@ import {
   type UrlType,
   type Verdict,
 } from "./gen/linkscore/v1/common_pb.js";
+import { type Wanted as WantedMessage, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { type PolicySpec, PolicySpecSchema } from "./gen/linkscore/v1/policy_pb.js";
 
 /** One fetch, failed ones included: a failed fetch teaches the server not to send you there again. */
@@ -70,6 +71,14 @@ export interface Link {
 
 /** A policy by name, by name and parameters (as JSON), or as the message. */
 export type Policy = string | { name: string; params?: Record<string, JsonValue> } | PolicySpec;
+
+/** What a crawl is for, in words: a query, or queries, samples, languages and least length by the names of the message. */
+export type Wanted = string | MessageInitShape<typeof WantedSchema>;
+
+/** The message of what a crawl is for. */
+export function wantedMessage(wanted: Wanted): WantedMessage {
+  return create(WantedSchema, typeof wanted === "string" ? { queries: [{ text: wanted }] } : wanted);
+}
 
 /** Reads the columns of an answer as one object a link, in their order. */
 export function rows(links: LinkScores | undefined): Link[] {

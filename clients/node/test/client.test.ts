@@ -89,6 +89,17 @@ test("pages stream and are answered in order", async () => {
   assert.deepEqual(seen, urls.map((url) => `${url}/good`));
 });
 
+test("a crawl says in words what it is for, and is changed only if it says something else", async () => {
+  const client = new Client({ target });
+  clients.push(client);
+  for (const query of ["kayak repair", "kayak repair", "used cars"]) await client.ensureCrawl("words", { wanted: query });
+  await client.ensureCrawl("words");
+  assert.equal(fake.crawl?.wanted?.queries[0]?.text, "used cars");
+  assert.deepEqual(fake.changed, [["wanted"]]);
+  await client.ensureCrawl("words", { policy: "harvest", wanted: { languages: ["cs"], leastWords: 50 } });
+  assert.deepEqual(fake.changed[1], ["policy", "wanted"]);
+});
+
 test("policies have parameters by name", () => {
   assert.equal(policySpec({ name: "harvest", params: { exploration: 0.5 } })?.policy.case, "harvest");
   assert.throws(() => policySpec({ name: "harvest", params: { explore: 1 } }), TypeError);

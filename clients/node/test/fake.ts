@@ -5,11 +5,11 @@ import { Metadata, Server, ServerCredentials, type ServerUnaryCall, status as Co
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
 import { ItemCode, type Page } from "../src/gen/linkscore/v1/common_pb.js";
-import { CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
+import { type Crawl, CrawlSchema, CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
 import { LinkScoringService, type RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 
 const { ingestPages, streamPages, rankBuckets, reportFeedback } = LinkScoringService.method;
-const { createCrawl } = CrawlService.method;
+const { createCrawl, getCrawl, updateCrawl } = CrawlService.method;
 
 /** What a call fails with. */
 export interface Failure {
@@ -24,6 +24,9 @@ export class Fake {
   readonly rewards: { url: string; worth: number; ticket: string }[] = [];
   readonly deadlinesMs: number[] = [];
   readonly tokens: unknown[] = [];
+  /** The crawl that is there, and which of its fields were changed, a list a call. */
+  crawl: Crawl | undefined;
+  readonly changed: string[][] = [];
   /** Errors the next calls fail with. */
   readonly failures: Failure[] = [];
   /** Links of each bucket that RankBuckets hands out; absent: it is a server that hands none out. */
@@ -47,11 +50,17 @@ export class Fake {
       add(method, (call: ServerUnaryCall<Q, object>, reply: (error: Failure | null, answer?: object) => void) => {
         this.tokens.push(...call.metadata.get("authorization"));
         this.deadlinesMs.push(Number(call.getDeadline()) - Date.now());
-        const failure = this.failures.shift();
+        const taken = method.name === createCrawl.name && this.crawl ? { code: Code.ALREADY_EXISTS } : undefined;
+        const failure = this.failures.shift() ?? taken;
         if (failure) reply(failure);
         else reply(null, answer(call.request) as object);
       });
-    unary(createCrawl, ({ crawl }: { crawl: object }) => ({ crawl }));
+    unary(createCrawl, ({ crawl }: { crawl: Crawl }) => ({ crawl: (this.crawl = crawl) }));
+    unary(getCrawl, () => ({ crawl: this.crawl ?? create(CrawlSchema) }));
+    unary(updateCrawl, ({ crawl, updateMask }: { crawl: Crawl; updateMask?: { paths: string[] } }) => {
+      this.changed.push(updateMask?.paths ?? []);
+      return { crawl: (this.crawl = crawl) };
+    });
     unary(ingestPages, ({ pages }: { pages: Page[] }) => {
       this.ingested.push(...pages);
       return { results: pages.map((page) => ({ links: scored(page) })) };

@@ -104,6 +104,32 @@ def test_a_sample_given_by_url_counts_once_it_is_fetched() -> None:
     assert scores(after)[0] > scores(after)[1]
 
 
+def test_links_beside_a_link_to_a_sample_rise_before_the_sample_is_fetched() -> None:
+    found = []
+    for samples in ((), (WantedSample(f"{HOST}/p0", f"{HOST}/p0"),)):
+        model = crawl(replace(KAYAKS, samples=samples))
+        fetch(model, "/", links(("/shelf/3", "Shelf 3"), ("/shelf/4", "Shelf 4")))
+        fetch(model, "/shelf/4", links(*((f"/q{n}", f"item {n}") for n in range(4))))
+        urls = [f"{HOST}/p3", f"{HOST}/q3"]
+        shelf = fetch(model, "/shelf/3", links(*((f"/p{n}", f"item {n}") for n in range(4))))
+        tickets = [shelf.links.ticket_values[0]] * 2
+        found.append(CrawlQueries(model).score_links(urls, urls, tickets, [""] * 2).scores.tolist())
+    (without, other), (beside, elsewhere) = found
+    assert without == other
+    assert beside > elsewhere
+
+
+def test_an_unwanted_sample_is_worth_nothing_whatever_it_says() -> None:
+    sample = WantedSample(f"{HOST}/jobs", f"{HOST}/jobs", unwanted=True)
+    model = crawl(replace(KAYAKS, samples=(sample,)))
+    wanted, unwanted = (
+        fetch(model, path, "<title>Kayak repair</title>").relevance for path in ("/a", "/jobs")
+    )
+    assert wanted is not None
+    assert wanted > 0.5
+    assert unwanted == 0.0
+
+
 def test_what_is_wanted_may_change_at_any_time() -> None:
     model = crawl()
     fetch(model, "/", links(("/1", "Kayak repair"), ("/2", "Used cars")))

@@ -19,7 +19,7 @@ from linkscore_scoring.wanted import WantedSample
 TIMES = (1, 2, 4)
 """Fetches, in wanted pages, after which recall is told."""
 N_SAMPLES = 3
-"""Sample pages of the order `topic_samples`."""
+"""Sample pages of orders ending in `_samples`, which look for the other pages of the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Bench:
 
     def run(self, task: TagTask, order: str) -> Outcome:
         """Crawl for a task in one order."""
-        samples = self._samples(task) if order == "topic_samples" else []
+        samples = self._samples(task) if order.endswith("_samples") else []
         free = {self.site.records[number].key for number in samples}
         wanted = task.pages - free
         feedback = FeedbackPlan(rewards(task, self.site).get) if order.endswith("_feedback") else None
@@ -89,6 +89,11 @@ class Bench:
         events = (self.site.event(n) for n in range(len(self.site.records)))
         urls = {url for event in events if event and event.features for url in event.features.links.urls}
         return Crawl4Ai(crawl4ai_scores(self.crawl4ai, _query(task), sorted(urls)))
+
+    def oracle(self, task: TagTask, samples: Sequence[int]) -> CrawlScorer:
+        """Return the order of a crawler that knows the answers, of which the samples are none."""
+        given = {self.site.records[number].key for number in samples}
+        return GreedyOracle(self.site, task.pages - given)
 
     def _samples(self, task: TagTask) -> list[int]:
         keys = sorted(task.pages)
@@ -120,6 +125,7 @@ ORDERS: Mapping[str, Made] = {
     "topic_samples": lambda bench, task, given: bench.in_process("topic", task, given, told=True),
     "harvest_feedback": lambda bench, task, given: bench.in_process("harvest", task, given, told=False),
     "topic_feedback": lambda bench, task, given: bench.in_process("topic", task, given, told=True),
-    "oracle": lambda bench, task, given: GreedyOracle(bench.site, task.pages),
+    "oracle": lambda bench, task, given: bench.oracle(task, given),
+    "oracle_samples": lambda bench, task, given: bench.oracle(task, given),
 }
 """Orders by name, in the order of the table."""

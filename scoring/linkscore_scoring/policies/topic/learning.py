@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.types import PageWords
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.state import Stateful, Stored, digest, to_state
@@ -113,6 +114,8 @@ class TopicCrawl(Stateful):
         Words of sample pages that were given by URL and fetched since, by identity of the URL.
     expansion
         Words that samples add to the query.
+    known_pages
+        What sample pages are worth, by hash of their identity: 1, or 0 if not wanted.
     """
 
     state_name = "topic of the crawl"
@@ -128,6 +131,7 @@ class TopicCrawl(Stateful):
     def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
         self._tunables = tunables
         self.wanted: Wanted | None = None
+        self.known_pages: dict[int, float] = {}
         self.wanted_digest = ""
         self.counts = WordCounts()
         self._topic: Topic | None = None
@@ -144,6 +148,8 @@ class TopicCrawl(Stateful):
             self.wanted = wanted
             self._expand()
         self.wanted, self._topic = wanted, None
+        samples = wanted.samples if wanted is not None else ()
+        self.known_pages = {hash64(one.key): float(not one.unwanted) for one in samples if one.key}
 
     @property
     def topic(self) -> Topic | None:
@@ -175,7 +181,10 @@ class TopicCrawl(Stateful):
         self.reward += reward
 
     def _expand(self) -> None:
-        found = self.wanted.samples if self.wanted is not None else ()
+        # Beside a query, pages whose URL is known teach by the links to them: their words blur it. Measured
+        # on the dev half of docs/policies.md (topic).
+        wanted = self.wanted
+        found = [s for s in wanted.samples if not (wanted.queries and s.key)] if wanted is not None else []
         known = [(sample, sample.words or self.samples.get(sample.key)) for sample in found]
         signed = [(-s.weight if s.unwanted else s.weight, words) for s, words in known if words is not None]
         self.expansion = expansion_of(signed, self.counts)
@@ -274,6 +283,11 @@ class Lists(Stateful):
     def is_open(self, page: int, apath: int) -> bool:
         """Say whether links of a page at an Apath are told apart."""
         return (page, apath) in self._lists
+
+    def best(self, pages: Sequence[int], apath: int) -> int:
+        """Return the page of the best list at an Apath out of some, 0 without one."""
+        found = [page for page in pages if (page, apath) in self._lists]
+        return max(found, key=lambda page: self.mean(page, apath, 0.0), default=0)
 
     def credit(self, page: int, apath: int, reward: float, *, pulls: float = 1.0) -> None:
         """Count what a link of a list led to; with no pull, what it is worth more than was counted."""

@@ -78,9 +78,11 @@ class Topical(Stateful, Policy):
     query and samples it is text of the page's own.
 
     A link is worth w . x + gain: x = (1, share of the topic's words in the anchors, in the URL, relevance of
-    the best page it stands on, mean worth of its arm), w by Bayesian regression from what was fetched; gain
-    = what links of the arm were worth more for the links behind them, so that lists and hubs of little
-    relevance are passed through. Where words say nothing the arm decides, and the other way round. Score =
+    the best page it stands on, mean worth of its arm and of its list), w by Bayesian regression from what
+    was fetched, or what its list was worth alone, if that is more; gain = what links of the arm were worth
+    more for the links behind them, so that lists and hubs of little relevance are passed through. Where
+    words say nothing the arm decides, and the other way round. A sample page whose URL is known is worth 1,
+    or 0 if not wanted, and links to it say so of the list they stand in. Score =
     (1 + v / (1 + |v|)) / 2; bucket = ``w<pattern>.<Apath>.<quarters of anchor, URL, page>``, and the page if
     its links are told apart as a list.
 
@@ -94,8 +96,8 @@ class Topical(Stateful, Policy):
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
     >>> from linkscore_scoring.testing.site import GeneratedSite
-    >>> crawl = SimulatedCrawl(crawl_model(PolicyChoice("topic")), GeneratedSite(seed=1)).fetch(60)
-    >>> crawl.wanted_share() > 0.5
+    >>> crawl = SimulatedCrawl(crawl_model(PolicyChoice("topic")), GeneratedSite(seed=2)).fetch(60)
+    >>> crawl.wanted_share() > 0.6
     True
     """
 
@@ -147,6 +149,7 @@ class Topical(Stateful, Policy):
             self._take_links(page, site, float(features[_ARM]))
             return
         self._open_lists(page, site, signs, reward)
+        self._credit_lists_of_samples(page, site)
         behind = self._take_links(page, site, reward)
         if arms:
             self.crawl.weights.learn(features, reward)
@@ -181,13 +184,14 @@ class Topical(Stateful, Policy):
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm and signs; links that are alike in both are equal."""
         keys = self._keys(links, site)
-        scores = {key: self._score(key) for key in set(keys)}
-        names = {key: _bucket(key) for key in scores}
-        return Scored(np.array([scores[key] for key in keys], dtype=np.float64), [names[key] for key in keys])
+        distinct = {key: row for row, key in enumerate(dict.fromkeys(keys))}
+        rows = [distinct[key] for key in keys]
+        names = list(map(_bucket, distinct))
+        return Scored(self._scores(list(distinct))[rows], [names[row] for row in rows])
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of buckets; one of another policy is worth a link of the site without any sign."""
-        return np.array([self._score(_key(bucket)) for bucket in buckets], dtype=np.float64)
+        return self._scores(list(map(_key, buckets)))
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the words that counted, and what the link's like led to."""
@@ -200,6 +204,8 @@ class Topical(Stateful, Policy):
         wanted, topic = self.crawl.wanted, self.crawl.topic
         if page.failed:
             return 0.0
+        if (known := self.crawl.known_pages.get(page.key)) is not None:
+            return known
         if wanted is None:
             return text_reward(page.own_chars)
         if page.words is None:
@@ -223,13 +229,12 @@ class Topical(Stateful, Policy):
             if anchor and (more := text_hashes(anchor)) and not set(more) <= set(known.anchor):
                 known.anchor = tuple(dict.fromkeys((*known.anchor, *more)))[:_MAX_ANCHOR_WORDS]
         drop_oldest(self._links, min(_MAX_LINKS, site.bounds.links))
+        ways = [way for way in zip(links.keys, self._keys(links, site), strict=True) if way[0] not in fetched]
+        distinct = list(dict.fromkeys(key for _, key in ways))
+        values = dict(zip(distinct, self._expected(distinct).tolist(), strict=True))
         best: dict[int, float] = {}
-        values: dict[Key, float] = {}
-        for target, found in zip(links.keys, self._keys(links, site), strict=True):
-            if target not in fetched:
-                if found not in values:
-                    values[found] = self._expected(found)
-                best[target] = max(best.get(target, values[found]), values[found])
+        for target, found in ways:
+            best[target] = max(best.get(target, values[found]), values[found])
         return list(best.values())
 
     def _open_lists(self, page: PageObservation, site: SiteModel, signs: Signs, reward: float) -> None:
@@ -247,6 +252,15 @@ class Topical(Stateful, Policy):
             if counts[apath] >= self.tunables.list_links:
                 self.lists.open(page.key, apath)
 
+    def _credit_lists_of_samples(self, page: PageObservation, site: SiteModel) -> None:
+        """Learn from links to sample pages, which need no fetch: what stands beside one may be like it."""
+        known = self.crawl.known_pages
+        ways = set(zip(page.links.keys, page.links.apaths, strict=True)) if known else ()
+        for target, apath in sorted(way for way in ways if way[0] in known and way[0] != page.key):
+            folded = site.apaths.get(apath).folded
+            self.lists.open(page.key, folded)
+            self.lists.credit(page.key, folded, known[target])
+
     def _keys(self, links: LinkBatch, site: SiteModel) -> list[Key]:
         folded = {apath: site.apaths.get(apath).folded for apath in set(links.apaths)}
         nothing = LinkWords()
@@ -256,16 +270,18 @@ class Topical(Stateful, Policy):
         ):
             signs = self._signs(text_hashes(anchor), url, self._links.get(target, nothing))
             apath = folded[raw]
-            source = next((page for page, at in site.memory.contexts(target) if at == raw), 0)
-            keys.append(Key((pattern, apath), signs, source if self.lists.is_open(source, apath) else 0))
+            sources = [page for page, at in site.memory.contexts(target) if at == raw]
+            keys.append(Key((pattern, apath), signs, self.lists.best(sources, apath)))
         return keys
 
     def _signs(self, anchor: Iterable[int], url: str, link: LinkWords) -> Signs:
         topic = self.crawl.topic
         if topic is None:
             return Signs(parent=round(4 * link.parent))
-        words = max(topic.coverage(tuple(anchor)), topic.coverage(link.anchor))
-        return Signs(round(4 * words), round(4 * topic.coverage(url_hashes(url))), round(4 * link.parent))
+        named = max(topic.coverage(tuple(anchor)), topic.coverage(link.anchor))
+        power = self.tunables.sign_power
+        in_url = topic.coverage(url_hashes(url))
+        return Signs(round(4 * named**power), round(4 * in_url**power), round(4 * link.parent))
 
     def _features(self, arms: Sequence[Arm], lists: Sequence[Arm], signs: Signs) -> NDArray[np.float64]:
         """Return the features of a link by the best of the ways it was found."""
@@ -276,15 +292,23 @@ class Topical(Stateful, Policy):
     def _vector(self, key: Key) -> NDArray[np.float64]:
         return self._features([key.arm], [(key.page, key.arm[1])] if key.page else [], key.signs)
 
-    def _expected(self, key: Key) -> float:
-        return self.crawl.weights.predict(self._vector(key))
+    def _expected(self, keys: Sequence[Key]) -> Scores:
+        """Return what the pages behind links are worth, (n,): by signs, or by their list if more."""
+        if not keys:
+            return np.zeros(0)
+        by_signs = np.stack([self._vector(key) for key in keys]) @ self.crawl.weights.mean
+        return np.maximum(by_signs, np.fromiter(map(self._list_worth, keys), np.float64, len(keys)))
+
+    def _list_worth(self, key: Key) -> float:
+        """Return what the list of a link says alone, which a weight learned from all lists would drown."""
+        return self.tunables.list_trust * self.lists.mean(key.page, key.arm[1], 0.0) if key.page else 0.0
 
     def _gain(self, key: Key) -> float:
         return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + key.signs.total)
 
-    def _score(self, key: Key) -> float:
-        value = self._expected(key) + self._gain(key)
-        return 0.5 * (1.0 + value / (1.0 + abs(value)))
+    def _scores(self, keys: Sequence[Key]) -> Scores:
+        values = self._expected(keys) + np.fromiter(map(self._gain, keys), np.float64, len(keys))
+        return 0.5 * (1.0 + values / (1.0 + np.abs(values)))
 
     def _explanation(self, key: Key, url: str, anchor: str) -> Explanation:
         topic, vector = self.crawl.topic, self._vector(key)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
-    """Weights, precisions, pulls and gains are those of a simulator tried on the dev half of the tasks of
-    `make wanted` (docs/policies.md, topic); what says when a page is a list was chosen, not measured.
+    """Weights, pulls and gains are those of a simulator tried on the dev half of the tasks of `make wanted`
+    (docs/policies.md, topic); precisions, `sign_power` and `list_trust` were chosen on that half itself, of
+    a few values; what says when a page is a list was chosen, not measured.
 
     Attributes
     ----------
@@ -26,6 +27,10 @@ class Tunables:
         Best links of a page that its gain is computed from, >= 1.
     gain_floor
         How much of its arm's gain a link without any sign gets, in [0, 1]; signs add to it.
+    sign_power
+        Power of the share of the topic's words that anchor or URL say, > 0: one of two words says little.
+    list_trust
+        What a link is worth, in mean worth of the links of its list alone, >= 0.
     list_signs
         Signs of its own link, and relevance, together, from which on a page may be a list.
     list_links
@@ -35,12 +40,14 @@ class Tunables:
     """
 
     prior_weights: tuple[float, ...] = (0.0, 0.6, 0.3, 0.2, 0.3, 0.0)
-    prior_precisions: tuple[float, ...] = (1.0, 5.0, 5.0, 5.0, 5.0, 5.0)
+    prior_precisions: tuple[float, ...] = (5.0, 10.0, 10.0, 10.0, 10.0, 10.0)
     prior_mean: float = 0.1
     parent_pulls: float = 2.0
     gain_decay: float = 0.9
     gain_links: int = 20
     gain_floor: float = 0.3
+    sign_power: float = 2.0
+    list_trust: float = 0.8
     list_signs: float = 0.5
     list_links: int = 3
     max_lists: int = 200
