@@ -73,6 +73,16 @@ def test_every_image_of_ours_is_a_stage_of_the_dockerfile() -> None:
     assert set(re.findall(r"target: (\S+)", (DEPLOY / "compose.yaml").read_text())) <= set(stages)
 
 
+def test_what_the_images_are_made_of_is_sent_to_the_build() -> None:
+    root = DEPLOY.parent
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", (root / "Dockerfile").read_text(), re.MULTILINE)
+    sent = {line[1:] for line in (root / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    sources = {source for line in copied for source in line.split()}
+    assert "requirements/demo.lock" in sources
+    assert sources == sent
+    assert all((root / source).exists() for source in sources)
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 def test_the_unit_is_one(tmp_path: Path) -> None:
     unit = tmp_path / "linkscore.service"

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import inspection_service_pb2 as pb
-from linkscore.v1 import site_model_service_pb2
 from linkscore_console import words
-from linkscore_console.page import back_to, console_of, page_number, site_of
+from linkscore_console.page import Console, back_to, console_of, page_number, site_of
 
 _SHOWN = 60
 """Templates of the map: a bound; more cannot be read, and the list says that there are more."""
@@ -73,14 +73,7 @@ async def site_map(request: Request) -> Response:
     """Show the templates of a site."""
     console, (crawl, site) = console_of(request), site_of(request)
     found, advice = await asyncio.gather(
-        console.source.ask(
-            console.source.client.list_templates,
-            crawl=crawl,
-            site=site,
-            page_size=_SHOWN,
-            page_token=page_number(request),
-            max_exits=_EXITS,
-        ),
+        _templates(console, crawl, site, page_number(request)),
         console.source.ask(console.source.client.get_site_advice, crawl=crawl, site=site),
     )
     nodes = nodes_of(found.templates, advice.traps)
@@ -95,6 +88,27 @@ async def site_map(request: Request) -> Response:
         graph=graph_of(nodes, words.site_url(crawl, site)),
         by_reward=found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK,
     )
+
+
+async def _templates(console: Console, crawl: str, site: str, page_token: str) -> pb.ListTemplatesResponse:
+    """Return the templates of a site; who only reads asks for none that would first have to be learned."""
+    source, client = console.source, console.source.client
+    if not console.writable:
+        configured, seen = await asyncio.gather(
+            source.ask(client.get_crawl, crawl=crawl), source.ask(client.get_site, crawl=crawl, site=site)
+        )
+        is_due = seen.stage == common_pb2.SITE_STAGE_SAMPLING and seen.page_count >= seen.next_learning_at
+        if configured.learn == crawl_service_pb2.LEARN_ON_DEMAND and is_due and not seen.learning:
+            return pb.ListTemplatesResponse(sample_count=seen.page_count)
+    found: pb.ListTemplatesResponse = await source.ask(
+        client.list_templates,
+        crawl=crawl,
+        site=site,
+        page_size=_SHOWN,
+        page_token=page_token,
+        max_exits=_EXITS,
+    )
+    return found
 
 
 async def template(request: Request) -> Response:
