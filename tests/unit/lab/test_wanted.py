@@ -63,6 +63,23 @@ def test_a_task_is_the_posts_of_a_tag_and_its_query_the_tag(tasks: list[TagTask]
     assert all(task.wanted.queries[0].text == task.tag for task in tasks)
 
 
+def test_tasks_of_several_sites_are_what_at_least_two_of_them_have(
+    sources: SiteSource, tmp_path: Path
+) -> None:
+    shop = {"http://shop.test/": "<a href='/1'>1</a>"}
+    shop["http://shop.test/1"] = "<title>x</title><a rel='tag' href='/t'>Maps</a>"
+    labels = tmp_path / "shop.labels.tsv"
+    labels.write_text("url\tpage_type\nhttp://shop.test/1\tpost\n")
+    parts = [sources, SiteSource([write_warc(tmp_path / "shop.warc.gz", shop)], labels)]
+    spec = WantedSite("both", frozenset({"post"}), 5, 50, TAGS, ("blog", "shop"))
+    with prepare_site(parts, workers=1, words=Words.COUNTED) as both:
+        (task,) = tag_tasks(spec, both)
+        assert task.tag == "maps"
+        assert len(task.pages) == POSTS + 1
+        outcome = Bench(both).run(task, "topic")
+    assert outcome.recall[-1] == 1.0
+
+
 def test_which_half_a_task_is_of_is_its_name_alone(tasks: list[TagTask]) -> None:
     again = {task.tag: TagTask("blog", task.tag, frozenset(), task.wanted).is_judged for task in tasks}
     assert {task.tag: task.is_judged for task in tasks} == again

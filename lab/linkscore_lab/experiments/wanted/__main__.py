@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_lab.experiments.wanted.measure import ORDERS, TIMES, Bench, Outcome
-from linkscore_lab.experiments.wanted.tasks import LANGUAGE, SITES, TagTask, paths, tag_tasks
+from linkscore_lab.experiments.wanted.tasks import LANGUAGE, SITES, TagTask, sources, tag_tasks
 from linkscore_lab.replay.parallel import spread
-from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.prepare import prepare_site
 from linkscore_scoring.features.types import Words
 
 _CRAWLERS_VENV = Path(".venv-crawlers/bin/python")
@@ -43,11 +43,11 @@ def main(
     if not orders:
         orders = tuple(name for name in ORDERS if name != "crawl4ai" or python)
     for spec in SITES:
-        found = paths(spec, list(folders))
+        found = sources(spec, list(folders))
         if found is None or (sites and spec.name not in sites):
             continue
         words = Words.WITH_LANGUAGE if spec.kind == LANGUAGE else Words.COUNTED
-        with prepare_site([SiteSource([found[0]], found[1])], workers=workers, words=words) as site:
+        with prepare_site(found, workers=workers, words=words) as site:
             bench = Bench(site, python)
             tasks = [task for task in tag_tasks(spec, site) if task.is_judged == (half == "judged")]
             tasks.sort(key=lambda task: len(task.pages))  # what is interrupted has told of whole tasks

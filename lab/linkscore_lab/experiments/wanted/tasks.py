@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from linkscore_lab.datasets.relevance import CATEGORIES, SECTION, TAGS, carried_tags
+from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.wanted import Wanted, WantedQuery
 
@@ -31,6 +33,8 @@ class WantedSite:
         Pages of a task: fewer say little, more are no topic.
     kind
         What its pages are told apart by: a kind of `carried_tags`, or their language.
+    parts
+        Archives that are crawled as one, an entry each; empty: that of `name`.
     """
 
     name: str
@@ -38,16 +42,19 @@ class WantedSite:
     least: int
     most: int
     kind: str
+    parts: tuple[str, ...] = ()
 
 
+_ALL = ("qa_q2a", "blog_wordpress", "wiki_x3", "wiki_cppref", "shop_static")
 SITES = (
     WantedSite("qa_q2a", frozenset({"question"}), 8, 200, TAGS),
     WantedSite("blog_wordpress", frozenset({"post"}), 8, 200, TAGS),
     WantedSite("wiki_x3", frozenset({"article"}), 20, 200, CATEGORIES),
     WantedSite("wiki_cppref", frozenset({"decl", "prose"}), 20, 200, SECTION),
     WantedSite("shop_static", frozenset({"product"}), 20, 500, LANGUAGE),
+    WantedSite("mixed", frozenset({"question", "post"}), 12, 400, TAGS, _ALL),
 )
-"""The sites; what is no topic of its pages is in `_NO_TOPIC`."""
+"""The sites, and all of them as one crawl for what two of them have; what is no topic is in `_NO_TOPIC`."""
 
 _NO_TOPIC = frozenset(
     {
@@ -83,33 +90,44 @@ class TagTask:
 
 
 def tag_tasks(spec: WantedSite, site: StoredSite) -> Iterator[TagTask]:
-    """Yield the tasks of a site, in the order in which their first pages are reached."""
+    """Yield the tasks of a site, in the order in which their first pages are reached.
+
+    Of several sites together: the tags, in lower case, that pages of at least two of them carry.
+    """
     pages: dict[str, set[str]] = {}
+    hosts: dict[str, set[str]] = {}
     for number in site.reachable():
         record = site.records[number]
         if site.types.get(record.key) in spec.types:
             body = site.body(number)
             is_language = spec.kind == LANGUAGE
             tags = _language(body) if is_language else carried_tags(record.url, body, [spec.kind])
-            for tag in sorted(tags - _NO_TOPIC):
+            for tag in sorted({tag.lower() if spec.parts else tag for tag in tags - _NO_TOPIC}):
                 pages.setdefault(tag, set()).add(record.key)
+                hosts.setdefault(tag, set()).add(urlsplit(record.url).netloc)
     for tag, found in pages.items():
-        if spec.least <= len(found) <= spec.most:
+        if spec.least <= len(found) <= spec.most and (len(hosts[tag]) > 1 or not spec.parts):
             yield TagTask(spec.name, tag, frozenset(found), _wanted(spec, tag))
 
 
-def paths(spec: WantedSite, folders: list[Path]) -> tuple[Path, Path] | None:
-    """Return archive and labels of a site, from the first folder that has them."""
-    for folder in folders:
-        archive, labels = folder / f"{spec.name}.warc.gz", folder / f"{spec.name}.labels.tsv.gz"
-        if archive.exists() and labels.exists():
-            return archive, labels
-    return None
+def sources(spec: WantedSite, folders: list[Path]) -> list[SiteSource] | None:
+    """Return archive and labels of a site, or of its parts, each from the first folder that has both."""
+    found = [_source(name, folders) for name in spec.parts or (spec.name,)]
+    kept = [source for source in found if source is not None]
+    return kept if len(kept) == len(found) else None
 
 
 def rewards(task: TagTask, site: StoredSite) -> Mapping[str, float]:
     """Return 1 for the pages of a task and 0 for the others: what feedback would say."""
     return {record.key: float(record.key in task.pages) for record in site.records if record.is_page}
+
+
+def _source(name: str, folders: list[Path]) -> SiteSource | None:
+    for folder in folders:
+        archive, labels = folder / f"{name}.warc.gz", folder / f"{name}.labels.tsv.gz"
+        if archive.exists() and labels.exists():
+            return SiteSource([archive], labels)
+    return None
 
 
 def _wanted(spec: WantedSite, tag: str) -> Wanted:
