@@ -4,7 +4,7 @@
 use crate::bounds::Bounds;
 use crate::tags::{Tag, Tags};
 use crate::text::{class_tokens, length, prefix};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// A number for an element name with class tokens.
 pub type StepId = u32;
@@ -117,6 +117,15 @@ impl Texts {
     }
 }
 
+/// Nodes there is room for at once: stored pages have 115 to 262 in the mean.
+const USUAL_NODES: usize = 400;
+
+fn with_room(first: u32) -> Vec<u32> {
+    let mut column = Vec::with_capacity(USUAL_NODES);
+    column.push(first);
+    column
+}
+
 /// All element paths of a page, as they are met.
 pub struct PathTree {
     pub steps: Steps,
@@ -141,11 +150,11 @@ impl PathTree {
     pub fn new(bounds: &Bounds) -> Self {
         PathTree {
             steps: Steps::new(bounds),
-            parents: vec![0],
-            by_node: vec![TEXT],
-            children: FxHashMap::default(),
-            texts: vec![0],
-            leaves: vec![0],
+            parents: with_room(0),
+            by_node: with_room(TEXT),
+            children: FxHashMap::with_capacity_and_hasher(USUAL_NODES, FxBuildHasher),
+            texts: with_room(0),
+            leaves: with_room(0),
         }
     }
 

@@ -229,6 +229,8 @@ const CONTENTS: &[(&str, Content)] = &[
 
 struct Table {
     tags: FxHashMap<&'static str, Tag>,
+    /// Those of up to 8 bytes, by their bytes: two look-ups an element, so that comparing texts would tell.
+    short: FxHashMap<u64, Tag>,
     ended_by: Vec<bool>,
     empty: Vec<bool>,
     inline: Vec<bool>,
@@ -254,8 +256,14 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let mut contents = vec![Content::Markup; NAMES.len()];
     CONTENTS.iter().for_each(|(name, content)| contents[tags[name] as usize] = *content);
     let (empty, inline) = (named(EMPTY), named(INLINE));
-    Table { tags, ended_by, empty, inline, ranks, contents }
+    let short = tags.iter().filter_map(|(name, &tag)| Some((packed(name)?, tag))).collect();
+    Table { short, tags, ended_by, empty, inline, ranks, contents }
 });
+
+/// Returns the bytes of a short name as a number; none of them is 0.
+fn packed(name: &str) -> Option<u64> {
+    (name.len() <= 8).then(|| name.bytes().fold(0, |number, byte| number << 8 | u64::from(byte)))
+}
 
 /// The element names of a page.
 pub struct Tags {
@@ -271,7 +279,11 @@ impl Tags {
 
     /// Returns the number of a name in lower case.
     pub fn tag(&mut self, name: &str) -> Tag {
-        if let Some(&tag) = self.table.tags.get(name) {
+        let known = match packed(name) {
+            Some(short) => self.table.short.get(&short),
+            None => self.table.tags.get(name),
+        };
+        if let Some(&tag) = known {
             return tag;
         }
         if let Some(&tag) = self.known.get(name) {

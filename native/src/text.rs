@@ -34,6 +34,16 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Returns `" ".join(text.split())[:most]`.
 pub fn collapse(text: &str, most: usize) -> String {
     let mut found = String::with_capacity(text.len().min(4 * most));
+    if text.is_ascii() && text.len() <= most {
+        // Nothing is cut: whole words, as most texts have it.
+        for word in words(text) {
+            if !found.is_empty() {
+                found.push(' ');
+            }
+            found.push_str(word);
+        }
+        return found;
+    }
     let mut left = most;
     for word in words(text) {
         let gap = if found.is_empty() { "" } else { " " };

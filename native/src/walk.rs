@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Elements whose content is not looked at.
 const SKIPPED: [Tag; 5] = [tags::SCRIPT, tags::STYLE, tags::NOSCRIPT, tags::TEMPLATE, tags::HEAD];
 
+/// Links there is room for at once: stored pages have 39 to 134 in the mean.
+const USUAL_LINKS: usize = 128;
+
 /// What a walk collects, in document order.
 pub struct Walk {
     pub bounds: Arc<Bounds>,
@@ -75,7 +78,7 @@ impl Walk {
             bounds,
 
             head: Head::default(),
-            anchors: Vec::new(),
+            anchors: Vec::with_capacity(USUAL_LINKS),
             rels: Texts::default(),
             block_hashes: Vec::new(),
             block_chars: Vec::new(),
@@ -84,7 +87,7 @@ impl Walk {
             is_begun: false,
             is_cut: false,
             refused: None,
-            anchor_text: String::new(),
+            anchor_text: String::with_capacity(32 * USUAL_LINKS),
             text: String::new(),
             node: 0,
             open_anchors: Vec::new(),

@@ -5,9 +5,11 @@ Every one is a dataclass of plain columns; identity hashes are `hashing.hash64` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from operator import itemgetter
+from typing import Any
 
 from linkscore_scoring.features.types import PageLayout, PageWords, PathTrie
 
@@ -61,7 +63,22 @@ class LinkBatch:
     def rows(self, rows: Sequence[int]) -> LinkBatch:
         """Return some rows as a batch of their own."""
         columns = (self.urls, self.keys, self.apaths, self.sources, self.depths, self.patterns, self.anchors)
-        return LinkBatch(*([column[row] for row in rows] for column in columns))  # type: ignore[arg-type]
+        return LinkBatch(*map(picking(rows), columns))
+
+
+def picking(rows: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return what takes these rows of columns that are of equal length.
+
+    Examples
+    --------
+    >>> pick = picking([0, 2])
+    >>> pick("abc"), pick([1, 2, 3])
+    (['a', 'c'], [1, 3])
+    """
+    if len(rows) < 2:  # of one row an item getter gives no sequence
+        return lambda column: [column[row] for row in rows]
+    pick = itemgetter(*rows)
+    return lambda column: list(pick(column))
 
 
 def links_of_page(
@@ -81,8 +98,8 @@ def links_of_page(
 
 def layout_of_rows(layout: PageLayout, rows: Sequence[int]) -> PageLayout:
     """Return the layout of a page as some of its links see it."""
-    groups, records = [layout.groups[row] for row in rows], [layout.records[row] for row in rows]
-    return PageLayout(layout.signals, groups, layout.group_table, records)
+    pick = picking(rows)
+    return PageLayout(layout.signals, pick(layout.groups), layout.group_table, pick(layout.records))
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ from linkscore_scoring.types import (
     FeedbackObservation,
     PageObservation,
     Suggestion,
+    picking,
 )
 from linkscore_scoring.urls.identity import host_of
 
@@ -257,7 +258,7 @@ class CrawlModel:
         with self.watch("observe"):
             observation = shard.observe(fetch)
         if found is not None:
-            model.sessions.observe(found.url, [found.links.urls[row] for row in fetch.in_scope])
+            model.sessions.observe(found.url, picking(fetch.in_scope)(found.links.urls))
         job = model.due_job(seq)
         if job is not None:
             self.jobs.append(job)

@@ -12,7 +12,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import UNKNOWN_APATH, PageObservation, layout_of_rows, links_of_page
+from linkscore_scoring.types import UNKNOWN_APATH, PageObservation, layout_of_rows, links_of_page, picking
 from linkscore_scoring.urls.session_ids import SessionIds
 
 
@@ -93,13 +93,18 @@ def _in_scope(urls: Sequence[str], site: str, site_of: Callable[[str], str] | No
         return [row for row, url in enumerate(urls) if url]
     roots: dict[str, bool] = {}
     rows = []
+    own = " "  # the latest root that belongs to the crawl, which most links share; no URL begins so
     for row, url in enumerate(urls):
+        if url.startswith(own):
+            rows.append(row)
+            continue
         end = url.find("/", _HOST_AT)
         root = url if end < 0 else url[:end]
         if root not in roots:
             roots[root] = bool(root) and site_of(url) == site
         if roots[root]:
             rows.append(row)
+            own = f"{root}/"
     return rows
 
 
@@ -127,19 +132,19 @@ def preview(fetch: Fetch, model: SiteModel, cluster: int) -> PageObservation:
 
 def _add_content(page: PageObservation, fetch: Fetch, features: PageFeatures, model: SiteModel) -> None:
     links, rows = features.links, fetch.in_scope
-    keys = [fetch.link_keys[row] for row in rows]
+    pick = picking(rows)
+    keys = pick(fetch.link_keys)
     ids = [model.apaths.find(raw).id for raw in links.apath_table]
     page.links = links_of_page(
-        [links.urls[row] for row in rows],
+        pick(links.urls),
         keys,
-        [ids[links.apaths[row]] for row in rows],
-        model.patterns_of(keys, [links.keys[row] for row in rows]),
-        [links.anchors[row] for row in rows],
+        [ids[at] for at in pick(links.apaths)],
+        model.patterns_of(keys, pick(links.keys)),
+        pick(links.anchors),
         source=page.cluster,
         depth=page.depth + 1,
     )
-    page.blocks_before = [links.blocks_before[row] for row in rows]
-    page.rels = [links.rels[row] for row in rows]
+    page.blocks_before, page.rels = pick(links.blocks_before), pick(links.rels)
     page.fresh, page.first_here = [False] * len(rows), [False] * len(rows)
     page.layout = layout_of_rows(features.layout, rows) if features.layout is not None else None
     page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)

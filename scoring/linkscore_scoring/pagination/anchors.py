@@ -174,6 +174,8 @@ def read_anchor(anchor: str) -> Mark:
     """
     if not anchor or len(anchor) > MAX_CHARS:
         return _NOTHING
+    if anchor[0].isalpha():  # as most do: neither a number nor a range begins so
+        return _read_words(anchor.replace("'", ""))
     number = _NUMBER.fullmatch(anchor)
     if number is not None:
         return Mark(PAGE, int(re.sub(r"[^0-9]", "", number[1])))

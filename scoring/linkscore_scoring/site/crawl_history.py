@@ -97,7 +97,7 @@ class Tally:
         return list(_fields_of(self))
 
 
-_REPORTED, _REWARD = 7, 8  # columns of a bin: places of these fields in `Tally`
+_FETCHED, _TEXT, _SILENT, _REPORTED, _REWARD = 1, 2, 5, 7, 8  # columns of a bin, of fields of `Tally`
 _fields_of = attrgetter(*(field.name for field in fields(Tally)))
 
 
@@ -170,8 +170,11 @@ class History:
 
     def latest(self, share: float, *, at_least: int = 1) -> Tally:
         """Return the tally of the last `share` of the fetches or of `at_least` so many, to the bin."""
-        share = max(share, at_least / max(1.0, self.fetched))
-        return _tally(self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :])
+        return _tally(self.latest_bins(max(share, at_least / max(1.0, self.fetched))))
+
+    def latest_bins(self, share: float) -> list[Bin]:
+        """Return the bins of the last `share` of the fetches, at least one if there is any."""
+        return self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :]
 
     def _bin(self, at: int) -> Bin:
         if at >= self.bins[-1][0]:
@@ -206,6 +209,10 @@ class History:
         made._width, made.bins, made.examples = state[0], [list(b) for b in state[1]], list(state[2])
         made.fetched = sum(counts[1] for counts in made.bins)
         return made
+
+
+def _sum(column: int, bins: Sequence[Bin]) -> float:
+    return sum([counts[column] for counts in bins])
 
 
 def merged(histories: Iterable[History]) -> History:
@@ -470,9 +477,11 @@ def _largest(histories: Mapping[_K, History], most: int) -> dict[_K, History]:
 
 def shrunk(history: History, prior: float, *, by_reward: bool) -> float:
     """Return the worth of the later half of a history, shrunk to `prior` by two fetches."""
-    late = history.latest(0.5)
-    n = late.reported if by_reward else late.fetched - late.silent
-    worth = late.reward if by_reward else late.text
+    late = history.latest_bins(0.5)
+    if by_reward:
+        n, worth = _sum(_REPORTED, late), _sum(_REWARD, late)
+    else:
+        n, worth = _sum(_FETCHED, late) - _sum(_SILENT, late), _sum(_TEXT, late)
     return (worth + _PRIOR_WEIGHT * prior) / (n + _PRIOR_WEIGHT)
 
 

@@ -41,6 +41,7 @@ from linkscore_scoring.types import (
     PageObservation,
     layout_of_rows,
     links_of_page,
+    picking,
 )
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 from linkscore_scoring.urls.session_ids import SessionIds
@@ -321,8 +322,9 @@ class SiteModel(Stateful):
         """Let Apaths, URL patterns and memory take in the links of a page."""
         links, rows = features.links, fetch.in_scope
         ids = [self.apaths.intern(raw).id for raw in links.apath_table]
-        keys = [fetch.link_keys[row] for row in rows]
-        apaths = [ids[links.apaths[row]] for row in rows]
+        pick = picking(rows)
+        keys = pick(fetch.link_keys)
+        apaths = [ids[at] for at in pick(links.apaths)]
         new = {key: links.keys[rows[at]] for key, at in self.memory.unknown(keys).items()}
         # All new URLs first: together they may form the pattern that each of them has from now on.
         for url in new.values():
@@ -331,16 +333,15 @@ class SiteModel(Stateful):
         seen = self.memory.see(fetch.key, page.depth + 1, keys, apaths, patterns)
         page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
         page.links = links_of_page(
-            [links.urls[row] for row in rows],
+            pick(links.urls),
             keys,
             apaths,
             seen.patterns,
-            [links.anchors[row] for row in rows],
+            pick(links.anchors),
             source=page.cluster,
             depth=page.depth + 1,
         )
-        page.blocks_before = [links.blocks_before[row] for row in rows]
-        page.rels = [links.rels[row] for row in rows]
+        page.blocks_before, page.rels = pick(links.blocks_before), pick(links.rels)
         if features.layout is not None:
             page.layout = layout_of_rows(features.layout, rows)
 
@@ -348,9 +349,7 @@ class SiteModel(Stateful):
         """Let destinations speak for or against page links; those of denied families are none."""
         places = self.apaths.classless(page.links.apaths)
         page.page_links = (
-            [fetch.page_links[row] for row in fetch.in_scope]
-            if fetch.page_links
-            else [NO_PAGE_LINK] * len(places)
+            picking(fetch.in_scope)(fetch.page_links) if fetch.page_links else [NO_PAGE_LINK] * len(places)
         )
         self.pagination.observe(page, places)
         page.page_links = self.pagination.without_denied(page.page_links, page.links.urls, places)
