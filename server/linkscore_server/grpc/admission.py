@@ -7,6 +7,8 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from linkscore_scoring.errors import LimitExceeded
@@ -79,6 +81,14 @@ class AdmissionLimit:
             self._items -= items
 
 
+@dataclass(slots=True)
+class _Counted:
+    """A call that `WorkAhead` counts, until it ends or is worked on elsewhere."""
+
+    size: int
+    is_elsewhere: bool = False
+
+
 class WorkAhead:
     """Predicts how long a call waits, and refuses it at once when that is too long.
 
@@ -108,6 +118,7 @@ class WorkAhead:
         self._bytes = 0
         self._last_empty = self._last_end = clock()
         self._seconds, self._done = _FIRST_S_PER_BYTE, 1.0
+        self._own: ContextVar[_Counted] = ContextVar("counted")
 
     @property
     def delay_s(self) -> float:
@@ -178,19 +189,32 @@ class WorkAhead:
         if not self._bytes:
             self._last_end = self._last_empty = self._clock()
         self._bytes += size
+        counted = _Counted(size)
+        self._own.set(counted)
         finished = False
         try:
             yield
             finished = True
         finally:
-            self._bytes -= size
-            now = self._clock()
-            if finished:
-                self._seconds = self._seconds * _DECAY + now - self._last_end
-                self._done = self._done * _DECAY + size
-                self._last_end = now
-            if not self._bytes:
-                self._last_empty = now
+            if not counted.is_elsewhere:
+                self._end(size, is_finished=finished)
+
+    def leave(self) -> None:
+        """Count the call of the running task no more: it is worked on where others do not wait for it."""
+        counted = self._own.get(None)
+        if counted is not None and not counted.is_elsewhere:
+            counted.is_elsewhere = True
+            self._end(counted.size, is_finished=False)
+
+    def _end(self, size: int, *, is_finished: bool) -> None:
+        self._bytes -= size
+        now = self._clock()
+        if is_finished:
+            self._seconds = self._seconds * _DECAY + now - self._last_end
+            self._done = self._done * _DECAY + size
+            self._last_end = now
+        if not self._bytes:
+            self._last_empty = now
 
 
 class InflightBytes:

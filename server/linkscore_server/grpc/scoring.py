@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -96,6 +97,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._inbox = FeedbackInbox(parser.limits, metrics, clock)
         self._admission = AdmissionLimit(settings.max_items_in_work, registry.memory.check)
         self._work = work
+        self._big_questions = WorkAhead(settings.target_delay_s)
         self._watch = watch
         self._parsing = asyncio.Semaphore(_CALLS_PARSED)
         self._calls_parsed = 0
@@ -176,7 +178,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 event_seq=actor.model.seq,
             )
 
-        return await _answered(actor, answer, len(request.links) > _BIG_LINKS)
+        is_big = len(request.links) > _BIG_LINKS
+        return await self._answered(actor, answer, request, context, is_big=is_big)
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value, and hand out links among them."""
@@ -197,7 +200,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             self._metrics.buckets_ranked.labels(policy).inc(len(plan.values))
             return results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
 
-        return await _answered(actor, answer, len(request.buckets) > _BIG_BUCKETS)
+        is_big = len(request.buckets) > _BIG_BUCKETS
+        return await self._answered(actor, answer, request, context, is_big=is_big)
 
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
         """Order sites, and hand out URLs among them."""
@@ -211,7 +215,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             self._metrics.sites_ranked.labels(policy).inc(len(names))
             return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
 
-        return await _answered(actor, answer, len(request.sites) > _BIG_SITES)
+        is_big = len(request.sites) > _BIG_SITES
+        return await self._answered(actor, answer, request, context, is_big=is_big)
 
     async def ReportFeedback(
         self, request: pb.ReportFeedbackRequest, context: Any
@@ -249,7 +254,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         model = actor.model
         n, site = results.example_query(request, model.config.name)
         is_big = not site and len(model.sites) > _BIG_EXAMPLES
-        found = await _answered(actor, lambda: actor.queries.suggest_examples(n, site, choice), is_big)
+        question = partial(actor.queries.suggest_examples, n, site, choice)
+        found = await actor.ask(question) if is_big else question()
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
         answer = results.suggested_examples(
@@ -264,6 +270,24 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def _actor(self, crawl: str) -> CrawlActor:
         return await self._registry.open(parse_crawl(crawl))
+
+    async def _answered(
+        self, actor: CrawlActor, answer: Callable[[], _T], request: Message, context: Any, *, is_big: bool
+    ) -> _T:
+        """Answer at once, or a big question in a thread, where only other big ones wait for it.
+
+        Raises
+        ------
+        Overloaded
+            If so many big questions wait that it would be late.
+        """
+        if not is_big:
+            return answer()
+        self._work.leave()
+        size = request.ByteSize()
+        self._big_questions.check(size, context.time_remaining())
+        with self._big_questions.counted(size):
+            return await actor.ask(answer)
 
     async def resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
         """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
@@ -493,11 +517,6 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         except InvalidInput as exc:
             return pb.PageClassification(status=results.invalid(exc))
         return results.classification(actor.model.config.name, actor.queries.classify(event))
-
-
-async def _answered(actor: CrawlActor, answer: Callable[[], _T], is_big: bool) -> _T:
-    """Answer at once, or a big question in a thread, where it holds up no other call."""
-    return await actor.ask(answer) if is_big else answer()
 
 
 def _is_enough(events: Sequence[PageFetched]) -> bool:

@@ -142,6 +142,22 @@ def test_a_call_that_failed_teaches_no_cost() -> None:
         assert work.delay_s == pytest.approx(1.0, rel=0.01)
 
 
+def test_a_call_that_is_worked_on_elsewhere_delays_nobody_and_teaches_no_cost() -> None:
+    clock = Clock()
+    work = WorkAhead(1.0, clock)
+    with work.counted(9 * SECOND):
+        with pytest.raises(Overloaded):
+            work.check(0, None)
+        work.leave()
+        work.leave()
+        assert work.is_idle
+        with work.counted(SECOND):  # the next one, of a stream say, is not the one that left
+            clock.now += 1.0
+        assert work.is_idle
+    with work.counted(SECOND):
+        assert work.delay_s == pytest.approx(1.0, rel=0.01)
+
+
 def test_the_pause_asked_for_lets_the_queue_shrink_to_half() -> None:
     work = WorkAhead(1.0, Clock())
     with work.counted(6 * SECOND), pytest.raises(Overloaded) as caught:
