@@ -79,10 +79,10 @@ class Topical(Stateful, Policy):
 
     A link is worth w . x + gain: x = (1, share of the topic's words in the anchors, in the URL, relevance of
     the best page it stands on, mean worth of its arm and of its list), w by Bayesian regression from what
-    was fetched, or what its list was worth alone, if that is more; gain = what links of the arm were worth
-    more for the links behind them, so that lists and hubs of little relevance are passed through. Where
-    words say nothing the arm decides, and the other way round. A sample page whose URL is known is worth 1,
-    or 0 if not wanted, and links to it say so of the list they stand in. Score =
+    was fetched, or, with sample pages, what its list was worth alone, if more; gain = what links of the arm
+    were worth more for the links behind them, so that lists and hubs of little relevance are passed through.
+    Where words say nothing the arm decides, and the other way round. A sample page whose URL is known is
+    worth 1, or 0 if not wanted, and links to it say so of the list they stand in. Score =
     (1 + v / (1 + |v|)) / 2; bucket = ``w<pattern>.<Apath>.<quarters of anchor, URL, page>``, and the page if
     its links are told apart as a list.
 
@@ -300,8 +300,14 @@ class Topical(Stateful, Policy):
         return np.maximum(by_signs, np.fromiter(map(self._list_worth, keys), np.float64, len(keys)))
 
     def _list_worth(self, key: Key) -> float:
-        """Return what the list of a link says alone, which a weight learned from all lists would drown."""
-        return self.tunables.list_trust * self.lists.mean(key.page, key.arm[1], 0.0) if key.page else 0.0
+        """Return what the list of a link says alone, which a weight learned from all lists would drown.
+
+        Only where sample pages say which lists are good: by relevance alone recall late in a crawl fell, see
+        docs/policies.md (topic).
+        """
+        if not key.page or not self.crawl.known_pages:
+            return 0.0
+        return self.tunables.list_trust * self.lists.mean(key.page, key.arm[1], 0.0)
 
     def _gain(self, key: Key) -> float:
         return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + key.signs.total)

@@ -30,7 +30,7 @@ class Tunables:
     sign_power
         Power of the share of the topic's words that anchor or URL say, > 0: one of two words says little.
     list_trust
-        What a link is worth, in mean worth of the links of its list alone, >= 0.
+        What a link is worth, in mean worth of the links of its list alone, if sample pages are known, >= 0.
     list_signs
         Signs of its own link, and relevance, together, from which on a page may be a list.
     list_links
