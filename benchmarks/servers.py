@@ -52,10 +52,12 @@ class Server:
 
 
 @contextmanager
-def linkscore(*, native: bool = False) -> Iterator[Server]:
+def linkscore(*, native: bool = False, flags: Sequence[str] = ()) -> Iterator[Server]:
     """Run linkscore, durable, on a new data folder; pages are read by pure Python unless told otherwise."""
     with TemporaryDirectory(prefix="linkscore-bench-") as data:
-        flags = [
+        command = [
+            "linkscore_server",
+            "serve",
             "--listen",
             "127.0.0.1:0",
             "--metrics-listen",
@@ -64,8 +66,9 @@ def linkscore(*, native: bool = False) -> Iterator[Server]:
             data,
             "--log-level",
             "warning",
+            *flags,
         ]
-        with _running(["linkscore_server", "serve", *flags], LINKSCORE_NATIVE=str(int(native))) as server:
+        with _running(command, LINKSCORE_NATIVE=str(int(native))) as server:
             yield server
 
 
@@ -76,9 +79,11 @@ def bare() -> Iterator[Server]:
         yield server
 
 
-def create_crawl(server: Server, name: str, policy: policy_pb2.PolicySpec | None = None) -> str:
+def create_crawl(
+    server: Server, name: str, policy: policy_pb2.PolicySpec | None = None, *, groups: int = 1
+) -> str:
     """Create a crawl, of the default policy if none is given, and return its resource name."""
-    crawl = crawl_service_pb2.Crawl(name=f"crawls/{name}", policy=policy)
+    crawl = crawl_service_pb2.Crawl(name=f"crawls/{name}", policy=policy, groups=groups)
     request = crawl_service_pb2.CreateCrawlRequest(crawl=crawl)
     crawl_service_pb2_grpc.CrawlServiceStub(server.channel).CreateCrawl(request)
     return f"crawls/{name}"

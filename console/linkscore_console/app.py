@@ -21,7 +21,7 @@ from linkscore.errors import LinkscoreError, NotFound
 from linkscore_console.page import Console, console_of, environment
 from linkscore_console.security import FormToken, Guard
 from linkscore_console.source import AWAY, Source
-from linkscore_console.views import crawls, frontier, harvest, rules, sitemap, teach, wanted
+from linkscore_console.views import crawls, frontier, harvest, rules, sitemap, teach
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -60,7 +60,6 @@ _ROUTES = [
     Route("/crawls", crawls.create, methods=["POST"]),
     Route("/crawls/{crawl}", crawls.one),
     Route("/crawls/{crawl}/config", crawls.configure, methods=["POST"]),
-    Route("/crawls/{crawl}/wanted", wanted.change, methods=["POST"]),
     Route(f"{_SITE}/map", sitemap.site_map),
     Route(f"{_SITE}/map/{{template}}", sitemap.template),
     Route(f"{_SITE}/learn", sitemap.learn, methods=["POST"]),

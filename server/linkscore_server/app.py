@@ -38,7 +38,9 @@ from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.plugins import external_policies
-from linkscore_server.routing.owners import LocalOwner, Owners
+from linkscore_server.routing.owners import LocalOwner
+from linkscore_server.routing.peers import owners_at, server_for_peers
+from linkscore_server.routing.place import Place
 from linkscore_server.routing.questions import Questions
 from linkscore_server.routing.router import Router
 from linkscore_server.routing.services import add_services, full_names
@@ -73,6 +75,8 @@ class Application:
         Seconds since the epoch.
     tracing
         Where traces go; as `settings.otlp_endpoint` says if not given.
+    place
+        Of this process among those of one server; None: it is the only one.
     """
 
     def __init__(
@@ -82,8 +86,10 @@ class Application:
         store: Store | None = None,
         clock: Callable[[], float] = time.time,
         tracing: Tracing | None = None,
+        place: Place | None = None,
     ) -> None:
         self.settings = settings
+        self._place = place
         self._tracing = tracing or tracing_to(settings.otlp_endpoint)
         self.metrics = Metrics()
         self.address = settings.listen
@@ -91,15 +97,22 @@ class Application:
         self._ready = False
         for policy in external_policies():
             register(policy)
-        self._store = store or _store(settings)
+        self._store = store or _store(settings, place)
         self.registry = CrawlRegistry(
-            self._store, settings, self.metrics, domain_of=registrable_domain, tracing=self._tracing
+            self._store,
+            settings,
+            self.metrics,
+            domain_of=registrable_domain,
+            tracing=self._tracing,
+            owns=place.owns if place is not None else lambda _: True,
         )
         self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
         self.registry.opened = self.browse_logs.crawl_opened
         self._health = health.aio.HealthServicer()
+        self._peer_server: grpc.aio.Server | None = None
         self._server = self._build(clock)
         self._metrics_server: MetricsServer | None = None
+        self._is_drained = False
 
     async def start(self) -> None:
         """Listen, load the state, then say SERVING.
@@ -112,20 +125,22 @@ class Application:
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         for lack in unprotected(self.settings):
             _log.warning("%s is reached from other machines without %s", self.settings.listen, lack)
-        port = _bind(self._server, self.settings)
-        if not self.settings.listen.startswith("unix:"):
-            self.address = f"{self.settings.listen.rpartition(':')[0]}:{port}"
+        self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
+        ProcessCollector(registry=self.metrics.registry)
+        if self._peer_server is None:
+            await self._listen()
         if self.settings.metrics_listen:
             host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
-            self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
-            ProcessCollector(registry=self.metrics.registry)
             self._metrics_server = MetricsServer(host.strip("[]"), int(metrics_port), self.metrics.registry)
             self.metrics_port = self._metrics_server.port
             _log.info("metrics on %s:%d", host, self.metrics_port)
-        await self._server.start()
         started = time.perf_counter()
         await self.registry.recover()
         self.browse_logs.start()
+        if self._peer_server is not None:  # a connection is for one that can answer: the port comes last
+            await self._peer_server.start()
+            await self._owners.all_there()
+            await self._listen()
         self.router.home.start()
         self._ready = True
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
@@ -136,8 +151,15 @@ class Application:
             time.perf_counter() - started,
         )
 
-    async def stop(self) -> None:
-        """Say NOT_SERVING, let calls in flight finish, write snapshots, release the store."""
+    async def _listen(self) -> None:
+        port = _bind(self._server, self.settings)
+        if not self.settings.listen.startswith("unix:"):
+            self.address = f"{self.settings.listen.rpartition(':')[0]}:{port}"
+        await self._server.start()
+
+    async def drain(self) -> None:
+        """Say NOT_SERVING, let calls in flight finish; other processes of the server are answered still."""
+        self._is_drained = True
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         draining = asyncio.create_task(self._server.stop(self.settings.drain_s))
         self.scoring.drain()
@@ -148,6 +170,14 @@ class Application:
         await self._server.stop(_CANCEL_S)
         await draining
         self._ready = False
+
+    async def stop(self) -> None:
+        """Drain, write snapshots, release the store."""
+        if not self._is_drained:
+            await self.drain()
+        if self._peer_server is not None:
+            await self._peer_server.stop(_CANCEL_S)
+        await self._owners.close()
         self._parser.close()
         await self.router.home.close()
         await self.browse_logs.close()
@@ -174,7 +204,8 @@ class Application:
             trace_id=self._tracing.trace_id,
         )
         server = grpc.aio.server(
-            interceptors=[*self._tracing.interceptors(), self.calls], options=_options(s)
+            interceptors=[*self._tracing.interceptors(), self.calls],
+            options=_options(s, shares_port=self._place is not None),
         )
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
@@ -190,14 +221,18 @@ class Application:
             "BrowseLogService": BrowseLogService(self.registry, self.browse_logs),
             "InspectionService": InspectionService(self.registry),
         }
+        local = LocalOwner(services, Questions(self.registry, self.scoring, self.metrics.registry))
+        self._owners = owners_at(self._place, local, s.max_message_bytes)
         self.router = Router(
-            Owners([LocalOwner(services, Questions(self.registry, self.scoring))]),
+            self._owners,
             self.registry,
             s,
             ticket_key=self._store.ticket_key,
             domain_of=registrable_domain,
             clock=clock,
         )
+        if self._place is not None:
+            self._peer_server = server_for_peers(self._place, local, self.router, s.max_message_bytes)
         add_services(self.router, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection(
@@ -221,7 +256,7 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     await app.start()
-    _collect_cycles_rarely()
+    collect_cycles_rarely()
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for
     await stopping.wait()
     _log.info("draining for at most %g s", settings.drain_s)
@@ -273,26 +308,27 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _collect_cycles_rarely() -> None:
+def collect_cycles_rarely() -> None:
     """Collect cycles rarely; a profile of IngestPages had about 9 % of its samples in the collector."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GC_OBJECTS, 20, 50)
 
 
-def _store(settings: Settings) -> Store:
+def _store(settings: Settings, place: Place | None) -> Store:
     if settings.data_dir == "memory":
         return MemoryStore()
-    return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots")
+    lock = place.lock if place is not None else None
+    return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=lock)
 
 
-def _options(settings: Settings) -> list[tuple[str, int]]:
+def _options(settings: Settings, *, shares_port: bool) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.http2.min_ping_interval_without_data_ms", settings.min_ping_interval_ms),
         ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.so_reuseport", 0),
+        ("grpc.so_reuseport", int(shares_port)),
         # Else the windows grow with the bandwidth until a request lies in memory before anybody reads it. One
         # that is being read gets a window of its size anyway.
         ("grpc.http2.bdp_probe", 0),

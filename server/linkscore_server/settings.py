@@ -34,6 +34,9 @@ class Settings:
     metrics_listen: str = _setting(
         "127.0.0.1:9411", "Prometheus HTTP address `host:port`; empty: no metrics port"
     )
+    workers: int = _setting(
+        1, "processes that share crawls, their groups and the port; memory bounds are of all together"
+    )
     data_dir: str = _setting("./linkscore-data", "folder of the event logs; `memory`: keep nothing")
     max_message_bytes: int = _setting(64 << 20, "largest gRPC message, bytes, both ways")
     max_body_bytes: int = _setting(10_000_000, "largest page body after decompression, bytes")
@@ -127,6 +130,10 @@ class Settings:
             )
         if self.keep_log not in ("all", "snapshots"):
             found.append(FieldProblem("keep_log", f"must be all or snapshots, got {self.keep_log!r}"))
+        if self.workers > 1 and self.data_dir == "memory":
+            found.append(FieldProblem("workers", "must be 1 with data_dir = memory: nothing is shared there"))
+        if self.workers > 1 and self.listen.startswith("unix:"):
+            found.append(FieldProblem("workers", "must be 1 at a unix socket: one process listens there"))
         found += self._token_problems() + self._tracing_problems()
         found += _address_problems("listen", self.listen, unix=True)
         found += _address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)

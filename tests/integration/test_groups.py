@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ from linkscore.v1 import inspection_service_pb2 as inspection_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_server.storage.archive import export_crawl, import_crawl
+from linkscore_server.storage.check import problems_of_store
+from linkscore_server.storage.files import FileStore
 from server_process import ServerProcess, Stubs, refusal, serving, stubs
 from small_site import HOST, page
 
@@ -256,6 +261,8 @@ def test_all_groups_survive_a_kill_hear_of_changes_and_are_deleted_at_once(tmp_p
         changed = crawl_pb.Crawl(name=crawl, policy=spec("opic"))
         server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
     process.kill()
+    moved = _moved(tmp_path / "data", tmp_path)
+    assert moved == ["kept@0-of-4", "kept@1-of-4", "kept@2-of-4", "kept@3-of-4"]
     with serving(tmp_path) as again, stubs(again.target) as server:
         kept = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
         assert (kept.page_count, kept.groups, kept.policy.WhichOneof("policy")) == (12, 4, "opic")
@@ -267,6 +274,22 @@ def test_all_groups_survive_a_kill_hear_of_changes_and_are_deleted_at_once(tmp_p
         assert create(server, "kept", 2) == crawl
         found = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
         assert (found.page_count, found.groups) == (0, 2)
+
+
+def _moved(data: Path, folder: Path) -> list[str]:
+    """Check a data folder, move its crawl to another one as a file, and return the shards there."""
+    with closing(FileStore(data)) as store:
+        assert list(problems_of_store(store)) == []
+        export_crawl(store, "kept", folder / "kept.archive")
+    with closing(FileStore(folder / "moved")) as store:
+        assert import_crawl(store, folder / "kept.archive") == "kept"
+        shutil.rmtree(store.crawl_folder("kept@2-of-4"))
+        assert [problem.partition(": ")[2] for problem in problems_of_store(store)] == [
+            "group 2-of-4 is missing"
+        ]
+    with closing(FileStore(folder / "again")) as store:
+        import_crawl(store, folder / "kept.archive")
+        return store.shards()
 
 
 def test_a_change_that_a_kill_cut_short_reaches_every_group_after_the_start(tmp_path: Path) -> None:

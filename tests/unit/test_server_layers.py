@@ -34,7 +34,8 @@ MAY_READ = {
         "grpc",
         "routing",
     },
-    "commands": {"settings", "storage", "observability", "browse_logs", "app"},
+    "workers": {"settings", "storage", "observability", "routing", "app"},
+    "commands": {"settings", "storage", "observability", "browse_logs", "app", "workers"},
     "__main__": set(),
 }
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.

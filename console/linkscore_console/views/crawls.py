@@ -14,7 +14,6 @@ from linkscore.v1 import crawl_service_pb2, inspection_service_pb2, site_model_s
 from linkscore_console import words
 from linkscore_console.page import back_to, console_of
 from linkscore_console.source import AWAY, Source
-from linkscore_console.views.wanted import has_texts
 
 _SHOWN_CRAWLS = 50
 """A bound: rows of a page, each two calls; the command line lists them all. Chosen."""
@@ -63,7 +62,6 @@ async def one(request: Request) -> Response:
         sites=sites[:_SHOWN_SITES],
         more=len(sites) > _SHOWN_SITES,
         policies=words.POLICIES,
-        keeps_texts=has_texts(row.crawl.wanted),
     )
 
 

@@ -63,10 +63,11 @@ def serve(config: Path | None, **flags: Any) -> None:
     settings = settings_of(config, flags)
     from linkscore_server import app  # numpy only when a server is wanted
     from linkscore_server.observability import logs
+    from linkscore_server.workers.supervisor import Supervisor
 
     logs.set_up(settings.log_level)
     try:
-        asyncio.run(app.run(settings))
+        asyncio.run(app.run(settings) if settings.workers == 1 else Supervisor(settings).run())
     except (LinkscoreError, OSError, RuntimeError, ValueError) as exc:
         logs.log_failed_start(exc)
         sys.exit(1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
-from linkscore_scoring.errors import CorruptState, LimitExceeded
+from linkscore_scoring.errors import LimitExceeded, LinkscoreError
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.convert.crawls import config_of
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
@@ -59,7 +58,7 @@ class CrawlHome:
         self._clock = clock
         self._max_crawls = max_crawls
         self._read = read
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._lock = asyncio.Lock()
         self._behind: set[Shard] = set()
         self._aligning: asyncio.Task[None] | None = None
 
@@ -78,7 +77,7 @@ class CrawlHome:
     async def create(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
         """Create a crawl: the first group last, so that one which is there is whole."""
         name = request.crawl.name.removeprefix(crawl_name(""))  # if it is none, that is said with all else
-        async with self._locks[name]:
+        async with self._lock:
             there = self._registry.shard_of(name)
             groups = request.crawl.groups or 1
             if there is not None and there.groups != groups and there.group == 0:
@@ -103,7 +102,7 @@ class CrawlHome:
     async def update(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
         """Change a crawl: the first group, then the others."""
         name = parse_crawl(request.crawl.name, "crawl.name")
-        async with self._locks[name]:
+        async with self._lock:
             first = self._found(name)
             request.crawl.name = crawl_name(first.key)
             answer: pb.UpdateCrawlResponse = await self._owners.local.call(
@@ -118,7 +117,7 @@ class CrawlHome:
     async def delete(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
         """Delete a crawl; until all owners have let go of it, nothing of it is deleted."""
         name = parse_crawl(request.name, "name")
-        async with self._locks[name]:
+        async with self._lock:
             first = self._found(name)
             if first.groups == 1:
                 done: pb.DeleteCrawlResponse = await self._owners.local.call(
@@ -156,8 +155,8 @@ class CrawlHome:
     async def _align_for_ever(self) -> None:
         while True:
             for first in sorted(self._behind):
-                async with self._locks[first.crawl]:
-                    with suppress(NotServing, CrawlNotFound, CorruptState):
+                async with self._lock:
+                    with suppress(LinkscoreError, OSError):  # a group that is damaged stays behind
                         await self._align(first)
             await asyncio.sleep(_AGAIN_S)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
+from linkscore_server.grpc.errors import NotServing
 from linkscore_server.routing.questions import Questions
 
+_LOOK_S = 0.05  # between two looks whether another process answers; chosen, not measured
 Values = dict[str, Any]
 """What questions and their answers are made of: numbers, texts, bytes, lists and dicts of them."""
 
@@ -27,6 +30,9 @@ class Owner(Protocol):
 
     async def ask(self, question: str, **values: Any) -> Values:
         """Answer a question of `questions`."""
+
+    async def close(self) -> None:
+        """Let go of what connects to it."""
 
 
 class LocalOwner:
@@ -65,6 +71,9 @@ class LocalOwner:
         """See `Owner.ask`."""
         return await self._questions.answer(question, values)
 
+    async def close(self) -> None:
+        """See `Owner.close`: there is nothing between."""
+
 
 class Owners:
     """All owners of a server, and which of them has a shard: the same in every process.
@@ -90,6 +99,21 @@ class Owners:
     def is_alone(self) -> bool:
         """Whether there is no other."""
         return len(self.all) == 1
+
+    async def all_there(self) -> None:
+        """Wait until every other process answers."""
+        for owner in self.all:
+            while owner is not self.local:
+                try:
+                    await owner.ask("names")
+                    break
+                except NotServing:
+                    await asyncio.sleep(_LOOK_S)
+
+    async def close(self) -> None:
+        """Let go of the connections to others."""
+        for owner in self.all:
+            await owner.close()
 
     def of(self, shard: Shard) -> Owner:
         """Return who owns a shard."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.openmetrics.exposition import generate_latest
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
@@ -17,11 +21,24 @@ _Answer = Callable[..., Awaitable[dict[str, Any]]]
 
 
 class Questions:
-    """Answers for the shards of this process."""
+    """Answers for the shards of this process.
 
-    def __init__(self, registry: CrawlRegistry, scoring: LinkScoringService) -> None:
+    Parameters
+    ----------
+    registry
+        The shards.
+    scoring
+        The service that answers questions of them.
+    metrics
+        What the process counts.
+    """
+
+    def __init__(
+        self, registry: CrawlRegistry, scoring: LinkScoringService, metrics: CollectorRegistry
+    ) -> None:
         self._registry = registry
         self._scoring = scoring
+        self._counted = metrics
         self._answers: dict[str, _Answer] = {
             "describe": self._describe,
             "names": self._names,
@@ -32,6 +49,7 @@ class Questions:
             "take": self._take,
             "bids": self._bids,
             "examples": self._examples,
+            "metrics": self._metrics,
         }
 
     async def answer(self, question: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -57,6 +75,10 @@ class Questions:
         """Return a crawl of one group, which may be put away at once; nothing if it is damaged."""
         models = await self._registry.models([name])
         return {"crawl": crawl_message(models[0]).SerializeToString()} if models else {}
+
+    async def _metrics(self) -> dict[str, Any]:
+        """Return the metrics of this process in the text format of OpenMetrics."""
+        return {"text": (await asyncio.to_thread(generate_latest, self._counted)).decode()}
 
     async def _make(self, shard: str, config: dict[str, Any]) -> dict[str, Any]:
         """Make a group of a crawl that is being created; what an unfinished creation left is used again."""

@@ -12,7 +12,7 @@ from google.rpc import error_details_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_scoring.engine.groups import is_crawl_name
 from linkscore_scoring.engine.tickets import TicketBook
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.access import caller, crawl_in
 from linkscore_server.grpc.convert.names import crawl_name, page_of
@@ -27,6 +27,7 @@ from linkscore_server.settings import Settings
 
 CHANGES = ("CrawlService/CreateCrawl", "CrawlService/UpdateCrawl", "CrawlService/DeleteCrawl")
 """What is done at the home of a crawl."""
+_IMPORT = "BrowseLogService/ImportBrowseRecords"
 _DOMAIN = "example.org"  # any: the first look-up of a registrable domain reads a file
 
 
@@ -109,8 +110,16 @@ class Router:
         name = crawl_in(method, first) if first is not None else ""
         crawl, owner = await self._routed(name, self._found)
         if crawl is None:
-            return await owner.collect(method, with_first(first, requests), context)
+            return await owner.collect(method, with_first(first, self._of_one(name, requests)), context)
         return await GroupedImport(crawl, self._owners, context).answer(with_first(first, requests))
+
+    async def _of_one(self, name: str, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Yield batches; one of another crawl only if its visits are of this process and in one group too."""
+        async for request in requests:
+            other = crawl_in(_IMPORT, request)
+            if other not in ("", name) and not (self._registry.has(other) and is_crawl_name(other)):
+                raise InvalidInput("must be the crawl of the first message", field="crawl")
+            yield request
 
     async def _routed(self, name: str, do: Callable[[str], Any]) -> Any:
         """Do something with a crawl; if it is gone, and another one of its name is there, with that."""

@@ -31,6 +31,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
+from typing import IO
 
 import zstandard
 
@@ -237,7 +238,16 @@ class FileLog(CrawlLog):
 
 
 class FileStore(Store):
-    """Logs below one folder; one process at a time.
+    """Logs below one folder; one server at a time, whose processes have shards of their own.
+
+    Parameters
+    ----------
+    folder
+        The data folder.
+    segment_bytes, cuts
+        As of `FileLog`.
+    lock
+        Descriptor of the lock, if one that holds it started this process: it holds as long as either does.
 
     Raises
     ------
@@ -245,13 +255,23 @@ class FileStore(Store):
         If another process has the folder open.
     """
 
-    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, cuts: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        segment_bytes: int = SEGMENT_BYTES,
+        cuts: bool = False,
+        lock: int | None = None,
+    ) -> None:
         self._crawls = folder / "crawls"
         folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         self._crawls.mkdir(PRIVATE_FOLDER, exist_ok=True)
         self._folder = folder
         self._segment_bytes = segment_bytes
         self._cuts = cuts
+        if lock is not None:
+            self._lock: IO[str] = os.fdopen(lock, "w")
+            return
         (folder / "LOCK").touch(PRIVATE)
         self._lock = (folder / "LOCK").open("w")
         try:
@@ -259,6 +279,11 @@ class FileStore(Store):
         except OSError as exc:
             self._lock.close()
             raise LimitExceeded(f"{folder}: in use by another linkscore server") from exc
+
+    @property
+    def lock(self) -> int:
+        """Descriptor of the lock."""
+        return self._lock.fileno()
 
     @property
     def folder(self) -> Path:

@@ -50,41 +50,6 @@ def test_a_crawl_is_created_and_configured(writing: TestClient, target: str) -> 
     assert crawl.keep_titles
 
 
-def test_what_is_wanted_in_words_is_shown_changed_and_taken_away(writing: TestClient, target: str) -> None:
-    with Client(target) as client:
-        kept = {"url": "http://a.test/1", "unwanted": True}
-        client.ensure_crawl(crawl="words", wanted={"query": "kayak <repair>", "samples": [kept]})
-        shown = html.fromstring(writing.get("/crawls/words").text)
-        said = shown.get_element_by_id("wanted").text_content()
-        assert "kayak <repair>" in said
-        assert "not http://a.test/1" in said
-        form = {
-            "token": token_of(writing),
-            "queries": "used cars\n\nvans",
-            "languages": "en, cs",
-            "least_words": "50",
-        }
-        assert writing.post("/crawls/words/wanted", data=form).status_code == 303
-        wanted = client.get_crawl(crawl="words").wanted
-        assert [query.text for query in wanted.queries] == ["used cars", "vans"]
-        assert [sample.url for sample in wanted.samples] == ["http://a.test/1"]
-        assert (list(wanted.languages), wanted.least_words) == (["en", "cs"], 50)
-        refused = writing.post("/crawls/words/wanted", data={**form, "languages": "xx"})
-        assert refused.status_code == 400
-        assert "crawl.wanted.languages[0]" in refused.text
-        client.update_crawl(crawl="words", wanted={"query": "vans"})
-        assert writing.post("/crawls/words/wanted", data={"token": form["token"]}).status_code == 303
-        assert not client.get_crawl(crawl="words").HasField("wanted")
-
-
-def test_samples_that_are_texts_are_not_lost_by_a_form(writing: TestClient, target: str) -> None:
-    with Client(target) as client:
-        client.ensure_crawl(crawl="texts", wanted={"samples": [{"text": "How a kayak is repaired"}]})
-        got = writing.post("/crawls/texts/wanted", data={"token": token_of(writing), "queries": "vans"})
-        assert got.status_code == 409
-        assert len(client.get_crawl(crawl="texts").wanted.samples) == 1
-
-
 def test_what_the_server_refuses_is_said_field_by_field(writing: TestClient) -> None:
     got = writing.post(
         "/crawls", data={"token": token_of(writing), "name": "Not A Name", "policy": "harvest"}

@@ -27,7 +27,6 @@ import linkscore.v1.CreateCrawlRequest;
 import linkscore.v1.GetCrawlRequest;
 import linkscore.v1.PolicySpec;
 import linkscore.v1.UpdateCrawlRequest;
-import linkscore.v1.Wanted;
 
 /**
  * A connection to a linkscore server, which tells a crawler which links to follow.
@@ -109,21 +108,10 @@ public final class Client implements AutoCloseable {
 
   /** Creates a crawl, or takes the one there is, which then serves this policy; null leaves the policy to the server. */
   public Crawl ensureCrawl(String id, PolicySpec policy) {
-    return ensureCrawl(id, policy, null);
-  }
-
-  /**
-   * The same, for what is wanted in words; null leaves that as it is. With a null policy a new crawl is then scored by
-   * {@code topic}.
-   */
-  public Crawl ensureCrawl(String id, PolicySpec policy, Wanted wanted) {
     Crawl crawl = crawl(id);
     linkscore.v1.Crawl.Builder config = linkscore.v1.Crawl.newBuilder().setName(crawl.name());
     if (policy != null) {
       config.setPolicy(policy);
-    }
-    if (wanted != null) {
-      config.setWanted(wanted);
     }
     var stub = CrawlServiceGrpc.newBlockingStub(channel);
     try {
@@ -136,14 +124,9 @@ public final class Client implements AutoCloseable {
       var there =
           LinkscoreException.typed(
               () -> stub.getCrawl(GetCrawlRequest.newBuilder().setName(crawl.name()).build()));
-      var change = UpdateCrawlRequest.newBuilder().setCrawl(config);
       if (policy != null && !policy.equals(there.getCrawl().getPolicy())) {
+        var change = UpdateCrawlRequest.newBuilder().setCrawl(config);
         change.getUpdateMaskBuilder().addPaths("policy");
-      }
-      if (wanted != null && !wanted.equals(there.getCrawl().getWanted())) {
-        change.getUpdateMaskBuilder().addPaths("wanted");
-      }
-      if (change.hasUpdateMask()) {
         LinkscoreException.typed(() -> stub.updateCrawl(change.build()));
       }
     }

@@ -16,8 +16,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import linkscore.v1.Page;
-import linkscore.v1.Wanted;
-import linkscore.v1.WantedQuery;
 import org.junit.jupiter.api.Test;
 
 class ClientTest {
@@ -41,19 +39,6 @@ class ClientTest {
       server.crawls.clear();
       assertTrue(session.ingest(page("/2")).isPresent());
       assertEquals(2, session.pages.sum());
-    }
-  }
-
-  @Test
-  void aCrawlSaysInWordsWhatItIsForAndIsChangedOnlyIfItSaysSomethingElse() throws Exception {
-    try (FakeServer server = new FakeServer();
-        Client client = Client.to(server.target()).connect()) {
-      for (String text : List.of("kayak repair", "kayak repair", "used cars")) {
-        client.ensureCrawl("words", null, Wanted.newBuilder().addQueries(WantedQuery.newBuilder().setText(text)).build());
-      }
-      client.ensureCrawl("words");
-      assertEquals("used cars", server.crawls.get("crawls/words").getWanted().getQueries(0).getText());
-      assertEquals(List.of(List.of("wanted")), server.changed);
     }
   }
 

@@ -18,8 +18,6 @@ import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
 import linkscore.v1.CreateCrawlResponse;
 import linkscore.v1.Feedback;
-import linkscore.v1.GetCrawlRequest;
-import linkscore.v1.GetCrawlResponse;
 import linkscore.v1.IngestPagesRequest;
 import linkscore.v1.IngestPagesResponse;
 import linkscore.v1.LinkScores;
@@ -31,8 +29,6 @@ import linkscore.v1.RankBucketsRequest;
 import linkscore.v1.RankBucketsResponse;
 import linkscore.v1.ReportFeedbackRequest;
 import linkscore.v1.ReportFeedbackResponse;
-import linkscore.v1.UpdateCrawlRequest;
-import linkscore.v1.UpdateCrawlResponse;
 
 /**
  * A server for tests of the client and of the adapters: knows the crawls that were made, and scores links with {@code
@@ -47,8 +43,7 @@ public final class FakeServer implements AutoCloseable {
   public final List<Feedback> rewards = new CopyOnWriteArrayList<>();
   public final List<List<String>> ranked = new CopyOnWriteArrayList<>();
   public final List<RankBucketsRequest> planned = new CopyOnWriteArrayList<>();
-  public final Map<String, linkscore.v1.Crawl> crawls = new ConcurrentHashMap<>();
-  public final List<List<String>> changed = new CopyOnWriteArrayList<>();
+  public final Map<String, Boolean> crawls = new ConcurrentHashMap<>();
   private final Server server;
   private final int port;
 
@@ -162,23 +157,8 @@ public final class FakeServer implements AutoCloseable {
   private final class Crawls extends CrawlServiceGrpc.CrawlServiceImplBase {
     @Override
     public void createCrawl(CreateCrawlRequest request, StreamObserver<CreateCrawlResponse> to) {
-      if (crawls.putIfAbsent(request.getCrawl().getName(), request.getCrawl()) != null) {
-        to.onError(Status.ALREADY_EXISTS.asRuntimeException());
-        return;
-      }
+      crawls.put(request.getCrawl().getName(), true);
       answer(to, CreateCrawlResponse.newBuilder().setCrawl(request.getCrawl()).build());
-    }
-
-    @Override
-    public void getCrawl(GetCrawlRequest request, StreamObserver<GetCrawlResponse> to) {
-      answer(to, GetCrawlResponse.newBuilder().setCrawl(crawls.get(request.getName())).build());
-    }
-
-    @Override
-    public void updateCrawl(UpdateCrawlRequest request, StreamObserver<UpdateCrawlResponse> to) {
-      changed.add(request.getUpdateMask().getPathsList());
-      crawls.put(request.getCrawl().getName(), request.getCrawl());
-      answer(to, UpdateCrawlResponse.newBuilder().setCrawl(request.getCrawl()).build());
     }
   }
 }

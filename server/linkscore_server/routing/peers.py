@@ -1,0 +1,223 @@
+"""Other processes of one server: asked by the calls of the contract, over sockets only they can reach."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import grpc
+import msgpack
+from google.protobuf import message_factory
+from google.rpc import status_pb2
+from grpc_status import rpc_status
+
+from linkscore_scoring.engine.groups import is_crawl_name
+from linkscore_server.grpc.access import crawl_in
+from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, status_of
+from linkscore_server.grpc.request_ids import KEY, begin_request, request_id
+from linkscore_server.routing.owners import LocalOwner, Owner, Owners, Values
+from linkscore_server.routing.place import Place
+from linkscore_server.routing.router import CHANGES, Router
+from linkscore_server.routing.services import SERVICES, add_services
+
+_PACKAGE = "linkscore.v1"
+_OWNER, _ASK = "linkscore.internal.Owner", "Ask"
+_SLACK_BYTES = 1 << 20
+"""What a part of a message may be larger than the whole: longer names, columns that are repeated. Chosen."""
+_RECONNECT = [
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 500),
+]
+"""A process that was killed is there again within seconds. Chosen, not measured."""
+
+_ASK_S = 30.0
+"""Longest wait for the answer to a question, which takes milliseconds: a process may be stopped. A bound."""
+
+Answered = Callable[[], Awaitable[Any]]
+
+
+def options_of(max_message_bytes: int) -> list[tuple[str, int]]:
+    """Return the options of a channel between processes, and of who listens."""
+    most = max_message_bytes + _SLACK_BYTES
+    return [
+        ("grpc.max_receive_message_length", most),
+        ("grpc.max_send_message_length", most),
+        *_RECONNECT,
+    ]
+
+
+class Peer:
+    """Another process of the server, as an owner of shards; see `owners.Owner`.
+
+    Parameters
+    ----------
+    address
+        Where it listens for its like.
+    max_message_bytes
+        Setting of that name.
+    """
+
+    def __init__(self, address: str, max_message_bytes: int) -> None:
+        self._channel = grpc.aio.insecure_channel(address, options_of(max_message_bytes))
+        self._ask: Any = self._channel.unary_unary(f"/{_OWNER}/{_ASK}")
+        self._calls: dict[str, Any] = {}
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """See `Owner.call`."""
+        return await _answer_of(lambda: self._method(method)(request, **_meant_for(context)))
+
+    async def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        """See `Owner.stream`."""
+        call = self._method(method)(requests, **_meant_for(context))
+        try:
+            async for response in call:
+                yield response
+        except grpc.aio.AioRpcError as exc:
+            raise error_of(exc) from None
+        finally:
+            call.cancel()
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """See `Owner.collect`."""
+        return await _answer_of(lambda: self._method(method)(requests, **_meant_for(context)))
+
+    async def ask(self, question: str, **values: Any) -> Values:
+        """See `Owner.ask`."""
+        packed = msgpack.packb([question, values])
+        raw = await _answer_of(lambda: self._ask(packed, timeout=_ASK_S))
+        answer: Values = msgpack.unpackb(raw)
+        return answer
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self._channel.close()
+
+    def _method(self, method: str) -> Any:
+        if method not in self._calls:
+            self._calls[method] = _stub(self._channel, method)
+        return self._calls[method]
+
+
+class PeerCalls:
+    """Answers what other processes ask: about shards by the services here, about crawls whose home this is.
+
+    Parameters
+    ----------
+    local
+        The services.
+    router
+        Makes, changes and deletes crawls.
+    """
+
+    def __init__(self, local: LocalOwner, router: Router) -> None:
+        self._local = local
+        self._router = router
+
+    def add_to(self, server: grpc.aio.Server) -> None:
+        """Let a server for other processes answer."""
+        add_services(self, server)
+        ask: Any = grpc.unary_unary_rpc_method_handler(self._ask)
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_OWNER, {_ASK: ask}),))
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """See `services.AnswersAll`."""
+        is_of_crawl = method in CHANGES and is_crawl_name(crawl_in(method, request))
+        answers = self._router if is_of_crawl else self._local
+        return await _passed_on(context, lambda: answers.call(method, request, context))
+
+    async def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+        """See `services.AnswersAll`."""
+        _begin(context)
+        try:
+            async for response in self._local.stream(method, requests, context):
+                yield response
+        except Exception as exc:
+            await context.abort_with_status(rpc_status.to_status(status_of(exc)))
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """See `services.AnswersAll`."""
+        return await _passed_on(context, lambda: self._local.collect(method, requests, context))
+
+    async def _ask(self, raw: bytes, context: Any) -> Any:
+        question, values = msgpack.unpackb(raw)
+
+        async def answer() -> Any:
+            return msgpack.packb(await self._local.ask(question, **values))
+
+        return await _passed_on(context, answer)
+
+
+def owners_at(place: Place | None, local: LocalOwner, max_message_bytes: int) -> Owners:
+    """Return all owners of a server for the process at a place; None: it is the only one."""
+    if place is None:
+        return Owners([local])
+    peers: list[Owner] = [Peer(address, max_message_bytes) for address in place.sockets]
+    peers[place.number] = local
+    return Owners(peers, place.number)
+
+
+def server_for_peers(
+    place: Place, local: LocalOwner, router: Router, max_message_bytes: int
+) -> grpc.aio.Server:
+    """Return what answers the other processes, to be started when the state is there."""
+    server = grpc.aio.server(options=options_of(max_message_bytes))
+    PeerCalls(local, router).add_to(server)
+    server.add_insecure_port(place.sockets[place.number])
+    return server
+
+
+def error_of(error: grpc.aio.AioRpcError) -> Exception:
+    """Return what a call shall end with that another process did not answer, or answered with an error."""
+    status = rpc_status.from_call(error)
+    if status is not None:
+        return Forwarded(status)
+    match error.code():
+        case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.CANCELLED:
+            return NotServing("the process that has these sites starts again, try again")
+        case grpc.StatusCode.DEADLINE_EXCEEDED:
+            return CallerGone("the deadline has passed")
+    return Forwarded(status_pb2.Status(code=error.code().value[0], message=error.details() or ""))
+
+
+async def _answer_of(call: Callable[[], Any]) -> Any:
+    try:
+        return await call()
+    except grpc.aio.AioRpcError as exc:
+        raise error_of(exc) from None
+
+
+async def _passed_on(context: Any, answer: Answered) -> Any:
+    _begin(context)
+    try:
+        return await answer()
+    except Exception as exc:
+        return await context.abort_with_status(rpc_status.to_status(status_of(exc)))
+
+
+def _begin(context: Any) -> None:
+    begin_request(str(dict(context.invocation_metadata() or ()).get(KEY, "")))
+
+
+def _meant_for(context: Any) -> dict[str, Any]:
+    """Return deadline and request id of the call that is passed on."""
+    remaining_s = context.time_remaining() if context is not None else None
+    return {"timeout": remaining_s, "metadata": ((KEY, request_id()),)}
+
+
+def _stub(channel: grpc.aio.Channel, name: str) -> Any:
+    service, _, method = name.partition("/")
+    described = SERVICES[service].services_by_name[service].methods_by_name[method]
+    request, response = (
+        message_factory.GetMessageClass(kind) for kind in (described.input_type, described.output_type)
+    )
+    make = {
+        (False, False): channel.unary_unary,
+        (True, False): channel.stream_unary,
+        (True, True): channel.stream_stream,
+    }[described.client_streaming, described.server_streaming]
+    return make(
+        f"/{_PACKAGE}.{name}",
+        request_serializer=request.SerializeToString,
+        response_deserializer=response.FromString,
+    )
