@@ -7,8 +7,7 @@ from starlette.responses import Response
 
 from linkscore.errors import InvalidArgument
 from linkscore.v1 import inspection_service_pb2, link_scoring_service_pb2
-from linkscore_console import words
-from linkscore_console.page import console_of, page_number, site_of
+from linkscore_console.page import console_of, page_number, policy_asked, site_of
 
 _ROWS = 50
 """Groups of a page."""
@@ -20,16 +19,12 @@ async def frontier(request: Request) -> Response:
     """Show what waits, best first, and explain a URL if one is given."""
     console, (crawl, site) = console_of(request), site_of(request)
     source = console.source
-    configured = await source.ask(source.client.get_crawl, crawl=crawl)
-    served = words.policy_name(configured.policy)
-    choices = [served, *(words.policy_name(spec) for spec in configured.extra_policies)]
-    asked = request.query_params.get("policy", "")
-    policy = asked if asked in choices else served
+    policy, choices = await policy_asked(request)
     found = await source.ask(
         source.client.list_buckets,
         crawl=crawl,
         site=site,
-        policy=None if policy == served else policy,
+        policy=None if policy == choices[0] else policy,
         page_size=_ROWS,
         page_token=page_number(request),
     )

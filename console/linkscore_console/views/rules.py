@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -10,7 +11,7 @@ from starlette.responses import Response
 
 from linkscore.errors import FailedPrecondition
 from linkscore.v1 import browse_log_service_pb2, site_model_service_pb2
-from linkscore_console.page import Console, console_of, site_of
+from linkscore_console.page import console_of, policy_asked, site_of
 
 _PREVIEW_LINES = 60
 """Lines of a file that are shown before it is downloaded."""
@@ -25,12 +26,14 @@ async def rules(request: Request) -> Response:
     """Show the files, and the state of browse logs."""
     console, (crawl, site) = console_of(request), site_of(request)
     source = console.source
+    policy, choices = await policy_asked(request)
     found, stats, about = await asyncio.gather(
-        _exported(console, crawl, site),
+        _exported(request, policy, choices),
         source.ask(source.client.get_browse_stats, crawl=crawl),
         source.ask(source.client.get_site, crawl=crawl, site=site),
     )
     files = [(_format_of(file), file, _preview(file.content)) for file in found.files] if found else []
+    there = {name for name, _, _ in files}
     return console.render(
         request,
         "rules.html",
@@ -38,19 +41,21 @@ async def rules(request: Request) -> Response:
         site=site,
         found=found,
         files=files,
+        without=[name.capitalize() for name in _FORMATS if name not in there],
+        policy=policy,
+        choices=choices,
         stats=stats,
         logs=_logs_of(stats, site),
-        policy_state=about.policy_state,
+        policy_state=(found.policy_state if found else "") or about.policy_state,
     )
 
 
 async def download(request: Request) -> Response:
     """Send one file."""
-    console, (crawl, site) = console_of(request), site_of(request)
     wanted = request.path_params["format"]
     if wanted not in _FORMATS:
         raise HTTPException(404, f"There is no format of this name; there are {', '.join(_FORMATS)}.")
-    found = await _exported(console, crawl, site)
+    found = await _exported(request, *await policy_asked(request))
     for file in found.files if found else ():
         if file.format == _FORMATS[wanted]:
             # As plain text whatever it is: what a file says came from pages.
@@ -60,11 +65,13 @@ async def download(request: Request) -> Response:
 
 
 async def _exported(
-    console: Console, crawl: str, site: str
+    request: Request, policy: str, choices: Sequence[str]
 ) -> site_model_service_pb2.ExportRulesResponse | None:
-    """Return the files; None if nothing was learned yet."""
+    """Return the files of a policy; None if nothing was learned yet."""
+    source, (crawl, site) = console_of(request).source, site_of(request)
+    asked = None if policy == choices[0] else policy
     try:
-        return await console.source.ask(console.source.client.export_rules, crawl=crawl, site=site)
+        return await source.ask(source.client.export_rules, crawl=crawl, site=site, policy=asked)
     except FailedPrecondition:
         return None
 

@@ -181,6 +181,15 @@ def test_the_rules_are_shown_and_downloaded_as_text(console: TestClient) -> None
     assert "No log was imported." in text(page)
 
 
+def test_the_rules_are_those_of_another_policy_of_the_crawl_if_it_is_named(console: TestClient) -> None:
+    page = tree(console, of(BOOKS, "rules") + "?policy=breadth_first")
+    links = [link.get("href") for link in page.xpath("//a[text()='Download']")]
+    assert f"{of(BOOKS, 'rules')}/scrapy?policy=breadth_first" in links
+    assert all(console.get(link).status_code == 200 for link in links)
+    assert "these take rules of URLs, and breadth_first learned none here" in text(page)
+    assert "and harvest learned none here" in text(tree(console, of(BOOKS, "rules") + "?policy=no_such"))
+
+
 def test_a_site_without_rules_says_so(console: TestClient) -> None:
     assert "Nothing was learned yet" in text(tree(console, of(YOUNG, "rules")))
     assert "Nothing was learned yet" in text(tree(console, of(YOUNG, "rules/scrapy"), 404))
