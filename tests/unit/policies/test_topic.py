@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import msgpack
+import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -117,6 +118,10 @@ def test_links_beside_a_link_to_a_sample_rise_before_the_sample_is_fetched() -> 
     (without, other), (beside, elsewhere) = found
     assert without == other
     assert beside > elsewhere
+    (why,) = CrawlQueries(model).explain(urls[:1], urls[:1], tickets[:1], [""])
+    value = sum(term.value for term in why.explanation.terms)
+    assert "alone" in {term.name for term in why.explanation.terms}
+    assert 0.5 * (1 + value / (1 + abs(value))) == pytest.approx(beside)
 
 
 def test_an_unwanted_sample_is_worth_nothing_whatever_it_says() -> None:

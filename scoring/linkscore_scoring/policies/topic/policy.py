@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -306,7 +307,7 @@ class Topical(Stateful, Policy):
         docs/policies.md (topic).
         """
         if not key.page or not self.crawl.known_pages:
-            return 0.0
+            return -math.inf
         return self.tunables.list_trust * self.lists.mean(key.page, key.arm[1], 0.0)
 
     def _gain(self, key: Key) -> float:
@@ -331,6 +332,8 @@ class Topical(Stateful, Policy):
             said.insert(0, "an anchor seen before says words of the topic")
         summary = "; ".join(said) or "no word of the topic in anchor and URL"
         parts = vector * self.crawl.weights.mean
+        beyond = self._list_worth(key) - float(parts.sum())
+        alone = [Term("alone", beyond, "what its list is worth by known pages, beyond the rest")]
         return Explanation(
             f"{summary}; links like it led to pages worth {vector[_ARM]:.2f}",
             [
@@ -341,6 +344,7 @@ class Topical(Stateful, Policy):
                 Term("list", float(parts[5]), "mean worth of its neighbours on the page, weighed"),
                 Term("base", float(parts[0]), "what every link is worth"),
                 Term("gain", self._gain(key), "what links like it gained by the links behind them"),
+                *(alone if beyond > 0.0 else ()),
             ],
         )
 
