@@ -17,11 +17,12 @@ HALF_CHARS = 400.0
 """Characters of own text that are worth a reward of 0.5, > 0 (ADR 6); chosen, not measured."""
 NOBODY = 0
 """Owner of boilerplate; no page hashes to 0."""
-# Share of its owner's text, in (0, 1): a page that shows no more is a part of it. Chosen, not measured.
-_PART = 0.5
-_MAX_OWNERS = 50_000  # pages whose text is summed up; a bound
-_SEEN, _OWNER, _IDENTITY, _CHARS = range(4)
-"""Cells of a block's record: pages that showed it, hash of its owner and of the owner's identity, length."""
+_CLOSER = 2
+"""Times as much long text as another page that shows the same block, by which a page is farther from its
+source: a list of what that one is. Chosen on the zoo: 2, 2.5 and 3 tried (docs/policies.md)."""
+_SEEN, _OWNER, _IDENTITY, _CHARS, _LEAST_SHOWN = range(5)
+"""Cells of a block's record: pages that showed it, hash of its owner and of the owner's identity, length, and
+the characters in long blocks of the page with fewest that showed it."""
 _LONGER = 1.1
 """Times its length by which a known block counts as a longer version of itself; chosen, not measured."""
 
@@ -49,10 +50,13 @@ class TextOwners(Stateful):
     """Long text blocks by hash, each with its owner.
 
     A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original.
-    A new block belongs to the page that shows it. A known one goes over to a page that is the canonical form
-    of its owner, that brings at least `full_share` new text of its own (the article after the excerpt), or
-    that shows nothing but a part of one owner's (the article after a list of whole articles, where a copy
-    shows all); on the third page it is boilerplate and belongs to nobody.
+    A new block belongs to the page that shows it. Of two pages that show it the one that shows little else is
+    closer to its source, whichever came first and however many there are: a page with at most half as much
+    text as any before takes the block over (the article after lists of excerpts or of whole articles), one
+    with twice as much takes nothing (a list after the article). Beside that the second page takes a block if
+    it brings at least `full_share` new text of its own (the article after its excerpt), and the canonical
+    form of the owner takes all; a third page about as long shows that the block is boilerplate, which belongs
+    to nobody.
 
     Parameters
     ----------
@@ -61,19 +65,18 @@ class TextOwners(Stateful):
     full_share
         Share of new text, in [0, 1], that makes a page the original rather than another list.
     common
-        Pages that show a block before it is boilerplate.
+        Pages about as long that show a block before it is boilerplate.
     """
 
     distinct_chars: Stored[int]
     _blocks: Annotated[dict[int, list[int]], stored_as("blocks", "records")]
-    _owned: Stored[dict[int, int]]
 
     def __init__(self, *, max_blocks: int = 500_000, full_share: float = 0.3, common: int = 3) -> None:
         self.max_blocks = max_blocks
         self.full_share = full_share
         self.common = common
         self.distinct_chars = 0
-        self._blocks, self._owned = {}, {}
+        self._blocks = {}
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -93,64 +96,56 @@ class TextOwners(Stateful):
         longest: dict[int, int] = {}
         for block, size in zip(hashes, chars, strict=True):
             longest[block] = max(longest.get(block, 0), size)
-        change = TextChange()
-        known = [
-            (block, size)
-            for block, size in longest.items()
-            if not self._is_new(block, size, page, identity, change)
-        ]
+        change, shown = TextChange(), sum(longest.values())
+        known = []
+        for block, size in longest.items():
+            record = self._blocks.get(block)
+            if record is None:
+                self._blocks[block] = [1, page, identity, size, shown]
+                change.new_chars += size
+                continue
+            if record[_OWNER] != NOBODY and size > _LONGER * record[_CHARS]:
+                change.new_chars += size - record[_CHARS]  # the longer version's extra text
+            known.append((record, size))
         self.distinct_chars += change.new_chars
         change.own_chars = change.new_chars
-        takes = change.new_chars >= self.full_share * sum(longest.values()) or self._is_part(known, page)
-        for block, size in known:
-            self._meet(self._blocks[block], size, page, identity, takes=takes, change=change)
-        self._sum_up(page, change)
+        has_own = change.new_chars >= self.full_share * shown
+        for record, size in known:
+            record[_SEEN] += 1
+            owner = self._owner(record, page, identity, shown, has_own=has_own)
+            record[_LEAST_SHOWN] = min(shown, record[_LEAST_SHOWN])
+            _hand_over(record, size, owner, identity, change)
         drop_oldest(self._blocks, self.max_blocks)
         return change
 
-    def _is_part(self, known: Sequence[tuple[int, int]], page: int) -> bool:
-        """Say whether all known text of a page belongs to one other page, and is a part of what that has."""
-        chars: dict[int, int] = {}
-        for block, size in known:
-            owner = self._blocks[block][_OWNER]
-            if owner not in (NOBODY, page):
-                chars[owner] = chars.get(owner, 0) + size
-        return len(chars) == 1 and all(n <= _PART * self._owned.get(owner, 0) for owner, n in chars.items())
+    def _owner(self, record: Sequence[int], page: int, identity: int, shown: int, *, has_own: bool) -> int:
+        """Return whose a known block is once a page with `shown` characters in long blocks shows it too."""
+        owner = record[_OWNER]
+        if owner not in (NOBODY, page) and record[_IDENTITY] == identity:
+            return page if page == identity else owner
+        if owner == page:
+            return page
+        if _CLOSER * shown <= record[_LEAST_SHOWN]:
+            return page
+        is_first_other = record[_SEEN] < self.common
+        if shown >= _CLOSER * record[_LEAST_SHOWN] and not (is_first_other and has_own):
+            return owner
+        if not is_first_other:
+            return NOBODY
+        return page if has_own and owner != NOBODY else owner
 
-    def _sum_up(self, page: int, change: TextChange) -> None:
-        self._owned[page] = self._owned.get(page, 0) + change.own_chars
-        for owner, chars in change.lost.items():
-            if owner in self._owned:
-                self._owned[owner] -= chars
-        drop_oldest(self._owned, _MAX_OWNERS)
 
-    def _is_new(self, block: int, size: int, page: int, identity: int, change: TextChange) -> bool:
-        record = self._blocks.get(block)
-        if record is None:
-            self._blocks[block] = [1, page, identity, size]
-            change.new_chars += size
-            return True
-        record[_SEEN] += 1
-        if record[_OWNER] != NOBODY and size > _LONGER * record[_CHARS]:
-            change.new_chars += size - record[_CHARS]  # the longer version's extra text
-        return False
-
-    def _meet(
-        self, record: list[int], size: int, page: int, identity: int, *, takes: bool, change: TextChange
-    ) -> None:
-        owner, chars = record[_OWNER], record[_CHARS]
-        if owner in (NOBODY, page):
-            return
-        if record[_IDENTITY] == identity:
-            takes = page == identity
-        elif record[_SEEN] >= self.common:
-            change.lost[owner] = change.lost.get(owner, 0) + chars
-            record[_OWNER] = NOBODY
-            return
-        if takes:
-            change.lost[owner] = change.lost.get(owner, 0) + chars
-            change.own_chars += min(size, chars)
-            record[_OWNER], record[_IDENTITY], record[_CHARS] = page, identity, size
+def _hand_over(record: list[int], size: int, owner: int, identity: int, change: TextChange) -> None:
+    """Let a block go from its owner to another one, or to nobody."""
+    before, chars = record[_OWNER], record[_CHARS]
+    if owner == before:
+        return
+    if before != NOBODY:
+        change.lost[before] = change.lost.get(before, 0) + chars
+    record[_OWNER] = owner
+    if owner != NOBODY:
+        change.own_chars += min(size, chars)
+        record[_IDENTITY], record[_CHARS] = identity, size
 
 
 def text_reward(own_chars: float, *, half_chars: float = HALF_CHARS) -> float:

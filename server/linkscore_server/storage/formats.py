@@ -59,7 +59,7 @@ SEGMENT = FileFormat(
 SNAPSHOT = FileFormat(
     "snapshot",
     "crawls/NAME/snapshot*",
-    4,
+    5,
     "bytes 7 and 8, after `LSSNAP`",
     "checksum, number of the last event, zstd of msgpack of the crawl's state; derived from the log",
 )

@@ -40,6 +40,22 @@ def test_an_article_takes_its_text_from_a_list_that_showed_all_of_it() -> None:
     assert texts.see(OTHER, OTHER, [20], [300]).own_chars == 300
 
 
+def test_however_many_lists_show_an_article_its_text_is_its_own() -> None:
+    texts = TextOwners()
+    for number in range(10, 15):
+        texts.see(number, number, [1, number, 10 * number], [300, 300, 300])
+    assert texts.see(ARTICLE, ARTICLE, [1], [300]).own_chars == 300
+    for number in range(20, 25):
+        assert texts.see(number, number, [1, 12, 13], [300, 300, 300]).lost.get(ARTICLE, 0) == 0
+
+
+def test_an_article_longer_than_the_list_takes_its_excerpt_as_the_second_page_only() -> None:
+    texts = TextOwners()
+    texts.see(LIST, LIST, [10, 20], [100, 100])
+    texts.see(OTHER, OTHER, [20, 21], [100, 900])
+    assert texts.see(ARTICLE, ARTICLE, [20, 22], [100, 900]).own_chars == 900
+
+
 def test_a_page_that_shows_most_of_another_or_parts_of_two_takes_nothing() -> None:
     texts = TextOwners()
     texts.see(LIST, LIST, [10, 20, 30], [300, 300, 300])
