@@ -20,12 +20,12 @@ await page.click("text=Create a crawl");
 await page.fill("input[name=name]", "walked");
 await page.selectOption("select[name=policy]", "auto");
 await page.fill("input[name=extra]", "breadth_first");
-await page.click("form button:has-text('Create')");
+await page.click("form[action='/crawls'] button");
 await page.waitForURL("**/crawls/walked");
 report.created = await said("#tiles");
 await page.click("text=Configure");
 await page.check("input[name=observe_only]");
-await page.click("form button:has-text('Change')");
+await page.click("form[action$='/config'] button");
 await page.goto(address);
 report.configured = await said("tbody tr:has(a[href='/crawls/walked'])");
 
