@@ -68,6 +68,28 @@ def test_links_beside_one_that_led_to_a_relevant_page_rise() -> None:
     assert after.scores[0] > before.links.scores[5]
 
 
+def test_pages_of_no_relevance_are_passed_through_where_what_lies_behind_pays() -> None:
+    model = crawl()
+    shelves = [(f"/shelf/{n}", f"shelf {n}") for n in range(4)]
+    others = [(f"/misc/{n}", f"misc {n}") for n in range(4)]
+    fetch(model, "/", f"<ul>{links(*shelves)}</ul><dl>{links(*others, place='dd')}</dl>")
+    for n in range(2):
+        repairs = links(*((f"/k{n}{i}", f"Kayak repair {i}") for i in range(4)))
+        fetch(model, f"/shelf/{n}", f"<title>Shelf</title>{repairs}")
+        fetch(
+            model,
+            f"/misc/{n}",
+            "<title>Misc</title>" + links(*((f"/m{n}{i}", f"more {i}") for i in range(4))),
+        )
+    urls = [f"{HOST}/shelf/3", f"{HOST}/misc/3"]
+    behind, nothing = CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2).scores
+    assert behind > nothing
+    (why,) = CrawlQueries(model).explain(urls[:1], urls[:1], [b""], [""])
+    terms = {term.name: term.value for term in why.explanation.terms}
+    assert terms["gain"] > 0.0
+    assert terms["anchor"] == terms["url"] == 0.0
+
+
 def test_buckets_are_worth_what_their_links_are() -> None:
     model = crawl()
     found = fetch(model, "/", links(("/1", "Kayak repair"), ("/2", "kayak"), ("/3", "About us")))
