@@ -4,6 +4,7 @@ import java.net.MalformedURLException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URL;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -19,7 +20,7 @@ import org.apache.nutch.parse.Outlink;
  * none of the first three may hold a tab.
  *
  * <p>Links are found again by URL, and between the tasks Nutch's normalizers change URLs: they cut fragments, for one. So
- * URLs are compared in one form; of several links of one form the best counts.
+ * URLs are compared in one form; several links of one form wait in the bucket of each.
  */
 final class Answer {
   private Answer() {}
@@ -37,16 +38,17 @@ final class Answer {
     return lines.toString();
   }
 
-  /** Reads it back, by {@link #form} of the URL. */
-  static Map<String, Row> read(String text) {
-    Map<String, Row> rows = new HashMap<>();
+  /** Reads it back, by {@link #form} of the URL; the first link was found at a time, each other one a step later. */
+  static Map<String, List<Place>> read(String text, long found) {
+    Map<String, List<Place>> places = new HashMap<>();
     for (String line : text.split("\n")) {
       String[] parts = line.split("\t", 4);
       if (parts.length == 4) {
-        rows.merge(parts[0], new Row(parts[1], parts[2], parts[3]), Row::better);
+        Place place = new Place(parts[3], Double.parseDouble(parts[2]), parts[1], found + places.size());
+        places.computeIfAbsent(parts[0], url -> new ArrayList<>()).add(place);
       }
     }
-    return rows;
+    return places;
   }
 
   /** The form URLs are compared in (docs/clients.md): no fragment, no default port, host in lower case, no dot segments. */
@@ -58,23 +60,6 @@ final class Answer {
       return parts.getProtocol() + "://" + parts.getHost().toLowerCase(Locale.ROOT) + port + file;
     } catch (URISyntaxException | MalformedURLException | IllegalArgumentException e) {
       return url.split("#", 2)[0]; // as the page has it: the server takes more than URI does
-    }
-  }
-
-  /** What is known of one link. */
-  static final class Row {
-    final String ticket;
-    final String value;
-    final String bucket;
-
-    private Row(String ticket, String value, String bucket) {
-      this.ticket = ticket;
-      this.value = value;
-      this.bucket = bucket;
-    }
-
-    private Row better(Row other) {
-      return Double.parseDouble(other.value) > Double.parseDouble(value) ? other : this;
     }
   }
 }

@@ -3,11 +3,12 @@ package linkscore.nutch;
 import com.google.protobuf.ByteString;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Map.Entry;
+import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 import linkscore.Session;
 import linkscore.Tickets;
 import linkscore.v1.Page;
@@ -31,10 +32,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Generates the URLs of a round in the order a linkscore server advises.
  *
- * <p>Every parsed page goes to the server with its body; each of its outlinks keeps the bucket and the ticket it was
- * given in its CrawlDatum. A round takes URLs by what their buckets are worth when it is generated, less the more links of
- * one bucket of which little is known are in it: start pages first, links the server does not know last. Failed fetches are reported when the crawl database is updated. While the server
- * is away the crawl goes on: links that waited keep the value they had, new ones come behind them.
+ * <p>Every parsed page goes to the server with its body; each of its outlinks keeps the buckets and the tickets it was
+ * given in its CrawlDatum. {@link Generate} says which of them a round takes; without it, a round takes URLs by what their
+ * buckets are worth when it is generated, less the more links of one bucket of which little is known are in it. Start pages
+ * go first, links the server does not know last. Failed fetches are reported when the crawl database is updated. While the
+ * server is away the crawl goes on: links that waited keep the value they had, new ones come behind them.
  */
 public final class LinkscoreScoringFilter implements ScoringFilter {
   /** What a parse filter sets in the parse metadata to say what a page was worth, in [0, 1]. */
@@ -43,9 +45,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private static final Logger LOG = LoggerFactory.getLogger(LinkscoreScoringFilter.class);
 
   private static final Text SEED = new Text("linkscore.seed");
-  private static final Text BUCKET = new Text("linkscore.bucket");
-  private static final Text VALUE = new Text("linkscore.value");
-  private static final Text TICKET = new Text("linkscore.ticket");
+  private static final String TICKET = "linkscore.ticket"; // of the page, in the metadata of its content
   private static final Text MISSED = new Text("linkscore.missed");
   private static final String ANSWER = "linkscore.answer";
 
@@ -56,11 +56,19 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private static final float FALLBACK = 0.5f;
   private static final float LAST = 0;
 
+  // Of a link that a later round takes.
+  private static final float NOT_NOW = -1;
+
   private static final int PAGES_A_LOG_LINE = 100;
+
+  // When links were found last, in steps of which a page takes one for each of its links.
+  private static final AtomicLong FOUND = new AtomicLong();
+  private static final int STEPS_A_MS = 1_000;
 
   private Configuration conf;
   private Session session;
-  private RoundValues round;
+  private RoundValues values;
+  private Round round;
 
   @Override
   public void setConf(Configuration conf) {
@@ -68,7 +76,8 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     if (conf != null) {
       session = Sessions.of(conf);
       long size = conf.getLong(Generator.GENERATOR_TOP_N, Long.MAX_VALUE);
-      round = new RoundValues(session, size, System::nanoTime);
+      values = new RoundValues(session, size, System::nanoTime);
+      round = Round.read(conf);
     }
   }
 
@@ -89,30 +98,32 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   @Override
   public float generatorSortValue(Text url, CrawlDatum datum, float initSort) {
-    if (datum.getMetaData().containsKey(SEED)) {
+    if (isSeed(datum)) {
       return SEEDS;
     }
-    String bucket = text(datum, BUCKET);
-    if (bucket == null) {
+    List<Place> places = Place.of(datum);
+    if (places.isEmpty()) {
       return datum.getMetaData().containsKey(MISSED) ? LAST : FALLBACK;
     }
-    double now = round.next(bucket).orElseGet(() -> valueThen(datum));
-    return SCORED + (float) now;
+    if (round != null) {
+      Optional<Place> from = round.place(places);
+      from.ifPresent(place -> place.takenOf(datum));
+      return from.isEmpty() ? NOT_NOW : SCORED + (float) round.value(from.get().bucket);
+    }
+    Place best = places.get(0);
+    return SCORED + (float) (double) values.next(best.bucket).orElse(best.value);
   }
 
   /** Hands the ticket on to the page. */
   @Override
   public void passScoreBeforeParsing(Text url, CrawlDatum datum, Content content) {
-    String ticket = text(datum, TICKET);
-    if (ticket != null) {
-      content.getMetadata().set(TICKET.toString(), ticket);
-    }
+    Place.of(datum).stream().limit(1).forEach(place -> content.getMetadata().set(TICKET, place.ticket));
   }
 
   /** Sends the page, and keeps what the server says of its outlinks for the task that writes them. */
   @Override
   public void passScoreAfterParsing(Text url, Content content, Parse parse) {
-    ByteString ticket = Tickets.decode(content.getMetadata().get(TICKET.toString()));
+    ByteString ticket = Tickets.decode(content.getMetadata().get(TICKET));
     String segment = content.getMetadata().get(Nutch.SEGMENT_NAME_KEY);
     Outlink[] outlinks = parse.getData().getOutlinks();
     Page.Builder page =
@@ -145,36 +156,35 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
       int allCount) {
     String said = parseData.getParseMeta().get(ANSWER);
     parseData.getParseMeta().remove(ANSWER);
-    Map<String, Answer.Row> rows = said == null ? new HashMap<>() : Answer.read(said);
+    Map<String, List<Place>> found = said == null ? Map.of() : Answer.read(said, now(allCount));
     for (Entry<Text, CrawlDatum> target : targets) {
-      Answer.Row row = rows.get(Answer.form(target.getKey().toString()));
+      List<Place> places = found.get(Answer.form(target.getKey().toString()));
       if (said == null) {
         session.fallback.increment();
-      } else if (row == null) {
+      } else if (places == null) {
         session.missed.increment();
         target.getValue().getMetaData().put(MISSED, new Text("1"));
       } else {
         session.scored.increment();
-        place(target.getValue(), row.bucket, row.value, row.ticket);
+        Place.keep(target.getValue(), places);
       }
     }
     return adjust;
   }
 
-  /** Reports a fetch that failed; lets a link that was found again wait where it is worth most. */
+  /** Reports a fetch that failed; lets a link that was found again wait where that was, too. */
   @Override
   public void updateDbScore(Text url, CrawlDatum old, CrawlDatum datum, List<CrawlDatum> inlinked) {
-    round.renew();
+    values.renew();
     if (old != null && failedNow(old, datum)) {
       session.ingest(failure(url, datum));
     }
-    if (datum.getStatus() == CrawlDatum.STATUS_DB_UNFETCHED) {
-      for (CrawlDatum link : inlinked) {
-        String bucket = text(link, BUCKET);
-        if (bucket != null && (text(datum, BUCKET) == null || valueThen(link) > valueThen(datum))) {
-          place(datum, bucket, String.valueOf(valueThen(link)), text(link, TICKET));
-        }
-      }
+    List<Place> places = Place.of(datum);
+    int before = places.size();
+    inlinked.forEach(link -> places.addAll(Place.of(link)));
+    if (datum.getStatus() == CrawlDatum.STATUS_DB_UNFETCHED && places.size() > before) {
+      Place.keep(datum, places);
+      datum.getMetaData().remove(MISSED);
     }
   }
 
@@ -201,14 +211,6 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     }
   }
 
-  private static void place(CrawlDatum datum, String bucket, String value, String ticket) {
-    datum.getMetaData().put(BUCKET, new Text(bucket));
-    datum.getMetaData().put(VALUE, new Text(value));
-    datum.getMetaData().put(TICKET, new Text(ticket == null ? "" : ticket));
-    datum.getMetaData().remove(MISSED);
-    datum.setScore(Float.parseFloat(value));
-  }
-
   /** Whether this update, and not an earlier one, brought the news that a fetch failed. */
   private static boolean failedNow(CrawlDatum old, CrawlDatum datum) {
     boolean gone =
@@ -225,7 +227,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
         .setUrl(url.toString())
         .setStatusCode(status)
         .setFetchError(status == 0 ? "nutch status " + protocol : "")
-        .setTicket(Tickets.decode(text(datum, TICKET)))
+        .setTicket(Tickets.decode(Place.of(datum).stream().map(place -> place.ticket).findFirst().orElse(null)))
         .build();
   }
 
@@ -247,13 +249,15 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return UUID.nameUUIDFromBytes(of.getBytes(StandardCharsets.UTF_8)).toString();
   }
 
-  private static double valueThen(CrawlDatum datum) {
-    String value = text(datum, VALUE);
-    return value == null ? 0 : Double.parseDouble(value);
+  /** Whether a URL is a start page. */
+  static boolean isSeed(CrawlDatum datum) {
+    return datum.getMetaData().containsKey(SEED);
   }
 
-  private static String text(CrawlDatum datum, Text key) {
-    Writable value = datum.getMetaData().get(key);
-    return value == null ? null : value.toString();
+  /** The time as steps, later than all links found before; a page with so many links takes as many. */
+  private static long now(int links) {
+    return FOUND.accumulateAndGet(
+            links, (last, n) -> Math.max(last, System.currentTimeMillis() * STEPS_A_MS) + n)
+        - links;
   }
 }

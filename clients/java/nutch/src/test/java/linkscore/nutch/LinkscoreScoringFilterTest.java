@@ -1,5 +1,6 @@
 package linkscore.nutch;
 
+import static java.util.stream.Collectors.toList;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,7 +13,6 @@ import java.util.List;
 import java.util.Map.Entry;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
 import linkscore.FakeServer;
 import linkscore.Link;
 import linkscore.v1.LinkScores;
@@ -107,9 +107,9 @@ class LinkscoreScoringFilterTest {
     String found = "http://A.test:80/x/../good/1?start=10#c7";
     String normalized = "http://a.test/good/1?start=10";
     Outlink[] outlinks = {new Outlink(found, ""), new Outlink(normalized, "")};
-    var rows = Answer.read(Answer.of(outlinks, List.of(link(found, .1), link(normalized, .9))));
-    assertEquals(Set.of(normalized), rows.keySet());
-    assertEquals("0.9", rows.get(Answer.form(found)).value, "the better of the two");
+    var places = Answer.read(Answer.of(outlinks, List.of(link(found, .1), link(normalized, .9))), 0);
+    assertEquals(Set.of(normalized), places.keySet());
+    assertEquals(List.of(.1, .9), places.get(Answer.form(found)).stream().map(p -> p.value).collect(toList()));
     assertEquals("http://a.test/", Answer.form("http://a.test"));
     assertEquals("http://a.test/a b", Answer.form("http://a.test/a b#c"), "no URI");
   }
@@ -149,7 +149,7 @@ class LinkscoreScoringFilterTest {
   private List<Integer> inFlight() {
     return server.planned.stream()
         .map(asked -> asked.getInFlightCount() == 0 ? 0 : asked.getInFlight(0).getCount())
-        .collect(Collectors.toList());
+        .collect(toList());
   }
 
   @Test
@@ -192,6 +192,24 @@ class LinkscoreScoringFilterTest {
     waiting.setStatus(CrawlDatum.STATUS_DB_UNFETCHED);
     filter.updateDbScore(new Text(BAD), waiting, waiting, List.of(outlinks.get(1).getValue()));
     assertEquals(sortValue(GOOD, outlinks.get(1).getValue()), sortValue(BAD, waiting));
+  }
+
+  @Test
+  void linksWaitInEachBucketSinceTheyWereFoundThere() {
+    var early = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
+    var late = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
+    Place bad = Place.of(early.get(0).getValue()).get(0);
+    Place good = Place.of(early.get(1).getValue()).get(0);
+    assertTrue(bad.found < good.found, "in the order of the page");
+    CrawlDatum waiting = new CrawlDatum();
+    waiting.set(early.get(0).getValue());
+    waiting.setStatus(CrawlDatum.STATUS_DB_UNFETCHED);
+    filter.updateDbScore(
+        new Text(BAD), waiting, waiting, List.of(late.get(0).getValue(), late.get(1).getValue()));
+    var places = Place.of(waiting);
+    assertEquals(List.of("good", "bad"), places.stream().map(place -> place.bucket).collect(toList()));
+    assertTrue(places.get(0).found > good.found);
+    assertEquals(bad.found, places.get(1).found);
   }
 
   @Test

@@ -1,0 +1,143 @@
+package linkscore.nutch;
+
+import java.io.IOException;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.Queue;
+import linkscore.Plan;
+import linkscore.Session;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.SequenceFile;
+import org.apache.hadoop.io.Text;
+import org.apache.nutch.crawl.CrawlDatum;
+import org.apache.nutch.crawl.CrawlDb;
+import org.apache.nutch.crawl.FetchSchedule;
+import org.apache.nutch.crawl.FetchScheduleFactory;
+import org.apache.nutch.crawl.Generator;
+import org.apache.nutch.metadata.Nutch;
+
+/**
+ * What waits in a crawl database: how many links of each bucket, and when the first of them were found. Of each bucket no
+ * more are kept than a round may take.
+ */
+final class Waiting {
+  // Bounds of RankBuckets: buckets named and links handed out in one question.
+  private static final int MAX_BUCKETS = 100_000;
+  private static final int MAX_LINKS = 10_000;
+
+  // As the server grants places to crawlers that fetch without rounds (docs/policies.md#many-in-flight).
+  private static final int ANSWERS_A_LINK = 4;
+
+  // How long a generated URL waits for its update before it is generated again; Nutch's own default.
+  private static final long GENERATED_MS = 604_800_000;
+
+  private final long topN;
+  private final int most;
+  private final Map<String, Bucket> buckets = new HashMap<>();
+  private long answered;
+  private long seeds;
+
+  /** Nothing yet, for rounds of at most so many links. */
+  Waiting(long topN) {
+    this.topN = topN;
+    most = (int) Math.min(topN, MAX_LINKS);
+  }
+
+  /** Reads a crawl database; what is not due at a time does not wait. */
+  static Waiting read(Configuration conf, Path crawlDb, long topN, long now) throws IOException {
+    Waiting waiting = new Waiting(topN);
+    FetchSchedule schedule = FetchScheduleFactory.getFetchSchedule(conf);
+    long generated = now - conf.getLong(Generator.GENERATOR_DELAY, GENERATED_MS);
+    FileSystem files = crawlDb.getFileSystem(conf);
+    FileStatus[] parts = files.globStatus(new Path(crawlDb, CrawlDb.CURRENT_NAME + "/part-*/data"));
+    for (FileStatus part : parts == null ? new FileStatus[0] : parts) {
+      Text url = new Text();
+      CrawlDatum datum = new CrawlDatum();
+      try (SequenceFile.Reader rows = new SequenceFile.Reader(conf, SequenceFile.Reader.file(part.getPath()))) {
+        while (rows.next(url, datum)) {
+          LongWritable taken = (LongWritable) datum.getMetaData().get(Nutch.WRITABLE_GENERATE_TIME_KEY);
+          boolean isDue = schedule.shouldFetch(url, datum, now);
+          waiting.add(datum, isDue && (taken == null || taken.get() < generated));
+        }
+      }
+    }
+    return waiting;
+  }
+
+  /** Counts a URL of the database. */
+  void add(CrawlDatum datum, boolean isDue) {
+    if (datum.getStatus() != CrawlDatum.STATUS_DB_UNFETCHED) {
+      answered++;
+    }
+    if (!isDue) {
+      return;
+    }
+    if (LinkscoreScoringFilter.isSeed(datum)) {
+      seeds++;
+      return;
+    }
+    for (Place place : Place.of(datum)) {
+      buckets.computeIfAbsent(place.bucket, name -> new Bucket()).add(place.found, most);
+    }
+  }
+
+  /**
+   * How many links the next round should have: one at first and one more for every four pages answered, since what is
+   * chosen before much is known is mostly wrong; start pages all at once.
+   */
+  long size() {
+    return Math.min(topN, Math.max(seeds, Math.min(most, 1 + answered / ANSWERS_A_LINK)));
+  }
+
+  /** Asks the server which links to take beside the start pages; none while it is away. */
+  Optional<Round> plan(Session session) {
+    Map<String, Integer> counts = new LinkedHashMap<>();
+    buckets.entrySet().stream()
+        .sorted(Comparator.comparingLong(bucket -> bucket.getValue().oldest))
+        .limit(MAX_BUCKETS)
+        .forEach(bucket -> counts.put(bucket.getKey(), bucket.getValue().links));
+    int places = (int) Math.min(MAX_LINKS, size() - seeds);
+    if (places <= 0 || counts.isEmpty()) {
+      return Optional.of(new Round());
+    }
+    return session.planBuckets(counts, Map.of(), places, true).map(this::round);
+  }
+
+  private Round round(Plan plan) {
+    Round round = new Round();
+    plan.urls().forEach((bucket, n) -> round.take(bucket, plan.values().get(bucket), buckets.get(bucket).upTo(n)));
+    return round;
+  }
+
+  private static final class Bucket {
+    private final Queue<Long> first = new PriorityQueue<>(Collections.reverseOrder()); // latest of them on top
+    private long oldest = Long.MAX_VALUE;
+    private int links;
+
+    private void add(long found, int most) {
+      links++;
+      oldest = Math.min(oldest, found);
+      first.add(found);
+      if (first.size() > most) {
+        first.remove();
+      }
+    }
+
+    /** When the n-th link was found; it is called once. */
+    private long upTo(int n) {
+      while (first.size() > n) {
+        first.remove();
+      }
+      return first.element();
+    }
+  }
+}

@@ -1,0 +1,205 @@
+package linkscore.nutch;
+
+import static java.util.stream.Collectors.toList;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import linkscore.FakeServer;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.LongWritable;
+import org.apache.hadoop.io.MapFile;
+import org.apache.hadoop.io.SequenceFile;
+import org.apache.hadoop.io.Text;
+import org.apache.nutch.crawl.CrawlDatum;
+import org.apache.nutch.metadata.Nutch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class GenerateTest {
+  private static final long NOW = 1_000_000;
+
+  @TempDir Path folder;
+  private FakeServer server;
+  private Configuration conf;
+  private final TreeMap<String, CrawlDatum> database = new TreeMap<>();
+
+  @BeforeEach
+  void start() throws Exception {
+    server = new FakeServer();
+    conf = new Configuration(false);
+    conf.set("linkscore.target", server.target());
+    conf.set("linkscore.timeout.ms", "3000");
+    conf.set("io.serializations", "org.apache.hadoop.io.serializer.WritableSerialization");
+    conf.set("fs.file.impl", "org.apache.hadoop.fs.LocalFileSystem");
+    conf.set("fs.defaultFS", "file:///");
+    conf.setInt("db.fetch.interval.max", 7_776_000); // as in nutch-default.xml: what is due later is due at once else
+  }
+
+  @AfterEach
+  void stop() {
+    server.close();
+  }
+
+  private CrawlDatum add(String url, int status) {
+    CrawlDatum datum = new CrawlDatum(status, 1);
+    datum.setFetchTime(NOW - 1);
+    database.put(url, datum);
+    return datum;
+  }
+
+  /** A link that waits, found at a time. */
+  private CrawlDatum link(String bucket, long found) {
+    CrawlDatum datum = add("http://a.test/" + bucket + found, CrawlDatum.STATUS_DB_UNFETCHED);
+    Place.keep(datum, List.of(new Place(bucket, .5, "t", found)));
+    return datum;
+  }
+
+  private void fetched(int pages) {
+    for (int i = 0; i < pages; i++) {
+      add("http://a.test/fetched" + i, CrawlDatum.STATUS_DB_FETCHED).setFetchTime(NOW + 1);
+    }
+  }
+
+  /** What waits, after the database was written as `updatedb` does. */
+  private Waiting waiting(long topN) throws IOException {
+    var part = new org.apache.hadoop.fs.Path(folder.resolve("current/part-r-00000").toUri());
+    try (MapFile.Writer rows =
+        new MapFile.Writer(
+            conf,
+            part,
+            MapFile.Writer.keyClass(Text.class),
+            SequenceFile.Writer.valueClass(CrawlDatum.class))) {
+      for (Map.Entry<String, CrawlDatum> row : database.entrySet()) {
+        rows.append(new Text(row.getKey()), row.getValue());
+      }
+    }
+    return Waiting.read(conf, new org.apache.hadoop.fs.Path(folder.toUri()), topN, NOW);
+  }
+
+  private Round round(long topN) throws IOException {
+    return waiting(topN).plan(Sessions.of(conf)).orElseThrow();
+  }
+
+  private static boolean takes(Round round, String bucket, long found) {
+    return round.place(List.of(new Place(bucket, .5, "", found))).isPresent();
+  }
+
+  @Test
+  void aRoundTakesOfEachBucketTheLinksThatWereFoundFirst() throws IOException {
+    fetched(7);
+    for (long found : List.of(7, 3, 5)) {
+      link("good", found);
+    }
+    link("bad", 1);
+    Round round = round(2);
+    assertTrue(takes(round, "good", 3) && takes(round, "good", 5));
+    assertFalse(takes(round, "good", 7) || takes(round, "bad", 1));
+    assertEquals(.9, round.value("good"));
+    var asked = server.planned.get(0);
+    assertEquals(List.of("bad", "good"), asked.getBucketsList(), "what waits longest first");
+    assertEquals(List.of(1, 3), asked.getWaitingList());
+    assertEquals(2, asked.getN());
+    assertTrue(asked.getFill(), "a round cannot leave places empty until the next answer");
+  }
+
+  @Test
+  void roundsGrowWithThePagesThatAreAnswered() throws IOException {
+    link("good", 1);
+    assertEquals(1, waiting(50).size());
+    fetched(30);
+    assertEquals(8, waiting(50).size());
+    assertEquals(5, waiting(5).size(), "and no further than topN");
+    round(50);
+    assertEquals(8, server.planned.get(0).getN());
+  }
+
+  @Test
+  void startPagesGoAtOnceAndTakePlaces() throws IOException {
+    link("good", 1);
+    for (int i = 0; i < 3; i++) {
+      CrawlDatum seed = add("http://a.test/seed" + i, CrawlDatum.STATUS_DB_UNFETCHED);
+      seed.getMetaData().put(new Text("linkscore.seed"), new Text("1"));
+    }
+    assertEquals(3, waiting(50).size());
+    assertFalse(takes(round(3), "good", 1), "no place is left");
+    assertTrue(server.planned.isEmpty());
+  }
+
+  @Test
+  void whatIsNotDueDoesNotWait() throws IOException {
+    link("good", 1).setFetchTime(NOW + 1);
+    link("good", 2).getMetaData().put(Nutch.WRITABLE_GENERATE_TIME_KEY, new LongWritable(NOW - 1));
+    link("good", 3);
+    Round round = round(1);
+    assertEquals(List.of(1), server.planned.get(0).getWaitingList());
+    assertTrue(takes(round, "good", 3));
+  }
+
+  @Test
+  void tasksReadTheRoundFromTheirConfiguration() {
+    Round written = new Round();
+    written.take("a.test/${x}\t1", .25, 5);
+    written.write(conf);
+    Round read = Round.read(conf);
+    assertTrue(takes(read, "a.test/${x}\t1", 5));
+    assertFalse(takes(read, "a.test/${x}\t1", 6));
+    assertEquals(.25, read.value("a.test/${x}\t1"));
+    assertNull(Round.read(new Configuration(false)));
+  }
+
+  @Test
+  void anEmptyRoundIsARound() {
+    new Round().write(conf);
+    assertFalse(takes(Round.read(conf), "good", 0));
+  }
+
+  @Test
+  void theFilterGivesNoPlaceToWhatTheRoundDoesNotTake() {
+    Round round = new Round();
+    round.take("good", .5, 3);
+    round.write(conf);
+    LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
+    filter.setConf(conf);
+    Text url = new Text("http://a.test/");
+    assertEquals(1.5f, filter.generatorSortValue(url, link("good", 3), 1));
+    assertTrue(filter.generatorSortValue(url, link("good", 4), 1) < 0);
+    assertTrue(filter.generatorSortValue(url, link("bad", 1), 1) < 0);
+    float unscored = filter.generatorSortValue(url, new CrawlDatum(CrawlDatum.STATUS_DB_UNFETCHED, 1), 1);
+    assertTrue(unscored > 0 && unscored < 1, "fills what the round leaves");
+    assertTrue(server.planned.isEmpty(), "no task asks the server");
+  }
+
+  @Test
+  void aLinkOfSeveralBucketsCarriesTheTicketOfTheOneItWasTakenFrom() {
+    Round round = new Round();
+    round.take("list", .4, 9);
+    round.take("menu", .1, 9);
+    round.write(conf);
+    LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
+    filter.setConf(conf);
+    CrawlDatum link = new CrawlDatum(CrawlDatum.STATUS_DB_UNFETCHED, 1);
+    Place.keep(
+        link,
+        List.of(
+            new Place("best", .9, "b", 1), new Place("menu", .5, "m", 2), new Place("list", .2, "l", 3)));
+    assertEquals("b", Place.of(link).get(0).ticket);
+    assertEquals(1.4f, filter.generatorSortValue(new Text("http://a.test/"), link, 1));
+    assertEquals(List.of("l", "b", "m"), Place.of(link).stream().map(place -> place.ticket).collect(toList()));
+  }
+
+  @Test
+  void withoutAServerThereIsNoRound() throws IOException {
+    link("good", 1);
+    server.close();
+    assertTrue(waiting(50).plan(Sessions.of(conf)).isEmpty());
+  }
+}
