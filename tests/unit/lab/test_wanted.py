@@ -9,8 +9,9 @@ import pytest
 
 from linkscore_lab.archives import write_warc
 from linkscore_lab.datasets.relevance import ByTag, carried_tags, choose_relevance
+from linkscore_lab.experiments.wanted import tasks as stored_tasks
 from linkscore_lab.experiments.wanted.measure import ORDERS, TIMES, Bench
-from linkscore_lab.experiments.wanted.tasks import TAGS, TagTask, WantedSite, tag_tasks
+from linkscore_lab.experiments.wanted.tasks import SITES, TAGS, TagTask, WantedSite, tag_tasks
 from linkscore_lab.replay import run
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
@@ -135,10 +136,13 @@ def test_a_tag_of_nothing_is_refused() -> None:
         ByTag(" ")
 
 
-def test_archives_are_found_by_the_name_of_the_site(tmp_path: Path) -> None:
-    from linkscore_lab.experiments.wanted.tasks import SITES, paths
-
-    assert paths(SITES[0], [tmp_path]) is None
-    for ending in ("warc.gz", "labels.tsv.gz"):
-        (tmp_path / f"{SITES[0].name}.{ending}").touch()
-    assert paths(SITES[0], [tmp_path]) is not None
+@pytest.mark.parametrize("spec", SITES, ids=lambda spec: spec.name)
+def test_archives_are_found_by_the_names_of_a_site_and_its_parts(spec: WantedSite, tmp_path: Path) -> None:
+    names = spec.parts or (spec.name,)
+    assert stored_tasks.sources(spec, [tmp_path]) is None
+    for name in names:
+        (tmp_path / f"{name}.warc.gz").touch()
+        (tmp_path / f"{name}.labels.tsv.gz").touch()
+    found = stored_tasks.sources(spec, [tmp_path])
+    assert found is not None
+    assert [source.archives for source in found] == [[tmp_path / f"{name}.warc.gz"] for name in names]
