@@ -72,10 +72,10 @@ class Readers:
         self._native = Extractor(native=True, on_left=lambda reason: self.left.update([reason]))
 
     def difference(self, body: bytes, url: str = URL, content_type: str = "text/html; charset=utf-8") -> str:
-        """Return what differs of a page, empty if nothing does."""
+        """Return what differs of a page, empty if nothing does; True differs from 1, as in the log."""
         self.pages += 1
         pure, native = (_features(reader, body, url, content_type) for reader in (self._pure, self._native))
-        return "" if pure == native else "; ".join(_differences(pure, native))
+        return "" if repr(pure) == repr(native) else "; ".join(_differences(pure, native))
 
 
 def _features(reader: Extractor, body: bytes, url: str, content_type: str) -> PageFeatures | str:
@@ -94,7 +94,7 @@ def _differences(pure: Any, native: Any) -> Iterator[str]:
         inner = value if isinstance(value, dict) and isinstance(other, dict) else {"": value}
         for column, wanted in inner.items():
             got = other[column] if column else other
-            if wanted != got:
+            if repr(wanted) != repr(got):
                 yield f"{name} {column}: {str(wanted)[:300]} / {str(got)[:300]}"
 
 

@@ -241,7 +241,7 @@ class PageWalk:
 
     def blocks_before(self, first: int) -> list[int]:
         """Return, for each of the `first` anchors, how many long text blocks of the page stand before it."""
-        blocks = [0, *accumulate(len(text) >= BLOCK_CHARS for text in self.texts)]
+        blocks = list(accumulate((len(text) >= BLOCK_CHARS for text in self.texts), initial=0))
         return [blocks[texts] for texts in self._texts_before[:first]]
 
     def anchor_chars(self) -> int:

@@ -44,8 +44,7 @@ def both(body: bytes, limits: Limits | None = None, content_type: str = "") -> l
 
 @pytest.mark.parametrize("file", sorted((FIXTURES / "native").glob("*.html")), ids=lambda file: file.stem)
 def test_pages_that_once_differed_are_read_alike(file: Path) -> None:
-    pure, native = both(file.read_bytes())
-    assert native == pure
+    assert Readers().difference(file.read_bytes()) == ""
 
 
 @pytest.mark.parametrize("seed", range(8))
