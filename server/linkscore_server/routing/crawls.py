@@ -17,7 +17,7 @@ from linkscore_server.grpc.convert.pages import has_page
 
 @dataclass(frozen=True, slots=True)
 class RoutedCrawl:
-    """A crawl of several groups.
+    """A crawl of several groups, or one that another process owns.
 
     Attributes
     ----------

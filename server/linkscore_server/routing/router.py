@@ -68,7 +68,7 @@ class Router:
         self._settings = settings
         self._ticket_key = ticket_key
         self._domain_of = domain_of
-        self._known: dict[str, RoutedCrawl | None] = {}
+        self._known: dict[str, RoutedCrawl] = {}
         self._streams: set[GroupedStream] = set()
         self.home = CrawlHome(registry, owners, clock, settings.max_crawls, self._read)
 
@@ -134,7 +134,7 @@ class Router:
 
     async def _answer(self, method: str, request: Any, context: Any, name: str) -> Any:
         crawl, owner = await self._found(name)
-        if crawl is None:
+        if crawl is None or crawl.groups == 1:
             return await owner.call(method, request, context)
         groups = Groups(crawl, self._owners, method, context, self._settings)
         if method in BY_ROW:
@@ -142,7 +142,7 @@ class Router:
         return await WHOLES[method](groups, request)
 
     async def _found(self, name: str) -> tuple[RoutedCrawl | None, Owner]:
-        """Return a crawl of several groups, or None and who owns the crawl.
+        """Return a crawl that this process does not own alone, else None; and who owns its first group.
 
         What is no name at all, or that of no crawl, is for the services to say.
         """
@@ -152,7 +152,7 @@ class Router:
             described = await self._described(name)
             if described is None:
                 return None, self._owners.home(name)
-            self._known[name] = described if described.groups > 1 else None
+            self._known[name] = described
         return self._known[name], self._owners.home(name)
 
     async def _described(self, name: str) -> RoutedCrawl | None:

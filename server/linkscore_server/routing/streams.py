@@ -34,7 +34,7 @@ async def with_first(first: Any, requests: AsyncIterator[Any]) -> AsyncIterator[
 
 
 class GroupedStream:
-    """One StreamPages call about several groups: a stream to each that a page was of.
+    """One StreamPages call about groups of other processes too: a stream to each that a page was of.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ class GroupedStream:
                 if request.crawl and parse_crawl(request.crawl) != self._crawl.name:
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 await self._slots.acquire()
-                name_event(request.page)
+                if self._crawl.groups > 1:
+                    name_event(request.page)
                 group = self._crawl.group_of_page(request.page)
                 stream = self._groups.get(group)
                 if stream is None:
