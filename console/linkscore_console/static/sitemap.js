@@ -7,12 +7,15 @@ const detail = document.getElementById("detail");
 const everything = document.getElementById("all-edges");
 const LEVELS = 5; // shades of worth, as in the legend
 const FEW = 9; // templates up to which they stand on an ellipse, and every arrow has its label
+const NARROW = { width: 600, few: 4, high: 120 }; // a phone: more than so few on an ellipse would cover each other
 const CELL = { wide: 165, high: 92 }; // room of a template and its label, pixels at zoom 1
 
 let graph = null;
 let drawn = "";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const isNarrow = () => frame.clientWidth < NARROW.width;
+const isFew = (count) => count <= (isNarrow() ? NARROW.few : FEW);
 const level = (reward) => (reward === null ? "none" : String(Math.min(LEVELS - 1, Math.floor(reward * LEVELS))));
 
 function elements({ nodes, edges }) {
@@ -22,7 +25,7 @@ function elements({ nodes, edges }) {
     classes: [node.entry && "entry", node.trap && "trap"].filter(Boolean).join(" "),
   }));
   const links = Math.max(1, ...edges.map((edge) => edge.links));
-  const few = nodes.length <= FEW, best = strongest(edges);
+  const few = isFew(nodes.length), best = strongest(edges);
   const arrows = edges.map((edge, at) => ({
     data: { ...edge, id: `edge-${at}`, width: 1 + 4 * Math.sqrt(edge.links / links), name: edge.label },
     classes: [
@@ -119,25 +122,27 @@ function layers() {
   return found.filter(Boolean);
 }
 
-/** Fill the frame with columns of layers, as few rows each as let everything be largest. */
+/** Fill the frame with columns of layers, as few rows each as let everything be largest; on a phone they lie as rows. */
 function columns() {
   const all = layers();
   const count = (rows) => all.reduce((sum, layer) => sum + Math.ceil(layer.length / rows), 0);
-  const zoom = (rows) => Math.min(frame.clientWidth / (count(rows) * CELL.wide), frame.clientHeight / (rows * CELL.high));
+  const lie = isNarrow(), across = frame.clientWidth / CELL.wide, high = lie ? NARROW.high : CELL.high, down = frame.clientHeight / high;
+  const zoom = (rows) => Math.min((lie ? down : across) / count(rows), (lie ? across : down) / rows);
   const rows = [...Array(graph.nodes().length).keys()].map((at) => at + 1).reduce((best, one) => (zoom(one) > zoom(best) ? one : best), 1);
   let x = 0;
   for (const layer of all) {
-    const parts = Math.ceil(layer.length / rows), high = Math.ceil(layer.length / parts);
+    const parts = Math.ceil(layer.length / rows), deep = Math.ceil(layer.length / parts);
     layer.forEach((node, at) => {
-      const column = Math.floor(at / high), here = Math.min(high, layer.length - column * high);
-      node.position({ x: x + column * CELL.wide, y: ((at % high) - (here - 1) / 2) * CELL.high });
+      const column = Math.floor(at / deep), here = Math.min(deep, layer.length - column * deep);
+      const along = x + column, aside = (at % deep) - (here - 1) / 2;
+      node.position({ x: (lie ? aside : along) * CELL.wide, y: (lie ? along : aside) * high });
     });
-    x += parts * CELL.wide;
+    x += parts;
   }
 }
 
 function arrange() {
-  if (graph.nodes().length <= FEW) round();
+  if (isFew(graph.nodes().length)) round();
   else columns();
   graph.fit(undefined, 26);
   if (graph.zoom() > 1.3) { graph.zoom(1.3); graph.center(); }
@@ -177,6 +182,6 @@ if (frame) {
   document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !detail.hidden) hide(); });
   let width = frame.clientWidth;
   new ResizeObserver(() => {
-    if (graph && Math.abs(frame.clientWidth - width) > 40) { width = frame.clientWidth; graph.resize(); arrange(); }
+    if (graph && Math.abs(frame.clientWidth - width) > 40) { width = frame.clientWidth; graph.resize(); drawn = ""; draw(); arrange(); }
   }).observe(frame);
 }
