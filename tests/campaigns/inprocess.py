@@ -14,15 +14,10 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 
 from linkscore.v1 import (
     browse_log_service_pb2,
-    browse_log_service_pb2_grpc,
     crawl_service_pb2,
-    crawl_service_pb2_grpc,
     inspection_service_pb2,
-    inspection_service_pb2_grpc,
     link_scoring_service_pb2,
-    link_scoring_service_pb2_grpc,
     site_model_service_pb2,
-    site_model_service_pb2_grpc,
 )
 from linkscore_scoring.features.types import Limits
 from linkscore_server.browse_logs.manager import BrowseLogManager
@@ -36,6 +31,10 @@ from linkscore_server.grpc.interceptors import CallInterceptor
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.routing.owners import LocalOwner, Owners
+from linkscore_server.routing.questions import Questions
+from linkscore_server.routing.router import Router
+from linkscore_server.routing.services import add_services
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 
@@ -134,17 +133,23 @@ class InProcess:
             work=work,
         )
         scoring = LinkScoringService(self.registry, self.parser, settings, self.metrics, self._clock, work)
-        link_scoring_service_pb2_grpc.add_LinkScoringServiceServicer_to_server(scoring, self)
-        crawl_service_pb2_grpc.add_CrawlServiceServicer_to_server(
-            CrawlService(self.registry, self._clock), self
+        services = {
+            "LinkScoringService": scoring,
+            "CrawlService": CrawlService(self.registry, self._clock),
+            "SiteModelService": SiteModelService(self.registry),
+            "BrowseLogService": BrowseLogService(self.registry, self._browse_logs),
+            "InspectionService": InspectionService(self.registry),
+        }
+        local = LocalOwner(services, Questions(self.registry, scoring, self.metrics.registry))
+        self._router = Router(
+            Owners([local]),
+            self.registry,
+            settings,
+            ticket_key=store.ticket_key,
+            domain_of=registrable_domain,
+            clock=self._clock,
         )
-        site_model_service_pb2_grpc.add_SiteModelServiceServicer_to_server(
-            SiteModelService(self.registry), self
-        )
-        browse = BrowseLogService(self.registry, self._browse_logs)
-        browse_log_service_pb2_grpc.add_BrowseLogServiceServicer_to_server(browse, self)
-        inspection = InspectionService(self.registry)
-        inspection_service_pb2_grpc.add_InspectionServiceServicer_to_server(inspection, self)
+        add_services(self._router, self)  # type: ignore[arg-type]
         self._noted = _Noted()
         logging.getLogger("linkscore_server").addHandler(self._noted)
 
