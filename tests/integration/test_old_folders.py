@@ -26,7 +26,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 OLDEST, TODAYS = FIXTURES / "folder_0_1", FIXTURES / "folder_snapshot_4"
 WORDS = {"anchorText", "reason", "policyState", "summary", "text"}
 """Fields in words, for people; they may change between versions, and anchors are not kept over a restart."""
-NEW = ("/learn", "/bucketValues/")
+NEW = ("/learn", "/bucketValues/", "/crawl/groups")
 """Fields that answers have had since one of the folders was written."""
 HARVEST = {"harvest", "auto", "focus", "newsPrefix"}
 """Policies whose answers are those of `harvest` or rest on it: the last two fall back to it."""
