@@ -172,7 +172,7 @@ class Session:
             replayed = CrawlModel(
                 CrawlConfig(name), ticket_key=self._store.ticket_key(), domain_of=registrable_domain
             )
-            for seq, raw in self._store.open(name).read():
+            for seq, raw in self._store.open(actor.key).read():
                 replayed.apply(seq, decode(raw))
             if _bytes_of(replayed) != live:
                 raise Finding(f"crawl {name}: the log gives another state than the live one")

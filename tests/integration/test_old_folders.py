@@ -23,7 +23,7 @@ from linkscore_server.storage.files import FileStore
 from server_process import Stubs, serving, stubs
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-OLDEST, TODAYS = FIXTURES / "folder_0_1", FIXTURES / "folder_snapshot_4"
+OLDEST, TODAYS = FIXTURES / "folder_0_1", FIXTURES / "folder_snapshot_5"
 WORDS = {"anchorText", "reason", "policyState", "summary", "text"}
 """Fields in words, for people; they may change between versions, and anchors are not kept over a restart."""
 NEW = ("/learn", "/bucketValues/", "/crawl/groups")
@@ -105,18 +105,29 @@ def test_what_is_written_is_laid_out_as_before(tmp_path: Path) -> None:
     """A class whose layout changes on purpose gets a version and a migration, and an exception here."""
     store = FileStore(unpack(TODAYS, tmp_path))
     compared = 0
-    for crawl in store.crawls():
-        snapshot = store.open(crawl).snapshot()
-        if snapshot is not None:
-            state = msgpack.unpackb(snapshot.state, strict_map_key=False)
-            model = CrawlModel(CrawlConfig.from_state(state["config"]), ticket_key=b"")
-            model.load_state(state)
-            again = msgpack.unpackb(msgpack.packb(model.to_state()), strict_map_key=False)
-            assert differing(again, state) == []
-            assert digest(again) == digest(state)
-            compared += 1
+    for crawl in store.shards():
+        states = store.open(crawl).states
+        if not states.seq:
+            continue
+        core = msgpack.unpackb(states.core(), strict_map_key=False)
+        kept = [states.get(place) for place, _ in enumerate(states.sites())]
+        model = CrawlModel(CrawlConfig.from_state(core["config"]), ticket_key=b"", store=states)
+        model.load_core(core, states.sites())
+        assert_laid_out(model.core_state(), core)
+        sites = model.to_state()["sites"]
+        assert len(sites) == len(kept)
+        for (_, site), state in zip(sites, kept, strict=True):
+            assert_laid_out(site, msgpack.unpackb(state, strict_map_key=False))
+        compared += 1
     store.close()
     assert compared == 5
+
+
+def assert_laid_out(made: Any, kept: Any) -> None:
+    """Assert that what is written today is, bit for bit, what was kept."""
+    again = msgpack.unpackb(msgpack.packb(made), strict_map_key=False)
+    assert differing(again, kept) == []
+    assert digest(again) == digest(kept)
 
 
 def differing(one: Any, other: Any, path: str = "") -> list[str]:

@@ -60,7 +60,7 @@ def group_of(site: str, groups: int) -> int:
     Examples
     --------
     >>> [group_of(site, 8) for site in ("a.example", "b.example", "c.example:8080")]
-    [3, 4, 3]
+    [6, 3, 7]
     """
     return group_of_hash(_hash_of(site), groups)
 
