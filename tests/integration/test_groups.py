@@ -40,7 +40,6 @@ SHARE_NOTHING = (
     "fractional_pagerank",
     "tag_path_bandit",
     "focus",
-    "tpm",
 )
 
 
