@@ -1,9 +1,10 @@
-"""Which buckets the next fetches come from when groups of sites are asked apart: bids, then one choice.
+"""Which buckets the next fetches come from: bids of groups of sites, then one choice among them.
 
-`fetch_plan.allot` chooses fetches one by one. Sites do not know of each other there, but for two things: how
-many places are free in all, and who is worth more. So each group can say beforehand in which order it would
-begin fetches, and what each would be worth then; `award` hands out the places by these lists as `allot`
-would have, to the last bit.
+Fetches are chosen one by one: each from the bucket that is worth most once those before it count as begun.
+Sites do not know of each other there, but for two things: how many places are free in all, and who is worth
+more. So each group of sites says beforehand in which order it would begin fetches and what each would be
+worth then (`bids`), and the places are handed out by these lists (`award`). The sites of one process are one
+group.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.engine.fetch_plan import BucketEntry, FetchPlan, SiteInFlight, keeps_filling
+
+_MAX_VALUED = 50_000
+"""A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide."""
 
 
 class Bid(NamedTuple):
@@ -49,8 +53,10 @@ class Bid(NamedTuple):
 def bids(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) -> list[Bid]:
     """Return the fetches that a group would begin with n places, best first.
 
-    More than n if some of them may rather wait: whether they do depends on the places left to all. Changes
-    what the sites count as begun. Cost as of `allot`.
+    More than n if some of them may rather wait: whether they do depends on the places left to all. Fewer if
+    nothing more waits or no site has a place left. Changes what the sites count as begun. Values only fall
+    while fetches begin, so a bucket is valued anew only when its turn comes. Cost: O(n_rows) and O((n +
+    valuations) log n_rows), of which there are 50,000 at most.
 
     Parameters
     ----------
@@ -63,17 +69,20 @@ def bids(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) ->
     of_row = {entry.row: entry for entry in entries}
     heap = [(-float(values[e.row]), e.row, _begun(e.site)) for e in entries if e.waiting]
     heapify(heap)
-    taken, found, sure = dict.fromkeys(of_row, 0), list[Bid](), 0
+    taken, found = dict.fromkeys(of_row, 0), list[Bid]()
+    sure = valued = 0
     while heap and sure < n:
         cost, row, begun = heappop(heap)
         entry = of_row[row]
         site = entry.site
         if taken[row] >= entry.waiting or (site is not None and not site.has_place):
             continue
-        if site is not None and site.begun != begun:
+        if site is not None and site.begun != begun and valued < _MAX_VALUED:
+            valued += 1
             heappush(heap, (-site.value(entry.name, -cost), row, site.begun))
             continue
-        bid = Bid(cost, row, numbers[id(site)], begun, site.floor if site is not None else 0.0)
+        begun, floor = (site.begun, site.floor) if site is not None else (0, 0.0)
+        bid = Bid(cost, row, numbers[id(site)], begun, floor)
         if bid.waits(n):  # and still does with less places free: nothing of the site comes any more
             continue
         found.append(bid)

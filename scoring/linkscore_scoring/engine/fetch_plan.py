@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,6 @@ from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.capabilities import FetchesInFlight
 from linkscore_scoring.site.model import SiteModel
 
-# A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide.
-_MAX_VALUED = 50_000
 # Share of the places that are filled with whatever waits, in [0, 1]: a crawl whose best links are all fetched
 # slows down to that, not to one at a time. Chosen: on the stored sites 1/8 and 1/4 are the same.
 _ALWAYS_FILLED = 0.25
@@ -94,12 +91,6 @@ class SiteInFlight:
         """Whether one more fetch may begin."""
         return self.places is None or self.begun < self.places
 
-    def waits(self, value: float, free: int) -> bool:
-        """Whether a link of this value is left for the answers that are out, with so many places free."""
-        if self._counted is None or self._fill or keeps_filling(self.begun, free):
-            return False
-        return value < self._counted.floor
-
     def begin(self, bucket: str) -> None:
         """Count a fetch as begun."""
         if not self.begun and self._seen is None:
@@ -126,51 +117,6 @@ class BucketEntry:
     site: SiteInFlight | None
     name: str
     waiting: int
-
-
-def allot(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) -> NDArray[np.int64]:
-    """Return how many of n fetches each row gets, (n_rows,) int64, as if they were chosen one by one.
-
-    Each goes to the bucket that is worth most once those before it count as begun; among equal ones to the
-    first row. Fewer than n are handed out if nothing more waits, no site has a place left, or what waits is
-    worth less than what is under way (`FetchesInFlight.floor`). Values only
-    fall while fetches are handed out, so a bucket is valued anew only when its turn comes. Cost: O(n_rows)
-    and O((n + valuations) log n_rows), of which there are 50,000 at most.
-
-    Parameters
-    ----------
-    entries
-        One for each bucket.
-    values
-        Value of each row at the beginning, (n_rows,).
-    """
-    takes = np.zeros(len(values), dtype=np.int64)
-    of_row = {entry.row: entry for entry in entries}
-    worth = values.tolist()
-    heap = [
-        (-worth[entry.row], entry.row, entry.site.begun if entry.site else 0)
-        for entry in entries
-        if entry.waiting
-    ]
-    heapify(heap)
-    left, valued = n, 0
-    while left and heap:
-        value, row, begun = heap[0]
-        entry = of_row[row]
-        site = entry.site
-        if takes[row] >= entry.waiting or (site is not None and not site.has_place):
-            heappop(heap)
-        elif site is not None and site.begun != begun and valued < _MAX_VALUED:
-            valued += 1
-            heapreplace(heap, (-site.value(entry.name, -value), row, site.begun))
-        elif site is not None and site.waits(-value, left):
-            heappop(heap)
-        else:
-            takes[row] += 1
-            left -= 1
-            if site is not None:
-                site.begin(entry.name)
-    return takes
 
 
 def counts_by_site(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
-from linkscore_scoring.engine.bids import Bid, bids
+from linkscore_scoring.engine.bids import Bid, award, bids
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.fetch_plan import BucketEntry, FetchPlan, SiteInFlight, allot, counts_by_site
+from linkscore_scoring.engine.fetch_plan import BucketEntry, FetchPlan, SiteInFlight, counts_by_site
 from linkscore_scoring.engine.fetches import preview, strip_session_ids
 from linkscore_scoring.engine.link_batches import batch_of, bucket_values, hash_of, score_page
 from linkscore_scoring.engine.results import (
@@ -172,7 +172,7 @@ class CrawlQueries:
         """Return what buckets are worth while fetches are under way, and how many links of each come next.
 
         With nothing under way and n = 1 that is one link of the first bucket of `rank_buckets`. The same
-        question at the same event has the same answer. Cost: that of `rank_buckets` and of `allot`.
+        question at the same event has the same answer. Cost: that of `rank_buckets` and of `bids`.
 
         Parameters
         ----------
@@ -187,9 +187,10 @@ class CrawlQueries:
         fill
             Fill all places. Else fewer are while too little is known of a site (`FetchesInFlight.places`).
         """
-        given = list(buckets)  # a column of a message makes its texts anew each time it is read
-        entries, values = self._bucket_entries(given, n, waiting, in_flight or {}, choice, fill=fill)
-        return FetchPlan(values, allot(entries, values, n) if n else np.zeros(len(given), dtype=np.int64))
+        values, own = self.bid_for_fetches(
+            buckets, n, waiting=waiting, in_flight=in_flight, fill=fill, choice=choice
+        )
+        return award([own], values, n)
 
     def bid_for_fetches(
         self,
@@ -205,7 +206,8 @@ class CrawlQueries:
 
         `bids.award` makes one plan of what groups of sites answer; parameters as of `plan_fetches`.
         """
-        entries, values = self._bucket_entries(list(buckets), n, waiting, in_flight or {}, choice, fill=fill)
+        given = list(buckets)  # a column of a message makes its texts anew each time it is read
+        entries, values = self._bucket_entries(given, n, waiting, in_flight or {}, choice, fill=fill)
         return values, bids(entries, values, n)
 
     def _bucket_entries(

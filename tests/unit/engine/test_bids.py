@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkscore_scoring.engine import fetch_plan
 from linkscore_scoring.engine.bids import award, bids
-from linkscore_scoring.engine.fetch_plan import BucketEntry, SiteInFlight, allot
+from linkscore_scoring.engine.fetch_plan import BucketEntry, SiteInFlight, keeps_filling
 
 N_GROUPS = 3
 
@@ -84,9 +84,31 @@ def values_of(found: list[Site], rows: list[tuple[int, str]]) -> np.ndarray:
     return np.array([value(found[site], name) for site, name in rows])
 
 
+def chosen_one_by_one(entries: list[BucketEntry], values: np.ndarray, n: int) -> list[int]:
+    """Value all buckets anew before each fetch, and take the best that has a place and need not wait."""
+    takes = [0] * len(values)
+    for left in range(n, 0, -1):
+        best: tuple[float, int] | None = None
+        for entry in entries:
+            site, row = entry.site, entry.row
+            value = values[row] if site is None or not site.begun else site.value(entry.name, values[row])
+            if takes[row] >= entry.waiting or (site is not None and not site.has_place):
+                continue
+            if site is not None and value < site.floor and not keeps_filling(site.begun, left):
+                continue
+            best = min(best, (-value, row)) if best else (-value, row)
+        if best is None:
+            break
+        takes[best[1]] += 1
+        chosen = next(entry for entry in entries if entry.row == best[1])
+        if chosen.site is not None:
+            chosen.site.begin(chosen.name)
+    return takes
+
+
 @given(drawn=st.lists(sites, min_size=1, max_size=7), n=st.integers(1, 20), seed=st.randoms())
 @settings(max_examples=400, deadline=None)
-def test_bids_of_groups_are_awarded_as_fetches_are_chosen_one_by_one(
+def test_bids_are_awarded_as_fetches_are_chosen_one_by_one_whatever_the_groups(
     drawn: list[dict[str, Any]], n: int, seed: Any
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -95,7 +117,8 @@ def test_bids_of_groups_are_awarded_as_fetches_are_chosen_one_by_one(
         rows = [(site.number, name) for site in found for name in site.values]
         seed.shuffle(rows)
         values = values_of(found, rows)
-        together = allot(entries_of(found, rows), values, n)
+        one_by_one = chosen_one_by_one(entries_of(found, rows), values, n)
+        together = award([bids(entries_of(found, rows), values, n)], values, n)
         groups = []
         for group in range(N_GROUPS):
             at = [row for row, (site, _) in enumerate(rows) if site % N_GROUPS == group]
@@ -103,4 +126,4 @@ def test_bids_of_groups_are_awarded_as_fetches_are_chosen_one_by_one(
             if own:
                 offered = bids(entries_of(found, own), values_of(found, own), n)
                 groups.append([bid._replace(row=at[bid.row]) for bid in offered])
-        assert award(groups, values, n).takes.tolist() == together.tolist()
+        assert award(groups, values, n).takes.tolist() == together.takes.tolist() == one_by_one
