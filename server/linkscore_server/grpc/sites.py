@@ -15,10 +15,12 @@ from linkscore_server.grpc.convert import results, rules, sites
 from linkscore_server.grpc.convert.names import page_of, parse_crawl, parse_site
 from linkscore_server.grpc.convert.policies import choice_of
 
-# Bounds of requests, as the contract says.
 _DEFAULT_PLAN = 16
+"""Pages of a sampling plan whose request names no number, as the contract says."""
 _MAX_PLAN = 1_000
+"""Most pages of a sampling plan, as the contract says."""
 _MAX_HORIZON = 10_000
+"""Most fetches that advice may look ahead, as the contract says."""
 
 
 class SiteModelService(pb_grpc.SiteModelServiceServicer):

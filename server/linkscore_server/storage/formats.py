@@ -87,6 +87,7 @@ VISITS = FileFormat(
     "`storage/visits/tables.py`",
 )
 _SECRET = 2
+"""Number of salts and ticket keys, which are laid out alike: 2 since they carry a checksum."""
 _SECRET_MARK = "bytes 6 to 8, after `LSKEY`; files of number 1 have no header and no checksum"  # noqa: S105
 SALT = FileFormat(
     "salt",

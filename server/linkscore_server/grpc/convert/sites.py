@@ -22,9 +22,10 @@ from linkscore_server.grpc.convert.names import site_name, site_of
 
 Matrix = NDArray[np.float64]
 
-# Pages of one SuggestSeeds call, as the contract says.
 MAX_SEEDS = 1_000
+"""Most pages that SuggestSeeds names, as the contract says."""
 _DEFAULT_SEEDS = 16
+"""Pages that SuggestSeeds names if the request says no number, as the contract says."""
 
 
 def site_message(crawl: str, shard: SiteShard) -> pb.Site:
