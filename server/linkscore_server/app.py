@@ -189,38 +189,13 @@ class Application:
         await self._tracing.close()
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
-        s = self.settings
-        work, inflight = WorkAhead(s.target_delay_s), InflightBytes(s.max_inflight_bytes, s.max_message_bytes)
-        self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
-        self.metrics.inflight_bytes.set_function(lambda: inflight.used)
-        self.metrics.queue_delay.set_function(lambda: work.delay_s)
-        self.calls = CallInterceptor(
-            self.metrics,
-            inflight=inflight,
-            work=work,
-            caller_of=_caller_of(s),
-            is_ready=lambda: self._ready,
-            wait_s=s.target_delay_s,
-            trace_id=self._tracing.trace_id,
-        )
+        s, work = self.settings, WorkAhead(self.settings.target_delay_s)
+        self.calls = self._interceptor(work)
         server = grpc.aio.server(
             interceptors=[*self._tracing.interceptors(), self.calls],
             options=_options(s, shares_port=self._place is not None),
         )
-        limits = Limits(
-            body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
-        )
-        parser = self._parser = PageParser(limits, clock, self.metrics.count_left_page, self._tracing.watch)
-        self.scoring = LinkScoringService(
-            self.registry, parser, s, self.metrics, clock, work, self._tracing.watch
-        )
-        services = {
-            "LinkScoringService": self.scoring,
-            "CrawlService": CrawlService(self.registry, clock),
-            "SiteModelService": SiteModelService(self.registry),
-            "BrowseLogService": BrowseLogService(self.registry, self.browse_logs),
-            "InspectionService": InspectionService(self.registry),
-        }
+        services = self._services(clock, work)
         local = LocalOwner(services, Questions(self.registry, self.scoring, self.metrics.registry))
         self._owners = owners_at(self._place, local, s.max_message_bytes)
         self.router = Router(
@@ -239,6 +214,37 @@ class Application:
             (*full_names(), health.SERVICE_NAME, reflection.SERVICE_NAME), server
         )
         return server
+
+    def _interceptor(self, work: WorkAhead) -> CallInterceptor:
+        s = self.settings
+        inflight = InflightBytes(s.max_inflight_bytes, s.max_message_bytes)
+        self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
+        self.metrics.inflight_bytes.set_function(lambda: inflight.used)
+        self.metrics.queue_delay.set_function(lambda: work.delay_s)
+        return CallInterceptor(
+            self.metrics,
+            inflight=inflight,
+            work=work,
+            caller_of=_caller_of(s),
+            is_ready=lambda: self._ready,
+            wait_s=s.target_delay_s,
+            trace_id=self._tracing.trace_id,
+        )
+
+    def _services(self, clock: Callable[[], float], work: WorkAhead) -> dict[str, Any]:
+        s, watch = self.settings, self._tracing.watch
+        limits = Limits(
+            body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
+        )
+        self._parser = PageParser(limits, clock, self.metrics.count_left_page, watch)
+        self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock, work, watch)
+        return {
+            "LinkScoringService": self.scoring,
+            "CrawlService": CrawlService(self.registry, clock),
+            "SiteModelService": SiteModelService(self.registry),
+            "BrowseLogService": BrowseLogService(self.registry, self.browse_logs),
+            "InspectionService": InspectionService(self.registry),
+        }
 
     async def _set_health(self, status: Any) -> None:
         for service in ("", *full_names()):
