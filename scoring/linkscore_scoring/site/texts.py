@@ -52,11 +52,11 @@ class TextOwners(Stateful):
     A block is known by the hash of its first 32 characters, so that an excerpt cut short meets its original.
     A new block belongs to the page that shows it. Of two pages that show it the one that shows little else is
     closer to its source, whichever came first and however many there are: a page with at most half as much
-    text as any before takes the block over (the article after lists of excerpts or of whole articles), one
-    with twice as much takes nothing (a list after the article). Beside that the second page takes a block if
-    it brings at least `full_share` new text of its own (the article after its excerpt), and the canonical
-    form of the owner takes all; a third page about as long shows that the block is boilerplate, which belongs
-    to nobody.
+    text as any before takes the block over (the article after lists of excerpts or of whole articles; an
+    excerpt by itself is no source), one with twice as much takes nothing (a list after the article). Beside
+    that the second page takes a block if it brings at least `full_share` new text of its own (the article
+    after its excerpt), and the canonical form of the owner takes all; a third page about as long shows that
+    the block is boilerplate, which belongs to nobody.
 
     Parameters
     ----------
@@ -112,20 +112,30 @@ class TextOwners(Stateful):
         has_own = change.new_chars >= self.full_share * shown
         for record, size in known:
             record[_SEEN] += 1
-            owner = self._owner(record, page, identity, shown, has_own=has_own)
+            is_excerpt = _LONGER * size < record[_CHARS]
+            owner = self._owner(record, page, identity, shown, has_own=has_own, is_excerpt=is_excerpt)
             record[_LEAST_SHOWN] = min(shown, record[_LEAST_SHOWN])
             _hand_over(record, size, owner, identity, change)
         drop_oldest(self._blocks, self.max_blocks)
         return change
 
-    def _owner(self, record: Sequence[int], page: int, identity: int, shown: int, *, has_own: bool) -> int:
+    def _owner(
+        self,
+        record: Sequence[int],
+        page: int,
+        identity: int,
+        shown: int,
+        *,
+        has_own: bool,
+        is_excerpt: bool,
+    ) -> int:
         """Return whose a known block is once a page with `shown` characters in long blocks shows it too."""
         owner = record[_OWNER]
         if owner not in (NOBODY, page) and record[_IDENTITY] == identity:
             return page if page == identity else owner
         if owner == page:
             return page
-        if _CLOSER * shown <= record[_LEAST_SHOWN]:
+        if _CLOSER * shown <= record[_LEAST_SHOWN] and not is_excerpt:
             return page
         is_first_other = record[_SEEN] < self.common
         if shown >= _CLOSER * record[_LEAST_SHOWN] and not (is_first_other and has_own):

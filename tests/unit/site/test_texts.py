@@ -49,6 +49,13 @@ def test_however_many_lists_show_an_article_its_text_is_its_own() -> None:
         assert texts.see(number, number, [1, 12, 13], [300, 300, 300]).lost.get(ARTICLE, 0) == 0
 
 
+def test_an_excerpt_on_a_page_with_little_text_leaves_the_whole_where_it_is() -> None:
+    texts = TextOwners()
+    texts.see(ARTICLE, ARTICLE, [10, 11, 12], [500, 500, 500])
+    assert texts.see(LIST, LIST, [10], [120]).lost == {}
+    assert texts.see(COPY, COPY, [11], [500]).lost == {ARTICLE: 500}
+
+
 def test_an_article_longer_than_the_list_takes_its_excerpt_as_the_second_page_only() -> None:
     texts = TextOwners()
     texts.see(LIST, LIST, [10, 20], [100, 100])
