@@ -17,6 +17,21 @@ def pytest_configure(config: pytest.Config) -> None:
     if not wanted <= {(entry.group, entry.name) for entry in distribution("linkscore").entry_points}:
         make = "python3 tools/make_venv.py .venv requirements/dev.lock --editable"
         raise pytest.UsageError(f"the environment is older than pyproject.toml; run: {make}")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_SaidAtOnce(config))
+
+
+class _SaidAtOnce:
+    """Prints a failure when it happens: a run that is ended from outside has said what it found."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            terminal = self._config.get_terminal_writer()
+            terminal.line()
+            terminal.line(f"{report.nodeid} ({report.when}) failed: {report.longreprtext[-3_000:]}")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
