@@ -326,10 +326,7 @@ class SiteModel(Stateful):
         keys = pick(fetch.link_keys)
         apaths = [ids[at] for at in pick(links.apaths)]
         new = {key: links.keys[rows[at]] for key, at in self.memory.unknown(keys).items()}
-        # All new URLs first: together they may form the pattern that each of them has from now on.
-        for url in new.values():
-            self.patterns.insert(url)
-        patterns = {key: self.patterns.levels(url)[-1] for key, url in new.items()}
+        patterns = dict(zip(new, self.patterns.insert_all(new.values()), strict=True))
         seen = self.memory.see(fetch.key, page.depth + 1, keys, apaths, patterns)
         page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
         page.links = links_of_page(

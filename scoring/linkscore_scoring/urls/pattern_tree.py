@@ -14,6 +14,7 @@ come; the wildcard's id and all it counted stay as they were.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -96,7 +97,7 @@ class NodeStore(Stateful):
 # Counters of Misra-Gries for the values of a variable slot: a value that more than one in 33 of its URLs have
 # cannot be missed. Chosen, not measured.
 _CANDIDATES = 32
-# A URL that is new is asked for twice, one out of the crawl's scope again and again.
+# A URL out of the crawl's scope is asked for again and again.
 _tokens = lru_cache(maxsize=8_192)(url_tokens)
 # Slots have few values, and each is looked at when it is entered and whenever its slot grows.
 _wildcard_of, _is_fixed = lru_cache(maxsize=2_048)(wildcard_of), lru_cache(maxsize=2_048)(is_fixed)
@@ -149,9 +150,19 @@ class UrlPatterns:
 
     def insert(self, key: str) -> int:
         """Count a URL key and return the id of its finest pattern; insert each URL once."""
+        return self._insert(_tokens(key))
+
+    def insert_all(self, keys: Iterable[str]) -> list[int]:
+        """Count URL keys and return the finest pattern of each once all are in: together they may form it."""
+        cut = [url_tokens(key) for key in keys]
+        for tokens in cut:
+            self._insert(tokens)
+        return [self._levels(tokens)[-1] for tokens in cut]
+
+    def _insert(self, tokens: Sequence[str]) -> int:
         at = ROOT
         self._nodes[ROOT].count += 1
-        for token in _tokens(key):
+        for token in tokens:
             below = self._enter(at, token)
             if below is None:
                 break
@@ -163,8 +174,11 @@ class UrlPatterns:
 
     def levels(self, key: str) -> list[int]:
         """Return the ids of the patterns a URL matches, from the root (0) to the finest; counts nothing."""
+        return self._levels(_tokens(key))
+
+    def _levels(self, tokens: Sequence[str]) -> list[int]:
         at, path = ROOT, [ROOT]
-        for token in _tokens(key):
+        for token in tokens:
             children = self._nodes[at].children
             below = children.get(token)
             if below is None and (below := children.get(_wildcard_of(token))) is None:

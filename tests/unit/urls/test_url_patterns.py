@@ -57,6 +57,13 @@ def test_slot_with_many_values_becomes_a_wildcard() -> None:
     assert tree.count(tree.levels("http://a.org/tag/never-seen")[-1]) == 9
 
 
+def test_urls_found_together_have_the_pattern_that_they_form_together() -> None:
+    urls = [*_slugs(9), "http://a.org/help", "http://a.org/list?sort=new"]
+    together, one_by_one = _tree(), _tree(*urls)
+    assert together.insert_all(urls) == [one_by_one.levels(url)[-1] for url in urls]
+    assert len(set(together.insert_all(_slugs(3, "http://a.org/tag/q")))) == 1
+
+
 def test_frequent_values_stay_literal_in_a_variable_slot() -> None:
     tree = _tree(*[f"http://a.org/tag/{i}" for i in range(20)], *_slugs(30, "http://a.org/"))
     assert tree.pattern("http://a.org/tag/5") == "a.org/tag/#"
