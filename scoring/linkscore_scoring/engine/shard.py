@@ -114,6 +114,11 @@ class SiteShard:
         self.served = self._policies[config.policy.key]
         self.validation.configure(list(self._policies))
 
+    @property
+    def is_told_nothing(self) -> bool:
+        """Whether neither examples, nor words, nor feedback say what is wanted of this site."""
+        return not (self._examples or self._wanted or self.model.history.reported)
+
     def policy(self, choice: PolicyChoice | None) -> Policy:
         """Return the policy that answers: the crawl's, one kept beside it, or one made for this question.
 

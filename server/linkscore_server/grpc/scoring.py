@@ -23,6 +23,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls.identity import plain_identities, validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.site_watch import SiteWatch
 from linkscore_server.grpc.admission import AdmissionLimit, WorkAhead, require_caller
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import parse_crawl, parse_site
@@ -103,6 +104,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._calls_parsed = 0
         self._page = asyncio.Lock()
         self._streams: set[asyncio.Task[None]] = set()
+        self._sites = SiteWatch(metrics)
 
     @property
     def open_streams(self) -> int:
@@ -459,7 +461,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 actor.queries.answer_by(choice, event, outcome)
             if encode:
                 actor.queries.encode(outcome, encode)
-            self._count(outcome)
+            self._count(actor, outcome)
             links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
             return results.page_result(actor.model.config.name, outcome, links, notes)
 
@@ -477,8 +479,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             own=own,
         )
 
-    def _count(self, outcome: PageOutcome) -> None:
+    def _count(self, actor: CrawlActor, outcome: PageOutcome) -> None:
         seen = outcome.observation
+        if seen is not None:
+            self._sites.fetched(actor, outcome.site)
         kind = "duplicate" if seen is None else "failed" if seen.failed else "ok"
         self._metrics.pages.labels(kind).inc()
         self._metrics.links_scored.labels(outcome.policy).inc(len(outcome.links.scores))

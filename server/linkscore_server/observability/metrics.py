@@ -190,6 +190,12 @@ class Metrics:
             "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
         )
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
+        self.site_notices = Counter(
+            "linkscore_site_notices",
+            "What was told of sites, once each: trap_copies, trap_endless, trap_fading, needs_examples",
+            ["kind"],
+            registry=r,
+        )
 
     def _add_browse_metrics(self, r: CollectorRegistry) -> None:
         self._mined_until = 0.0

@@ -169,6 +169,14 @@ def test_the_harvest_is_told_as_curves_and_as_tables(console: TestClient, target
     assert len(tables[0].findall(".//tbody/tr")) == len(found.points)
 
 
+def test_who_said_nothing_and_may_expect_little_is_sent_to_teach(console: TestClient, target: str) -> None:
+    with Client(target) as client:
+        needs = [client.get_site_advice(crawl=crawl, site=HOST).needs_examples for crawl in (BOOKS, YOUNG)]
+    assert needs == [True, False]
+    for crawl, links in ((BOOKS, [of(BOOKS, "teach")]), (YOUNG, [])):
+        assert tree(console, of(crawl, "harvest")).xpath("//section[@id='verdict']//a/@href") == links
+
+
 def test_the_rules_are_shown_and_downloaded_as_text(console: TestClient) -> None:
     page = tree(console, of(BOOKS, "rules"))
     links = [link.get("href") for link in page.xpath("//a[text()='Download']")]

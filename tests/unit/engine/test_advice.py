@@ -122,6 +122,34 @@ def test_harvest_expects_what_its_arms_earned() -> None:
     assert advice.expected_reward == pytest.approx(expected)
 
 
+class Modest(Foreteller):
+    """Expects .4 of every link."""
+
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        return np.full(len(groups), 0.4)
+
+
+def told_nothing(served: Foreteller, fetches: int) -> CrawlModel:
+    crawl = crawled(GeneratedSite(1), "harvest", fetches)
+    crawl.shard("site.example").served = served
+    return crawl
+
+
+def test_a_policy_that_was_told_nothing_and_expects_little_needs_examples() -> None:
+    hopeful, modest = Foreteller(Foreteller.Params()), Modest(Modest.Params())
+    assert CrawlQueries(told_nothing(modest, 40)).advice("site.example").needs_examples
+    assert CrawlQueries(told_nothing(modest, 40)).advice("site.example", horizon=1).needs_examples
+    assert not CrawlQueries(told_nothing(modest, 20)).advice("site.example").needs_examples
+    hopeful.expected_rewards = lambda groups, site: np.full(len(groups), 0.6)  # type: ignore[method-assign]
+    assert not CrawlQueries(told_nothing(hopeful, 40)).advice("site.example").needs_examples
+
+
+def test_who_said_what_is_wanted_needs_no_examples() -> None:
+    crawl = told_nothing(Modest(Modest.Params()), 40)
+    crawl.apply(crawl.seq + 1, FeedbackGiven("", "site.example", "http://site.example/x", b"", 0.0, 0.0))
+    assert not CrawlQueries(crawl).advice("site.example").needs_examples
+
+
 def test_a_horizon_beyond_the_waiting_links_takes_them_all() -> None:
     assert CrawlQueries(two_kinds()).advice("h", horizon=1_000).expected_fetches == 8
 

@@ -206,7 +206,7 @@ class GetSiteResponse(_message.Message):
     def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ...) -> None: ...
 
 class SiteAdvice(_message.Message):
-    __slots__ = ("reward_source", "horizon", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps")
+    __slots__ = ("reward_source", "horizon", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "needs_examples")
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
     HORIZON_FIELD_NUMBER: _ClassVar[int]
     WAITING_LINKS_FIELD_NUMBER: _ClassVar[int]
@@ -217,6 +217,7 @@ class SiteAdvice(_message.Message):
     RECENT_REWARD_FIELD_NUMBER: _ClassVar[int]
     YIELDS_FIELD_NUMBER: _ClassVar[int]
     TRAPS_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     reward_source: RewardSource
     horizon: int
     waiting_links: int
@@ -227,7 +228,8 @@ class SiteAdvice(_message.Message):
     recent_reward: float
     yields: _containers.RepeatedCompositeFieldContainer[GroupYield]
     traps: _containers.RepeatedCompositeFieldContainer[TrapSuspicion]
-    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., horizon: _Optional[int] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ...) -> None: ...
+    needs_examples: bool
+    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., horizon: _Optional[int] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., needs_examples: bool = ...) -> None: ...
 
 class GroupYield(_message.Message):
     __slots__ = ("url_pattern", "tag_path", "fetched_count", "reported_count", "waiting_count", "early_reward", "late_reward")

@@ -1,0 +1,94 @@
+"""What is told of a site while it is crawled: once, at its size, and never at the cost of a call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from linkscore_scoring.engine.advice import NamedTrap, SiteAdvice
+from linkscore_scoring.engine.trap_report import TrapKind, TrapReport
+from linkscore_scoring.errors import NotFound
+from linkscore_scoring.site.crawl_history import Tally
+from linkscore_server.crawls.site_watch import FIRST_LOOK, SiteWatch
+from linkscore_server.observability.metrics import Metrics
+
+SITE = "a.test"
+
+
+def trap(shape: str) -> NamedTrap:
+    return NamedTrap(shape, "", TrapReport(TrapKind.ENDLESS, 1, 0, Tally(), Tally(), 0.5, 0.0, 9, []))
+
+
+class Crawl:
+    """Stands in for the actor of a crawl: advice as set, and how often it was asked."""
+
+    def __init__(self) -> None:
+        self.key, self.asked = "c", 0
+        self.advice = SiteAdvice(by_reward=False, horizon=100)
+        self.model = self
+        self.config = type("Config", (), {"name": "c"})
+        self.queries = type("Queries", (), {"advice": lambda _, site: self.advice})()
+
+    def use(self) -> None:
+        """Nothing puts it away."""
+
+    async def ask(self, question: Callable[[], Any]) -> Any:
+        self.asked += 1
+        return question()
+
+
+def told(metrics: Metrics, kind: str) -> float:
+    return metrics.registry.get_sample_value("linkscore_site_notices_total", {"kind": kind}) or 0.0
+
+
+async def fetch(watch: SiteWatch, crawl: Crawl, n: int) -> None:
+    for _ in range(n):
+        watch.fetched(crawl, SITE)  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+async def test_a_site_is_looked_at_each_time_it_has_half_as_many_fetches_again() -> None:
+    watch, crawl = SiteWatch(Metrics()), Crawl()
+    await fetch(watch, crawl, FIRST_LOOK - 1)
+    assert crawl.asked == 0
+    await fetch(watch, crawl, 1)
+    assert crawl.asked == 1
+    await fetch(watch, crawl, FIRST_LOOK // 2)
+    assert crawl.asked == 2
+    await fetch(watch, crawl, 960 - 60)  # 40, 60, 90, 135, 203, 305, 458, 687
+    assert crawl.asked == 8
+
+
+async def test_what_is_new_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    metrics, crawl = Metrics(), Crawl()
+    watch = SiteWatch(metrics)
+    crawl.advice.traps = [trap("a.test/calendar")]
+    with caplog.at_level(logging.WARNING):
+        await fetch(watch, crawl, 90)
+        assert (crawl.asked, told(metrics, "trap_endless"), told(metrics, "needs_examples")) == (3, 1.0, 0.0)
+        crawl.advice.traps.append(trap("a.test/print"))
+        crawl.advice.needs_examples = True
+        await fetch(watch, crawl, 200)
+    assert (told(metrics, "trap_endless"), told(metrics, "needs_examples")) == (2.0, 1.0)
+    assert [record.getMessage().partition(": ")[2][:15] for record in caplog.records] == [
+        "a.test/calendar",
+        "a.test/print lo",
+        "nobody said wha",
+    ]
+
+
+async def test_a_crawl_that_is_deleted_meanwhile_is_nothing_to_tell() -> None:
+    watch, crawl = SiteWatch(Metrics()), Crawl()
+
+    async def gone(question: object) -> None:
+        crawl.asked += 1
+        raise NotFound("no such site")
+
+    crawl.ask = gone  # type: ignore[method-assign]
+    await fetch(watch, crawl, FIRST_LOOK + 20)
+    assert crawl.asked == 2
