@@ -83,8 +83,14 @@ native-check:
 test-deploy: $(STAMP)
 	$(BIN)/python -m pytest -q -rs tests/unit/test_deploy_files.py
 
-slow: $(STAMP)
+slow: $(STAMP) test-groups
 	$(BIN)/python -m pytest -q -m slow
+
+.PHONY: test-groups
+# What the contract says holds for crawls of several groups and for a server of several processes too.
+test-groups: $(STAMP)
+	$(BIN)/python -m pytest -q tests/contract --groups 8
+	$(BIN)/python -m pytest -q tests/contract --workers 2
 
 .PHONY: fuzz soak kills damage pages restarts
 # Long runs that try to break a server; small ones are among the tests. `make fuzz SEED=17` shows a finding again.

@@ -37,3 +37,4 @@ class _SaidAtOnce:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--target", default="", help="host:port of a running server for the contract tests")
     parser.addoption("--groups", default=0, type=int, help="groups of the crawls that contract tests make")
+    parser.addoption("--workers", default=1, type=int, help="processes of the server of contract tests")

@@ -103,9 +103,7 @@ def list_(as_json: bool, connection: Connection) -> None:
 @click.option(
     "--groups",
     type=click.IntRange(1, 256),
-    default=1,
-    show_default=True,
-    help="Groups that sites are divided into.",
+    help="Groups that sites are divided into.  [default: 1, or those of a crawl that is there]",
 )
 @click.option(
     "--learn", type=click.Choice(list(_LEARN)), help="When templates are learned.  [default: always]"
@@ -125,7 +123,7 @@ def create(
     languages: tuple[str, ...],
     seed: int,
     observe_only: bool,
-    groups: int,
+    groups: int | None,
     keep_titles: bool,
     learn: str | None,
     as_json: bool,
@@ -146,7 +144,7 @@ def create(
             seed=seed,
             examples=pages,
             wanted=_wanted_of(queries, languages),
-            groups=groups,
+            groups=groups or 0,
             keep_titles=keep_titles,
         )
     _show(made, as_json)

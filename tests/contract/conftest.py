@@ -32,7 +32,8 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if given:
         yield given
         return
-    with serving(tmp_path_factory.mktemp("contract")) as server:
+    workers = str(request.config.getoption("--workers"))
+    with serving(tmp_path_factory.mktemp("contract"), "--workers", workers) as server:
         yield server.target
 
 

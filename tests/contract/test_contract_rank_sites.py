@@ -66,7 +66,7 @@ def test_the_host_bandit_prefers_sites_that_yielded_and_names_its_probabilities(
     policy = policy_pb2.PolicySpec(
         anthelion=policy_pb2.AnthelionParams(value_function="success_rate", explore_prob=0.3)
     )
-    crawl = new_crawl(policy=policy)
+    crawl = new_crawl(policy=policy, groups=1)  # one model of all sites: more are refused
     told = [pb.Feedback(url=f"http://good.test/{n}", relevant=True) for n in range(4)]
     told += [pb.Feedback(url=f"http://bad.test/{n}", relevant=False) for n in range(4)]
     report(server, crawl, *told)

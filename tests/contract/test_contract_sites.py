@@ -287,7 +287,9 @@ def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
         "rules": lambda: refusal(lambda: server.sites.ExportRules(pb.ExportRulesRequest(name=name))),
         "policy": lambda: server.links.RankBuckets(
             links_pb.RankBucketsRequest(
-                crawl=crawl, policy=policy_pb.PolicySpec(source_ucc=policy_pb.SourceUccParams())
+                crawl=crawl,
+                buckets=[f"{HOST}/any"],  # the sites of a group begin to learn when a question is about it
+                policy=policy_pb.PolicySpec(source_ucc=policy_pb.SourceUccParams()),
             )
         ),
     }

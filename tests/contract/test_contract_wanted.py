@@ -14,6 +14,8 @@ from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from server_process import Stubs, refusal
 
 HOME = "http://words.example/"
+ONE = 1
+"""Groups of crawls that go by what is wanted: `topic` learns one model of all sites, more are refused."""
 PAGE = b"<ul><li><a href='/1'>Kayak repair</a></li><li><a href='/2'>Used cars</a></li></ul>"
 
 
@@ -37,14 +39,14 @@ def update(server: Stubs, name: str, wanted: pb.Wanted | None) -> pb.Crawl:
 def test_a_crawl_that_says_what_it_wants_is_scored_by_topic(
     server: Stubs, new_crawl: Callable[..., str]
 ) -> None:
-    name = new_crawl(wanted=wanting("kayak repair"))
+    name = new_crawl(groups=ONE, wanted=wanting("kayak repair"))
     assert server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.policy.HasField("topic")
     kayak, cars = scores(server, name)
     assert kayak > cars
 
 
 def test_a_page_says_how_far_it_is_what_is_wanted(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    name = new_crawl(wanted=wanting("kayak repair"))
+    name = new_crawl(groups=ONE, wanted=wanting("kayak repair"))
     relevance = []
     for n, title in enumerate(("Kayak repair", "Used cars")):
         page = common_pb2.Page(
@@ -68,14 +70,14 @@ def test_what_is_wanted_is_read_back_without_texts_of_samples(
     text = pb.WantedSample(text="How a kayak is repaired", weight=2.0)
     body = pb.WantedSample(url="http://words.example/s", body=b"<title>Cars</title>", unwanted=True)
     given = wanting("kayak", samples=[text, body], languages=["en"], least_words=50)
-    name = new_crawl(wanted=given)
+    name = new_crawl(groups=ONE, wanted=given)
     made = server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.wanted
     kept = [pb.WantedSample(weight=2.0), pb.WantedSample(url="http://words.example/s", unwanted=True)]
     assert made == wanting("kayak", samples=kept, languages=["en"], least_words=50)
 
 
 def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    name = new_crawl(wanted=wanting("kayak repair"))
+    name = new_crawl(groups=ONE, wanted=wanting("kayak repair"))
     changed = update(server, name, wanting("used cars"))
     assert changed.wanted == wanting("used cars")
     kayak, cars = scores(server, name)

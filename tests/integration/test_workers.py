@@ -165,6 +165,10 @@ def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(folder
     left = workers_of(process)
     process.kill()
     wait_until(lambda: all(map(ended, left)))
+    said = [(line["level"], line["message"]) for line in process.records()]
+    assert "critical" not in {level.lower() for level, _ in said}
+    quiet = "nobody is there to hear 'drained': the supervisor has ended"
+    assert [level.lower() for level, message in said if message == quiet] == ["info"] * len(left)
     with serving(folder, "--workers", "2") as again, stubs(again.target) as server:
         assert pages_of(server, "crawls/parts") >= 0
 

@@ -606,10 +606,11 @@ type Crawl struct {
 	Learn Learn `protobuf:"varint,14,opt,name=learn,proto3,enum=linkscore.v1.Learn" json:"learn,omitempty"`
 	// What the crawl is for, in words. Needs a policy that goes by it, as `policy` or among `extra_policies`.
 	Wanted *Wanted `protobuf:"bytes,15,opt,name=wanted,proto3" json:"wanted,omitempty"`
-	// Groups that its sites are divided into, 1..256; 0 means 1. Each group has a log and a model of its own, so several
-	// processes share one crawl; fixed when it is created. Only 1 goes with a policy that learns one model from all sites
-	// (`anthelion`, `topic`). Of a crawl of several groups `event_seq` counts within the group of a site, in answers about
-	// several sites it is the sum over the groups asked; pages without `event_id` but with `fetch_time` that come again
+	// Groups that its sites are divided into, 1..256; 0 means 1, or what a crawl has that is there. Each group has a log
+	// and a model of its own, so several processes share one crawl; fixed when it is created. Only 1 goes with a policy
+	// that learns one model from all sites (`anthelion`, `topic`). Of a crawl of several groups `event_seq` counts within
+	// the group of a site, in answers about several sites it is the sum over the groups asked, with the creation once and
+	// other changes of the crawl once a group; pages without `event_id` but with `fetch_time` that come again
 	// with the same URL, time and content are DUPLICATE.
 	Groups uint32 `protobuf:"varint,16,opt,name=groups,proto3" json:"groups,omitempty"`
 	// Keep the titles of the pages kept for learning, at most 200 characters each, for people to look at: in

@@ -49,6 +49,17 @@ class Shard(NamedTuple):
         return cls(crawl, int(group), int(groups)) if mark else cls(crawl)
 
 
+def shards_of(crawl: str, groups: int) -> list[Shard]:
+    """Return all shards of a crawl, in order.
+
+    Examples
+    --------
+    >>> [shard.key for shard in shards_of("books", 2)]
+    ['books@0-of-2', 'books@1-of-2']
+    """
+    return [Shard(crawl, group, groups) for group in range(groups)]
+
+
 def is_crawl_name(name: str) -> bool:
     """Say whether a name can be that of a crawl, and not that of one of its shards."""
     return _MARK not in name

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -60,6 +60,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 class CrawlNotFound(NotFound):
     """No crawl of this name."""
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return the error about a name that no crawl has, as a caller meets it."""
+        return cls(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
 
 
 class CrawlExists(AlreadyExists):
@@ -287,7 +292,7 @@ class CrawlRegistry:
 
     async def _open(self, name: str) -> CrawlActor:
         if name not in self._names:
-            raise CrawlNotFound(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
+            raise CrawlNotFound.named(name)
         async with self._locks[name]:
             if name in self.damaged:
                 raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")

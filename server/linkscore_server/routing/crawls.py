@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscore.v1 import common_pb2
-from linkscore_scoring.engine.groups import Shard, group_of, group_of_hash
+from linkscore_scoring.engine.groups import Shard, group_of, group_of_hash, shards_of
 from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.grpc.convert.names import crawl_name, parse_site
@@ -37,7 +37,7 @@ class RoutedCrawl:
     @property
     def shards(self) -> list[Shard]:
         """Its groups, in order."""
-        return [Shard(self.name, group, self.groups) for group in range(self.groups)]
+        return shards_of(self.name, self.groups)
 
     def resource(self, group: int) -> str:
         """Return the resource name by which the owner of a group is asked."""

@@ -9,8 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
-from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import LimitExceeded, LinkscoreError
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.convert.crawls import config_of
@@ -79,11 +78,13 @@ class CrawlHome:
         name = request.crawl.name.removeprefix(crawl_name(""))  # if it is none, that is said with all else
         async with self._lock:
             there = self._registry.shard_of(name)
-            groups = request.crawl.groups or 1
-            if there is not None and there.groups != groups and there.group == 0:
+            first = there if there is not None and there.group == 0 else None
+            groups = request.crawl.groups or (first.groups if first is not None else 1)
+            if first is not None and first.groups != groups:
                 raise CrawlExists(
-                    f"crawl {name!r} exists with {there.groups} groups, which are fixed: use another name"
+                    f"crawl {name!r} exists with {first.groups} groups, which are fixed: use another name"
                 )
+            request.crawl.groups = groups  # of a crawl that is there, if the caller leaves them open
             if there is None:
                 await self._check_room()
             if groups == 1:
@@ -93,8 +94,8 @@ class CrawlHome:
                 return made
             config = await asyncio.to_thread(config_of, request.crawl, now_s=self._clock())
             await self._registry.check(config)
-            if there is None or there.group:
-                for shard in reversed(_shards(config)[1:]):
+            if first is None:
+                for shard in reversed(shards_of(config.name, config.groups)[1:]):
                     await self._owners.of(shard).ask("make", shard=shard.key, config=config.to_state())
             await self._registry.create(config)
             return pb.CreateCrawlResponse(crawl=await self._read(name, context))
@@ -124,7 +125,7 @@ class CrawlHome:
                     "CrawlService/DeleteCrawl", request, context
                 )
                 return done
-            shards = [Shard(name, group, first.groups) for group in range(first.groups)]
+            shards = shards_of(name, first.groups)
             try:
                 for shard in shards:
                     await self._owners.of(shard).ask("drop", shard=shard.key)
@@ -149,7 +150,7 @@ class CrawlHome:
     def _found(self, name: str) -> Shard:
         first = self._registry.shard_of(name)
         if first is None or first.group:
-            raise CrawlNotFound(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
+            raise CrawlNotFound.named(name)
         return first
 
     async def _align_for_ever(self) -> None:
@@ -172,7 +173,7 @@ class CrawlHome:
             return
         config = (await self._registry.open(first.key)).model.config
         try:
-            for shard in _shards(config)[1:]:
+            for shard in shards_of(config.name, config.groups)[1:]:
                 await self._owners.of(shard).ask("configure", shard=shard.key, config=config.to_state())
         except Exception as exc:
             _log.warning(
@@ -182,7 +183,3 @@ class CrawlHome:
                 f"crawl {first.crawl!r} was changed, and some of its groups hear of it when they serve again"
             ) from exc
         self._behind.discard(first)
-
-
-def _shards(config: CrawlConfig) -> list[Shard]:
-    return [Shard(config.name, group, config.groups) for group in range(config.groups)]

@@ -60,7 +60,7 @@ class Questions:
         """Return what is needed to route calls of a crawl whose first group is here."""
         shard = self._registry.shard_of(crawl)
         if shard is None or shard.group:
-            raise CrawlNotFound(f"crawl {crawl!r}: no such crawl; create it first (CreateCrawl)")
+            raise CrawlNotFound.named(crawl)
         if shard.groups == 1:
             return {"groups": 1}
         config = (await self._registry.open(shard.key)).model.config

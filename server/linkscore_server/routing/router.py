@@ -215,7 +215,7 @@ class Router:
 
 def _check_name(name: str) -> None:
     if name and not is_crawl_name(name):
-        raise CrawlNotFound(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
+        raise CrawlNotFound.named(name)
 
 
 def _is_gone(error: Exception) -> bool:

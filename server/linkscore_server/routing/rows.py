@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -104,6 +104,20 @@ def without(request: Any, *left_out: str) -> Any:
     return made
 
 
+def events_in(counts: Iterable[int]) -> int:
+    """Return how many events groups have seen; the creation, with which each log begins, counts once.
+
+    So a crawl whose sites are all in one group counts as one of one group does.
+
+    Examples
+    --------
+    >>> events_in([40, 1, 1])
+    40
+    """
+    found = list(counts)
+    return sum(found) - len(found[1:])
+
+
 def placed(n: int, parts: Sequence[Part], column: Callable[[Any], Sequence[Any]]) -> list[Any]:
     """Return a column of all rows: that of each part, in its places."""
     whole: list[Any] = [None] * n
@@ -166,7 +180,7 @@ def _scored(n: int, parts: Sequence[Part]) -> pb.ScoreLinksResponse:
         links=links,
         policy=parts[0][1].policy,
         stage=min(stages, default=common_pb2.SITE_STAGE_UNSPECIFIED),
-        event_seq=sum(got.event_seq for _, got in parts),
+        event_seq=events_in(got.event_seq for _, got in parts),
     )
 
 

@@ -22,7 +22,7 @@ from linkscore_server.grpc.convert import results, sites
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE
 from linkscore_server.routing.crawls import RoutedCrawl
 from linkscore_server.routing.owners import Owner, Owners
-from linkscore_server.routing.rows import ask_group, gathered, without
+from linkscore_server.routing.rows import ask_group, events_in, gathered, without
 from linkscore_server.settings import Settings
 
 
@@ -97,8 +97,9 @@ async def get_crawl(groups: Groups, request: crawl_pb.GetCrawlRequest) -> crawl_
     """Add up what the groups have seen; all else is the same in each."""
     found = [answer.crawl for answer in await groups.send_all(request, "name")]
     whole = found[0]
-    for field in ("page_count", "feedback_count", "site_count", "event_seq"):
+    for field in ("page_count", "feedback_count", "site_count"):
         setattr(whole, field, sum(getattr(crawl, field) for crawl in found))
+    whole.event_seq = events_in(crawl.event_seq for crawl in found)
     return crawl_pb.GetCrawlResponse(crawl=whole)
 
 
@@ -172,7 +173,7 @@ async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -
     return pb.SuggestExamplesResponse(
         examples=[example for _, _, example in worth[:n]],
         policy=answers[0].policy,
-        event_seq=sum(answer.event_seq for answer in answers),
+        event_seq=events_in(answer.event_seq for answer in answers),
     )
 
 
@@ -198,7 +199,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
         best_sites(values, waiting, n),
         request.max_results,
         policy=found[0][1].policy,
-        event_seq=sum(got.event_seq for _, got in found),
+        event_seq=events_in(got.event_seq for _, got in found),
     )
 
 
@@ -223,7 +224,7 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
         award(bids, values, request.n),
         request,
         policy=asked[0]["policy"],
-        event_seq=sum(got["event_seq"] for got in asked),
+        event_seq=events_in(got["event_seq"] for got in asked),
     )
 
 

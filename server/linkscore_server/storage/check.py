@@ -10,7 +10,7 @@ import msgpack
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
-from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.storage.cutting import cut_seq
@@ -62,7 +62,7 @@ def problems_of_crawl(folder: Path, crawl: str) -> Iterator[str]:
 def _missing(keys: Iterable[str]) -> str:
     """Return a group that should be there beside the others, empty if none is missing."""
     shards = [Shard.of(key) for key in keys]
-    wanted = {Shard(one.crawl, group, one.groups).part for one in shards for group in range(one.groups)}
+    wanted = {shard.part for one in shards for shard in shards_of(one.crawl, one.groups)}
     return min(wanted - {one.part for one in shards}, default="")
 
 

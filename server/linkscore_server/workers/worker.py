@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import resource
 import signal
@@ -21,6 +22,7 @@ from linkscore_server.app import Application, collect_cycles_rarely
 from linkscore_server.observability import logs
 from linkscore_server.workers.shares import unpacked
 
+_log = logging.getLogger(__name__)
 SERVES, DRAINED = "serves", "drained"
 """What a worker says on its output."""
 
@@ -61,8 +63,11 @@ async def _is_done_before(work: Coroutine[Any, Any, None], stopping: asyncio.Eve
 
 
 def say(word: str) -> None:
-    """Tell whoever started the worker."""
-    print(word, flush=True)
+    """Tell whoever started the worker, if it is still there."""
+    try:
+        os.write(sys.stdout.fileno(), f"{word}\n".encode())  # unbuffered: nothing is left to write at the end
+    except BrokenPipeError:
+        _log.info("nobody is there to hear %r: the supervisor has ended", word)
 
 
 async def _watch_input(stopping: asyncio.Event, ended: asyncio.Event) -> None:

@@ -345,10 +345,11 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
   wanted?: Wanted | undefined;
 
   /**
-   * Groups that its sites are divided into, 1..256; 0 means 1. Each group has a log and a model of its own, so several
-   * processes share one crawl; fixed when it is created. Only 1 goes with a policy that learns one model from all sites
-   * (`anthelion`, `topic`). Of a crawl of several groups `event_seq` counts within the group of a site, in answers about
-   * several sites it is the sum over the groups asked; pages without `event_id` but with `fetch_time` that come again
+   * Groups that its sites are divided into, 1..256; 0 means 1, or what a crawl has that is there. Each group has a log
+   * and a model of its own, so several processes share one crawl; fixed when it is created. Only 1 goes with a policy
+   * that learns one model from all sites (`anthelion`, `topic`). Of a crawl of several groups `event_seq` counts within
+   * the group of a site, in answers about several sites it is the sum over the groups asked, with the creation once and
+   * other changes of the crawl once a group; pages without `event_id` but with `fetch_time` that come again
    * with the same URL, time and content are DUPLICATE.
    *
    * @generated from field: uint32 groups = 16;
