@@ -33,12 +33,27 @@ test-clients: $(STAMP)
 # A real crawler, plain beside linkscore, on the demonstration site: a table.
 crawl-crawlee-python crawl-crawl4ai: $(CRAWLERS_VENV)/.installed
 crawl-crawlee: clients/node/node_modules
-crawl-colly crawl-crawlee crawl-crawlee-python crawl-crawl4ai: $(STAMP)
-	CRAWL4AI_NO_CLOUD_NOTICE=1 $(BIN)/python -m linkscore_lab.experiments.crawlers $(@:crawl-%=%)
+crawl-heritrix crawl-stormcrawler: crawl-%: clients/java/%/example/target/classpath
+crawl-nutch: clients/java/target/.installed
+crawl-colly crawl-crawlee crawl-crawlee-python crawl-crawl4ai crawl-nutch crawl-stormcrawler crawl-heritrix: $(STAMP)
+	CRAWL4AI_NO_CLOUD_NOTICE=1 $(BIN)/python -m linkscore_lab.experiments.crawlers $(@:crawl-%=%) \
+	    $(if $(BUDGET),--budget $(BUDGET))
 
 # Without npm nothing is installed, and who needs it says so.
 clients/node/node_modules: clients/node/package-lock.json
 	@if command -v npm > /dev/null; then cd clients/node && npm install --silent && touch node_modules; fi
+
+# Nor is it without Maven: the client and the plugins, in the local repository, and programs that crawl with them.
+JVM_SOURCES := $(shell find clients/java proto -name target -prune -o -name '*.java' -print -o -name pom.xml -print -o -name '*.proto' -print)
+clients/java/target/.installed: $(JVM_SOURCES)
+	@if command -v mvn > /dev/null; then \
+	    cd clients/java && mvn --batch-mode --quiet install -DskipTests && mkdir -p target && touch target/.installed; fi
+
+# StormCrawler's own jars are not in every repository: clients/java/stormcrawler/README.md.
+STORMCRAWLER := $(HOME)/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier
+clients/java/%/example/target/classpath: clients/java/target/.installed
+	@if command -v mvn > /dev/null && [ $* != stormcrawler -o -d $(STORMCRAWLER) ]; then \
+	    cd clients/java/$*/example && mvn --batch-mode --quiet process-classes && touch target/classpath; fi
 
 gen-go: $(STAMP)
 	cd clients/go && ../../$(BIN)/buf generate ../../proto --template buf.gen.yaml

@@ -3,7 +3,8 @@
 A crawler here is a command that crawls a site through a proxy, in its own order or in that of a server, and
 prints a line ``STATUS<tab>URL`` for each page it fetched: the examples of the clients do. It crawls the
 demonstration site, or a stored one, once each way, with the same budget; with `--away 10` once more, and
-its server is killed when half of the budget is spent, and back ten seconds later.
+its server is killed when half of the budget is spent, and back ten seconds later. `make crawl-NAME` builds
+what a crawler needs, and runs this.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.experiments.scrapy.servers import OwnServer
+from linkscore_lab.experiments.scrapy.servers import OwnServer, frontier_command
 from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
 
 ROOT = Path(__file__).parents[3]
@@ -47,21 +48,45 @@ class Crawler:
     command
         What; `--start`, `--proxy`, `--fetches` and `--target` are added, with as many dashes as `dash` has.
     tools
-        Programs that must be there, or files below `folder`.
+        Programs that must be there, or files below `folder`; `~` and variables stand for what they do in a
+        shell.
+    frontier
+        Whether its URLs wait in `linkscore frontier`; `--frontier` is added then.
     """
 
     folder: str
     command: tuple[str, ...]
     tools: tuple[str, ...]
     dash: str = "--"
+    frontier: bool = False
 
 
 _PYTHON = ".venv-crawlers/bin/python"
+# The class path is what Maven wrote; the shell is replaced, so that the virtual machine is what is measured.
+_JAVA = ("sh", "-c", 'exec java -cp "target/classes:$(cat target/classpath)" "$0" "$@"')
+_NUTCH = (
+    "sh",
+    "-c",
+    'exec java -Dlog4j2.configurationFile=log4j2.xml -cp "$NUTCH_HOME/conf:$NUTCH_HOME/lib/*" "$0" "$@"',
+    "CrawlWithNutch.java",
+)
 CRAWLERS = {
     "colly": Crawler("clients/go/colly", ("go", "run", "./example"), ("go",), "-"),
     "crawlee": Crawler("clients/node", ("npx", "tsx", "example/crawl.ts"), ("npx", "node_modules/.bin/tsx")),
     "crawlee-python": Crawler(".", (_PYTHON, "clients/python/examples/crawl_with_crawlee.py"), (_PYTHON,)),
     "crawl4ai": Crawler(".", (_PYTHON, "clients/python/examples/crawl_with_crawl4ai.py"), (_PYTHON,)),
+    "nutch": Crawler(
+        "clients/java/nutch/example",
+        (*_NUTCH, "--plugins", "../target"),
+        ("java", "mvn", "$NUTCH_HOME/plugins"),
+    ),
+    "stormcrawler": Crawler(
+        "clients/java/stormcrawler/example",
+        (*_JAVA, "CrawlWithStormCrawler"),
+        ("java", "mvn", "~/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier"),
+        frontier=True,
+    ),
+    "heritrix": Crawler("clients/java/heritrix/example", (*_JAVA, "CrawlWithHeritrix"), ("java", "mvn")),
 }
 
 
@@ -109,7 +134,8 @@ def figures(
 def lacks(crawler: Crawler) -> list[str]:
     """Return what a crawler needs that is not there."""
     folder = ROOT / crawler.folder
-    return [tool for tool in crawler.tools if not shutil.which(tool) and not (folder / tool).exists()]
+    found = {tool: os.path.expandvars(Path(tool).expanduser()) for tool in crawler.tools}
+    return [tool for tool, path in found.items() if not shutil.which(path) and not (folder / path).exists()]
 
 
 def crawl(
@@ -120,11 +146,15 @@ def crawl(
     wanted: frozenset[str],
     target: str,
     half_way: Callable[[], None] | None = None,
+    *,
+    frontier: str = "",
 ) -> CrawlFigures:
     """Crawl a site once, in the crawler's own order if `target` is empty.
 
     Parameters
     ----------
+    frontier
+        Where URLs wait, if it is not the crawler that keeps them.
     half_way
         Called beside the crawl when half of the budget is spent.
 
@@ -134,6 +164,8 @@ def crawl(
         The crawler ended with an error or not at all.
     """
     options = {"start": bed.target.entry, "proxy": proxy, "fetches": str(budget), "target": target}
+    if frontier:
+        options["frontier"] = frontier
     flags = [text for name, value in options.items() for text in (crawler.dash + name, value)]
     started = time.monotonic()
     with TemporaryDirectory() as folder, Path(folder, "errors").open("w+", encoding="utf-8") as errors:
@@ -191,6 +223,21 @@ def with_server(log: Path, away_s: float | None, run: Callable[..., CrawlFigures
             server.stop()
 
 
+@contextmanager
+def frontier_of(crawler: Crawler, target: str, log: Path) -> Iterator[str]:
+    """Give the address of a frontier that orders by the server at `target`, or nothing if none is wanted."""
+    if not crawler.frontier or not target:
+        yield ""
+        return
+    with TemporaryDirectory(prefix="linkscore-") as data:
+        frontier = OwnServer(Path(data), log, command=frontier_command(target, "stormcrawler"))
+        frontier.start()
+        try:
+            yield frontier.address
+        finally:
+            frontier.stop()
+
+
 def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
     """Return the figures, a row a crawl; times are a page's."""
     made = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
@@ -220,6 +267,7 @@ def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
 @click.option("--relevant", default="", help="Wanted page types, separated by commas.")
 @click.option("--budget", default="25%", help="Pages, or share of the reachable pages.")
 @click.option("--plain/--no-plain", default=True, help="Whether to crawl in the crawler's own order too.")
+@click.option("--linkscore/--no-linkscore", default=True, help="Whether to crawl in linkscore's order.")
 @click.option("--away", type=click.FloatRange(min=0), help="Crawl with a server that is away so long.")
 @click.option("--latency", default=0.0, help="Seconds the site takes to answer.")
 def main(
@@ -229,6 +277,7 @@ def main(
     relevant: str,
     budget: str,
     plain: bool,
+    linkscore: bool,
     away: float | None,
     latency: float,
 ) -> None:
@@ -255,10 +304,14 @@ def main(
             def run(
                 target: str, half_way: Callable[[], None] | None = None, crawler: Crawler = crawler
             ) -> CrawlFigures:
-                return crawl(crawler, bed, proxy, bed.budget(budget), wanted, target, half_way)
+                with frontier_of(crawler, target, log) as frontier:
+                    return crawl(
+                        crawler, bed, proxy, bed.budget(budget), wanted, target, half_way, frontier=frontier
+                    )
 
             rows = {"plain": run("")} if plain else {}
-            rows["linkscore"] = with_server(log, None, run)
+            if linkscore:
+                rows["linkscore"] = with_server(log, None, run)
             if away is not None:
                 rows[f"server away {away:.0f} s"] = with_server(log, away, run)
             Console().print(table(f"{name}, {bed.name}", rows))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from io import StringIO
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
+import grpc
 import pytest
 from rich.console import Console
 
-from linkscore_lab.experiments.crawlers import Crawler, CrawlFigures, crawl, table
+from linkscore_frontier.urlfrontier_pb2 import QueueWithinCrawlParams
+from linkscore_frontier.urlfrontier_pb2_grpc import URLFrontierStub
+from linkscore_lab.experiments.crawlers import Crawler, CrawlFigures, crawl, frontier_of, lacks, table
 
 BED: Any = SimpleNamespace(target=SimpleNamespace(entry="http://a/"))
 FOUR = 'for n in 1 2 2 3; do printf "200\\thttp://a/$n\\n"; done; echo counters >&2'
@@ -25,6 +29,39 @@ def test_a_crawl_is_what_the_crawler_printed() -> None:
     assert (found.fetched, found.wanted, found.twice, found.said) == (4, 1, 1, "counters")
     assert found.cpu_s > 0
     assert found.seconds > 0
+
+
+def test_a_crawler_is_told_where_its_urls_wait() -> None:
+    said = 'printf "200\\t%s\\n" "$*"; echo "$*" >&2'
+    assert "frontier" not in run(said).said
+    assert run(said, frontier="127.0.0.1:7071").said.endswith("--frontier 127.0.0.1:7071")
+
+
+def test_what_is_missing_is_named_as_the_table_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = ("sh", "no-such-tool", "$NUTCH_HOME/plugins")
+    monkeypatch.delenv("NUTCH_HOME", raising=False)
+    assert lacks(Crawler(".", (), tools)) == ["no-such-tool", "$NUTCH_HOME/plugins"]
+    (tmp_path / "plugins").mkdir()
+    monkeypatch.setenv("NUTCH_HOME", str(tmp_path))
+    assert lacks(Crawler(".", (), tools)) == ["no-such-tool"]
+
+
+def test_no_frontier_is_started_for_who_wants_none(tmp_path: Path) -> None:
+    for crawler, target in ((Crawler(".", (), ()), "localhost:1"), (Crawler(".", (), (), frontier=True), "")):
+        with frontier_of(crawler, target, tmp_path / "log") as address:
+            assert address == ""
+
+
+def test_a_frontier_serves_while_its_crawl_runs(tmp_path: Path) -> None:
+    crawler = Crawler(".", (), (), frontier=True)
+    with (
+        frontier_of(crawler, "127.0.0.1:1", tmp_path / "log") as address,
+        grpc.insecure_channel(address) as channel,
+    ):
+        stats = URLFrontierStub(channel).GetStats(QueueWithinCrawlParams(), timeout=10)
+    assert stats.size == 0
 
 
 def test_somebody_may_interfere_once_when_half_is_fetched() -> None:

@@ -34,3 +34,16 @@ def test_the_entry_page_is_served_to_a_crawler_behind_a_proxy(server: SiteServer
     body = answer.read()
     connection.close()
     assert (answer.status, body) == (200, server.site.respond(server.site.entry).body)
+
+
+def test_a_crawler_that_hangs_up_is_no_news_and_a_fault_is(
+    server: SiteServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for error in (ConnectionResetError("gone"), ValueError("a fault")):
+        try:
+            raise error
+        except (ConnectionResetError, ValueError):
+            server.handle_error(None, ("127.0.0.1", 1))
+    printed = capsys.readouterr().err
+    assert "a fault" in printed
+    assert "gone" not in printed
