@@ -43,7 +43,7 @@ from linkscore_server.routing.peers import owners_at, server_for_peers
 from linkscore_server.routing.place import Place
 from linkscore_server.routing.questions import Questions
 from linkscore_server.routing.router import Router
-from linkscore_server.routing.services import add_services, full_names
+from linkscore_server.routing.services import ByName, add_services, full_names
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
@@ -209,9 +209,9 @@ class Application:
         if self._place is not None:
             self._peer_server = server_for_peers(self._place, local, self.router, s.max_message_bytes)
         add_services(self.router, server)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection.enable_server_reflection(
-            (*full_names(), health.SERVICE_NAME, reflection.SERVICE_NAME), server
+            (*full_names(), health.SERVICE_NAME, reflection.SERVICE_NAME), ByName(server)
         )
         return server
 

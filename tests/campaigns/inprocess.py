@@ -125,7 +125,7 @@ class InProcess:
         self.parser = PageParser(Limits(), self._clock)
         self._now_s = 1_760_000_000.0
         self._browse_logs = BrowseLogManager(self.registry, settings, self.metrics, self._clock)
-        self._handlers: dict[str, Any] = {}
+        self._handlers: list[Any] = []
         work = WorkAhead(settings.target_delay_s)
         self._calls = CallInterceptor(
             self.metrics,
@@ -158,11 +158,8 @@ class InProcess:
         return self._now_s
 
     def add_generic_rpc_handlers(self, handlers: Any) -> None:
-        """See `grpc.aio.Server`; the handlers come by name too."""
-
-    def add_registered_method_handlers(self, service: str, handlers: dict[str, Any]) -> None:
         """See `grpc.aio.Server`."""
-        self._handlers |= {f"/{service}/{name}": handler for name, handler in handlers.items()}
+        self._handlers += handlers
 
     async def call(self, method: MethodDescriptor, requests: Sequence[bytes]) -> Answer:
         """Make a call, as a task of its own."""
@@ -172,7 +169,8 @@ class InProcess:
         path, answer = f"/{method.containing_service.full_name}/{method.name}", Answer()
 
         async def found(_: Any) -> Any:
-            return self._handlers[path]
+            (handler,) = filter(None, (known.service(_Details(path)) for known in self._handlers))
+            return handler
 
         handler = await self._calls.intercept_service(found, _Details(path))
         context = _Context(requests, answer)

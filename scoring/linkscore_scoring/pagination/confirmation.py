@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log1p, sqrt
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ _MIN_COSINE = 0.7
 # Pages that wait for one that was not fetched yet, a bound of memory: its other links are judged by the
 # family.
 _PENDING_PER_PAGE = 8
+# Page links whose family is remembered, a bound: those of a list stand on each of its pages.
+_REMEMBERED = 4_096
 
 
 class _PageLink(NamedTuple):
@@ -192,6 +195,7 @@ class PageLinkConfirmation(Stateful):
         self._denied = {family for family in self._held if self.status(family) == DENIED}
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def family_of(url: str, place: int) -> int:
     """Return the family of a page link: its place and the names of the numbers in its URL."""
     slots = slots_of(url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.pagination.anchors import (
@@ -31,6 +32,7 @@ _ENDS_IN_NUMBER = re.compile(r"[0-9](?:/|\.[a-z0-9]{3,5})?$").search
 _RELS = {"next": NEXT, "prev": PREV, "previous": PREV, "start": FIRST, "first": FIRST, "last": LAST}
 _CLASS = re.compile(r"\[([^\]]*)\]$")
 _CLASS_WORD = re.compile(r"[^a-z]+")
+_REMEMBERED = 4_096  # pairs of rel and place of links without text: a bound, sites have few
 _CLASS_KINDS = {"next": NEXT, "prev": PREV, "previous": PREV, "first": FIRST, "last": LAST}
 
 
@@ -118,6 +120,7 @@ def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -
     return marks
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _silent_kind(rel: str, place: str) -> int:
     for token in rel.split():
         if token in _RELS:

@@ -14,6 +14,9 @@ _WORD = re.compile(r"([^\W\d_]+)[-_/.,+]?$")
 
 # Characters before a number in which its name is looked for, and query pairs read: bounds of work.
 _NAME_CHARS, _MAX_PAIRS = 40, 50
+_REMEMBERED = 4_096
+"""URLs, and texts before numbers, whose reading is remembered: a bound."""
+
 _PAIR_ENDS = re.compile(r"[&;]|,(?=[a-z_]+=)")
 _SIZE_KEYS = "count limit perpage per_page pagesize page_size max-results items_per_page"
 _SIZES = frozenset(_SIZE_KEYS.split())
@@ -79,12 +82,7 @@ class Slots:
 
     def name(self, slot: int) -> str:
         """Return what names a slot: its query key, or the word of the path before it; folded, or empty."""
-        text = self.texts[slot][-_NAME_CHARS:]
-        key = _KEY.search(text)
-        if key is not None:
-            return key[1].lower()
-        word = _WORD.search(text)
-        return fold(word[1]) if word is not None else ""
+        return _name_at_end(self.texts[slot][-_NAME_CHARS:])
 
     def is_query(self, slot: int) -> bool:
         """Say whether a slot stands in the query."""
@@ -116,7 +114,17 @@ class Slots:
         )
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=_REMEMBERED)
+def _name_at_end(text: str) -> str:
+    """Return the query key, or the word of the path, that ends a text; a site has few of them."""
+    key = _KEY.search(text)
+    if key is not None:
+        return key[1].lower()
+    word = _WORD.search(text)
+    return fold(word[1]) if word is not None else ""
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def slots_of(url: str) -> Slots:
     """Return a URL cut at its digit runs; the scheme and a leading ``www.`` do not count. O(length)."""
     parts = _DIGITS.split(_bare(url))
@@ -163,12 +171,12 @@ class PagedUrl:
 
     def is_list_of(self, other: PagedUrl) -> bool:
         """Say whether two URLs are pages of one list, as far as can be read off them."""
-        if not (self.query <= other.query or self.query >= other.query):
+        if self.path not in (other.path, other.whole) and self.whole != other.path:
             return False
-        return self.path in (other.path, other.whole) or self.whole == other.path
+        return self.query <= other.query or self.query >= other.query
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=_REMEMBERED)
 def paged(url: str) -> PagedUrl:
     """Return a URL without what may name its page: page-like query keys, or the number that ends the path."""
     address, _, query = _bare(url).partition("#")[0].partition("?")

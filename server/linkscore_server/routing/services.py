@@ -39,6 +39,25 @@ _ADD: dict[str, Any] = {
 }
 
 
+class ByName:
+    """Adds services to a gRPC server whose methods are looked up when they are called.
+
+    Generated code registers each method with the C core too. grpc.aio (1.85) keeps a task for each one that
+    is registered and, call by call, waits for the first of all of them: with 34 methods that is some 50 us.
+
+    Parameters
+    ----------
+    server
+        Where they are added.
+    """
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self.add_generic_rpc_handlers = server.add_generic_rpc_handlers
+
+    def add_registered_method_handlers(self, service: str, handlers: Any) -> None:
+        """Do nothing: the generic handlers have them all."""
+
+
 class AnswersAll(Protocol):
     """Answers every call of the contract by its name, ``Service/Method``."""
 
@@ -64,7 +83,7 @@ def add_services(answers: AnswersAll, server: grpc.aio.Server) -> None:
             method.name: _handler(answers, f"{name}/{method.name}", method)
             for method in file.services_by_name[name].methods
         }
-        _ADD[name](SimpleNamespace(**methods), server)
+        _ADD[name](SimpleNamespace(**methods), ByName(server))
 
 
 def _handler(answers: AnswersAll, name: str, method: Any) -> Any:
