@@ -4,10 +4,11 @@ import os
 import tomllib
 from importlib.metadata import distribution
 
-import pytest
-
 # Replays fork; gRPC must not wake its threads in processes that never use it. Read when grpc is imported.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+import grpc.aio
+import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -19,6 +20,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"the environment is older than pyproject.toml; run: {make}")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_SaidAtOnce(config))
+    # gRPC ends its asyncio thread with the last channel, and waits for it wherever the collector finds that
+    # one: in the midst of any test. Held once more, it lives as long as the tests.
+    grpc.aio.init_grpc_aio()
 
 
 class _SaidAtOnce:
