@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,17 @@ def test_top_without_a_server_says_so() -> None:
     assert "no metrics at 127.0.0.1:1" in got.output
 
 
+@asynccontextmanager
+async def serving_here(settings: Settings) -> AsyncIterator[Application]:
+    """A server in this process. One that is left running holds gRPC's thread, and whoever waits for that."""
+    app = Application(settings)
+    await app.start()
+    try:
+        yield app
+    finally:
+        await app.stop()
+
+
 class Outside(BreadthFirst):
     """A policy of somebody else."""
 
@@ -211,9 +223,7 @@ async def test_a_policy_from_outside_serves_is_stored_and_needed_at_the_next_sta
     monkeypatch.setattr(registry, "_external", {})
     settings = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir=str(tmp_path))
     spec = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="outside"))
-    app = Application(settings)
-    await app.start()
-    async with AsyncClient(app.address) as client:
+    async with serving_here(settings) as app, AsyncClient(app.address) as client:
         made = await client.create_crawl(crawl="c", policy="outside")
         assert made.policy == spec
         got = await client.ingest_pages(crawl="c", pages=[sent(0)])
@@ -221,29 +231,21 @@ async def test_a_policy_from_outside_serves_is_stored_and_needed_at_the_next_sta
         with pytest.raises(errors.InvalidArgument) as caught:
             await client.score_links(crawl="c", links=[url_of(1)], policy=("outside", {"depth": 1}))
         assert [v.field for v in caught.value.field_violations] == ["policy.external.params.depth"]
-    await app.stop()
     monkeypatch.setattr("linkscore_server.app.external_policies", list)
     monkeypatch.setattr(registry, "_external", {})
-    app = Application(settings)
-    await app.start()
-    async with AsyncClient(app.address) as client:
+    async with serving_here(settings) as app, AsyncClient(app.address) as client:
         with pytest.raises(errors.FailedPrecondition) as refused:
             await client.get_crawl(crawl="c")
         assert "outside" in str(refused.value)
-    await app.stop()
     assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     monkeypatch.setattr("linkscore_server.app.external_policies", lambda: [Outside])
-    app = Application(settings)
-    await app.start()
-    async with AsyncClient(app.address) as client:
+    async with serving_here(settings) as app, AsyncClient(app.address) as client:
         assert (await client.get_crawl(crawl="c")).page_count == 1
-    await app.stop()
 
 
 async def test_streams_that_are_left_leave_no_tasks(tmp_path: Path) -> None:
-    app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory"))
-    await app.start()
-    async with AsyncClient(app.address) as client:
+    settings = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory")
+    async with serving_here(settings) as app, AsyncClient(app.address) as client:
         await client.create_crawl(crawl="c")
         for _ in range(5):
             answers = client.stream_pages(crawl="c", pages=coming(range(200)))
@@ -253,7 +255,6 @@ async def test_streams_that_are_left_leave_no_tasks(tmp_path: Path) -> None:
         assert app.scoring.open_streams == 0
         crawl: crawl_pb.Crawl = await client.get_crawl(crawl="c")
         assert crawl.page_count >= 1
-    await app.stop()
 
 
 def test_two_clients_may_share_a_target(running: tuple[str, str]) -> None:

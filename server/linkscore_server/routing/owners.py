@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from linkscore_scoring.engine.groups import Shard
@@ -22,7 +22,7 @@ class Owner(Protocol):
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call of the contract, ``Service/Method``, that has one request and one answer."""
 
-    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
         """Answer a stream with a stream."""
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
@@ -58,9 +58,9 @@ class LocalOwner:
         """See `Owner.call`."""
         return await self._method(method)(request, context)
 
-    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
         """See `Owner.stream`."""
-        found: AsyncIterator[Any] = self._method(method)(requests, context)
+        found: AsyncGenerator[Any, None] = self._method(method)(requests, context)
         return found
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:

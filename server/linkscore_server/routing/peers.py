@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import grpc
@@ -67,7 +68,9 @@ class Peer:
         """See `Owner.call`."""
         return await _answer_of(lambda: self._method(method)(request, **_meant_for(context)))
 
-    async def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+    async def stream(
+        self, method: str, requests: AsyncIterator[Any], context: Any
+    ) -> AsyncGenerator[Any, None]:
         """See `Owner.stream`."""
         call = self._method(method)(requests, **_meant_for(context))
         try:
@@ -126,12 +129,15 @@ class PeerCalls:
         answers = self._router if is_of_crawl else self._local
         return await _passed_on(context, lambda: answers.call(method, request, context))
 
-    async def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+    async def stream(
+        self, method: str, requests: AsyncIterator[Any], context: Any
+    ) -> AsyncGenerator[Any, None]:
         """See `services.AnswersAll`."""
         _begin(context)
         try:
-            async for response in self._local.stream(method, requests, context):
-                yield response
+            async with aclosing(self._local.stream(method, requests, context)) as responses:
+                async for response in responses:
+                    yield response
         except Exception as exc:
             await context.abort_with_status(rpc_status.to_status(status_of(exc)))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from functools import partial
 from typing import Any
 
@@ -87,20 +88,24 @@ class Router:
             return await self._change(method, name, request, context)
         return await self._routed(name, partial(self._answer, method, request, context))
 
-    async def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+    async def stream(
+        self, method: str, requests: AsyncIterator[Any], context: Any
+    ) -> AsyncGenerator[Any, None]:
         """Answer a stream of pages."""
         first = await first_of(requests)
         name = crawl_in(method, first) if first is not None else ""
         crawl, owner = await self._routed(name, self._found)
         if crawl is None:
-            async for response in owner.stream(method, with_first(first, requests), context):
-                yield response
+            async with aclosing(owner.stream(method, with_first(first, requests), context)) as responses:
+                async for response in responses:
+                    yield response
             return
         stream = GroupedStream(crawl, self._owners, context, self._settings.stream_window)
         self._streams.add(stream)
         try:
-            async for response in stream.answers(with_first(first, requests)):
-                yield response
+            async with aclosing(stream.answers(with_first(first, requests))) as responses:
+                async for response in responses:
+                    yield response
         finally:
             self._streams.discard(stream)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -64,7 +65,7 @@ class AnswersAll(Protocol):
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call that has one request and one answer."""
 
-    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
         """Answer a stream with a stream."""
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
@@ -90,9 +91,10 @@ def _handler(answers: AnswersAll, name: str, method: Any) -> Any:
     async def answer(request: Any, context: Any) -> Any:
         return await answers.call(name, request, context)
 
-    async def stream(requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
-        async for response in answers.stream(name, requests, context):
-            yield response
+    async def stream(requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
+        async with aclosing(answers.stream(name, requests, context)) as responses:
+            async for response in responses:
+                yield response
 
     async def collect(requests: AsyncIterator[Any], context: Any) -> Any:
         return await answers.collect(name, requests, context)

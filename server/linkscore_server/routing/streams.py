@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
@@ -60,7 +61,7 @@ class GroupedStream:
         if self._feeding is not None:
             self._feeding.cancel()
 
-    async def answers(self, requests: AsyncIterator[pb.StreamPagesRequest]) -> AsyncIterator[Any]:
+    async def answers(self, requests: AsyncIterator[pb.StreamPagesRequest]) -> AsyncGenerator[Any, None]:
         """Yield the answers in the order of the pages."""
         feeding = self._feeding = asyncio.create_task(self._feed(requests))
         feeding.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -120,7 +121,7 @@ class _GroupStream:
         self._answers: asyncio.Queue[Any] = asyncio.Queue()
         self._pumping: asyncio.Task[None] | None = None
 
-    def run(self, answers: AsyncIterator[Any], order: asyncio.Queue[_GroupStream | None]) -> None:
+    def run(self, answers: AsyncGenerator[Any, None], order: asyncio.Queue[_GroupStream | None]) -> None:
         """Begin to read answers."""
         self._pumping = asyncio.create_task(self._pump(answers, order))
 
@@ -147,10 +148,13 @@ class _GroupStream:
         if self._pumping is not None:
             self._pumping.cancel()
 
-    async def _pump(self, answers: AsyncIterator[Any], order: asyncio.Queue[_GroupStream | None]) -> None:
+    async def _pump(
+        self, answers: AsyncGenerator[Any, None], order: asyncio.Queue[_GroupStream | None]
+    ) -> None:
         try:
-            async for answer in answers:
-                self._answers.put_nowait(answer)
+            async with aclosing(answers):
+                async for answer in answers:
+                    self._answers.put_nowait(answer)
         except Exception as exc:
             self._answers.put_nowait(exc)
             order.put_nowait(self)  # so that it is heard of though nothing waits for an answer of the group
