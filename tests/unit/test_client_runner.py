@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 RUNNER = Path(__file__).resolve().parents[2] / "tools" / "test_clients.py"
 
@@ -32,3 +36,43 @@ def test_a_language_that_has_no_client_is_an_error() -> None:
     ran = run("cobol")
     assert "no client in cobol" in ran.stderr
     assert ran.returncode == 2
+
+
+@pytest.fixture
+def runner() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("client_runner", RUNNER)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_failed_is_named_and_nothing_hides_the_rest(
+    runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plays = tmp_path / "linkscore"  # in place of the scenarios: the driver's words are what is run
+    plays.write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
+    plays.chmod(0o755)
+    monkeypatch.setattr(runner, "LINKSCORE", plays)
+    languages = [
+        runner.Language("well", (), ".", (("true",),), (("true",), ("true",))),
+        runner.Language(
+            "built badly", (), ".", (("true",), ("false",), ("touch", str(tmp_path / "late"))), ()
+        ),
+        runner.Language("plays badly", (), ".", (), (("true",), ("false", "-x"))),
+    ]
+    assert runner.failures(languages) == {
+        "well": [],
+        "built badly": ["false"],
+        "plays badly": ["conformance of false -x"],
+    }
+    assert not (tmp_path / "late").exists()
+
+
+def test_drivers_of_a_language_that_did_not_build_are_not_played(
+    runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "LINKSCORE", tmp_path / "none")
+    assert runner.failures([runner.Language("x", (), ".", (("false",),), (("true",),))]) == {"x": ["false"]}
