@@ -54,11 +54,16 @@ class PriorityScale:
 
     def update(self, scores: Iterable[float]) -> None:
         """Take in scores that were handed out; amortised O(1) each."""
+        cuts, recent = self._cuts, self._recent
         for score in scores:
             rounded = round(score, _DECIMALS)
-            self._remember(rounded)
-            if len(self._cuts) < LEVELS - 1 and not self._has(rounded):
-                insort(self._cuts, rounded)
+            if len(recent) < _RECENT:
+                recent.append(rounded)
+            else:
+                recent[self._seen % _RECENT] = rounded
+            self._seen += 1
+            if len(cuts) < LEVELS - 1 and not self._has(rounded):
+                insort(cuts, rounded)
         if self._seen >= self._next_cut:
             self._next_cut = 2 * self._seen
             self._cut_by_quantiles()
@@ -70,13 +75,6 @@ class PriorityScale:
         cuts = np.array(self._cuts)
         above = len(cuts) - np.searchsorted(cuts, np.round(scores, _DECIMALS), side="right")
         return np.asarray(LEVELS - 1 - above, dtype=np.float64)
-
-    def _remember(self, score: float) -> None:
-        if len(self._recent) < _RECENT:
-            self._recent.append(score)
-        else:
-            self._recent[self._seen % _RECENT] = score
-        self._seen += 1
 
     def _has(self, score: float) -> bool:
         at = bisect_left(self._cuts, score)

@@ -48,9 +48,10 @@ class CosineLinkageModel(ClusterModel):
         """
         if not len(self.means):
             return np.full(len(pages), OUTLIER, dtype=np.int64)
-        distances = 1.0 - self.vectors(pages) @ self.means.T
-        best = distances.argmin(axis=1)
-        return np.where(distances.min(axis=1) > self.cut, OUTLIER, best).astype(np.int64)
+        rows = (1.0 - self.vectors(pages) @ self.means.T).tolist()
+        # Page by page, as pages come: on a row of a few clusters each call of numpy costs more than Python.
+        best = [row.index(nearest) if (nearest := min(row)) <= self.cut else OUTLIER for row in rows]
+        return np.array(best, dtype=np.int64)
 
     def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.distances`: mean cosine distance to the pages of the nearest cluster."""

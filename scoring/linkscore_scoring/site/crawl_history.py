@@ -377,8 +377,13 @@ class CrawlHistory(Stateful):
         """Return the reward expected where nothing is known: the mean of the last quarter of the fetches, at
         least of ten.
         """
-        site = self.site().latest(_LATEST, at_least=_LATEST_FETCHES)
-        return site.worth(by_reward=by_reward) if site.fetched else _PRIOR
+        site = self.site()
+        if not site.fetched:
+            return _PRIOR
+        bins = site.latest_bins(max(_LATEST, _LATEST_FETCHES / max(1.0, site.fetched)))
+        n, worth = (_REPORTED, _REWARD) if by_reward else (_FETCHED, _TEXT)
+        weight = _sum(n, bins)
+        return _sum(worth, bins) / weight if weight else 0.0
 
     def promise(self, lineage: Iterable[int], prior: float, *, by_reward: bool) -> float:
         """Return the reward expected of a URL: the later half of the finest shape fetched thrice, shrunk.

@@ -110,8 +110,8 @@ class NavigationTable(Stateful):
         """
         if self.frozen:
             return
-        for apath, bare, count in zip(apaths, classless, counts, strict=True):
-            self._rows.add_links(_keys(source, apath, bare)[0], count)
+        for apath, _, count in zip(apaths, classless, counts, strict=True):
+            self._rows.add_links(_own_key(source, apath), count)
 
     def observe_destination(
         self, source: int, apath: int, classless: int, destination: int, *, weight: float = 1.0
@@ -187,10 +187,15 @@ class NavigationTable(Stateful):
         }
 
 
+def _own_key(source: int, apath: int) -> _Key:
+    """Return the row key of a link that is most specific."""
+    return 0, source, apath
+
+
 def _keys(source: int, apath: int, classless: int) -> tuple[tuple[int, int, int], ...]:
     """Return the row keys of a link from specific to general."""
     source, apath, classless = int(source), int(apath), int(classless)
-    return ((0, source, apath), (1, source, classless), (2, _ANY, apath), (3, _ANY, classless))
+    return (_own_key(source, apath), (1, source, classless), (2, _ANY, apath), (3, _ANY, classless))
 
 
 class _Rows:

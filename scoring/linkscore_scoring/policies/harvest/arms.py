@@ -130,19 +130,15 @@ class HierarchicalArms(Stateful):
 
     def reward(self, pattern: int, apath: int) -> float:
         """Return the shrunk mean reward of an arm."""
-        return self.means(pattern, apath)[0]
+        return self.figures(pattern, apath)[0]
 
     def hub(self, pattern: int, apath: int) -> float:
         """Return the shrunk mean hub yield of an arm."""
-        return self.means(pattern, apath)[1]
+        return self.figures(pattern, apath)[1]
 
     def bonus(self, pattern: int, apath: int) -> float:
         """Return the bonus of an arm, see `figures`."""
         return self.figures(pattern, apath)[3]
-
-    def means(self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING) -> tuple[float, float]:
-        """Return the shrunk mean reward and the shrunk mean hub yield of an arm, see `figures`."""
-        return self.figures(pattern, apath, begun)[:2]
 
     def figures(
         self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING

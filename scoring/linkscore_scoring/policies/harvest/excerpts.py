@@ -161,7 +161,10 @@ class ExcerptLedger(Stateful):
 
     def reward(self, page: PageWorth) -> float:
         """Return x / (x + half), x = own text less what pending links are expected to take."""
-        expected = sum(n * self._taken_per_link(apath) for apath, n in page.pending.items())
+        tested, k, expected = self._tested, self.excerpt_links, 0.0
+        for apath, n in page.pending.items():
+            if (counts := tested.get(apath)) is not None:
+                expected += n * (counts[1] / (counts[0] + k))
         return text_reward(page.own_chars - expected, half_chars=self.scale.half_chars)
 
     def lost(self, page: PageWorth, chars: int) -> None:
@@ -190,10 +193,6 @@ class ExcerptLedger(Stateful):
     def pages_showing(self, apath: int) -> int:
         """Return how many pages with text of their own show links of an Apath between their texts."""
         return self._pages_showing.get(apath, 0)
-
-    def _taken_per_link(self, apath: int) -> float:
-        tested, taken = self._tested.get(apath, (0.0, 0.0))
-        return taken / (tested + self.excerpt_links)
 
 
 def _trim(table: dict[int, Any], most: int) -> None:

@@ -205,18 +205,19 @@ class Harvest(Stateful, Policy):
         """
         p = self.params
         reward, hub, pulls, bonus = self.arms.figures(*arm, begun)
-        reward = max(0.0, reward)
-        t, waiting = self.tunables, self.arms.waiting(arm)
+        if reward < 0.0:  # not `max`: each arm of a page is valued anew
+            reward = 0.0
+        t, waiting, unlabelled = self.tunables, self.arms.waiting(arm), 1.0 - share
         worth_trying = waiting / (waiting + t.waiting_half)
-        bulk = 1.0 + (1.0 - share) * t.bulk * waiting / (waiting + t.bulk_half)
+        bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half)
         untried = self.arms.weight / (self.arms.weight + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
         beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
         return (
             reward * bulk,
-            share * beyond + (1.0 - share) * p.hub_weight * hub,
-            (1.0 - share) * (p.exploration * bonus * worth_trying + trust),
-            (1.0 - share) * p.curiosity * self._curiosity(arm[1]),
+            share * beyond + unlabelled * p.hub_weight * hub,
+            unlabelled * (p.exploration * bonus * worth_trying + trust),
+            unlabelled * p.curiosity * self._curiosity(arm[1]),
         )
 
     def _curiosity(self, apath: int) -> float:

@@ -100,23 +100,23 @@ def begun(n: int, arm: tuple[int, int] = (1, 2)) -> dict[Node, int]:
 
 def test_by_hand_of_one_pull_under_way_that_nobody_knows() -> None:
     """Three nodes of prior .3 and weight 2, each with one pull more of reward max(0, .3 - .32) = 0."""
-    assert HierarchicalArms().means(1, 2, begun(1))[0] == pytest.approx(0.3 * (2 / 3) ** 3)
+    assert HierarchicalArms().figures(1, 2, begun(1))[0] == pytest.approx(0.3 * (2 / 3) ** 3)
 
 
 def test_pulls_under_way_count_for_little_where_much_is_known() -> None:
     for arms, least in ((known(1, 0.8), 0.4), (known(400, 0.8), 0.97)):
-        lost = arms.means(1, 2, begun(16))[0] / arms.reward(1, 2)
+        lost = arms.figures(1, 2, begun(16))[0] / arms.reward(1, 2)
         assert (lost > least) is (arms.pulls_total == 400)
 
 
 def test_pulls_under_way_lower_arms_that_share_a_node_and_no_other() -> None:
     arms = known(3, 0.8)
     out = begun(4)
-    assert arms.means(1, 2, out)[0] < arms.reward(1, 2)
-    assert arms.means(1, 9, out)[0] < arms.reward(1, 9)
-    assert arms.means(5, 6, out) == arms.means(5, 6)
+    assert arms.figures(1, 2, out)[0] < arms.reward(1, 2)
+    assert arms.figures(1, 9, out)[0] < arms.reward(1, 9)
+    assert arms.figures(5, 6, out) == arms.figures(5, 6)
 
 
 def test_hub_yields_are_not_touched_by_pulls_under_way() -> None:
     arms = known(3, 0.8)
-    assert arms.means(1, 2, begun(9))[1] == arms.hub(1, 2)
+    assert arms.figures(1, 2, begun(9))[1] == arms.hub(1, 2)
