@@ -25,6 +25,7 @@ from benchmarks import (
     bench_questions,
     bench_replay,
     bench_url_rules,
+    bench_wanted,
 )
 from benchmarks.pages import Corpus
 from benchmarks.table import Row, lines
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "replay": bench_replay.rows,
     "browse": bench_browse.run,
     "url_rules": bench_url_rules.rows,
+    "wanted": bench_wanted.run,
 }
 
 

@@ -14,6 +14,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Words
+from linkscore_scoring.policies.topic.learning import SiteArms
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
 
@@ -248,3 +249,42 @@ def test_sites_with_pages_about_the_topic_come_first() -> None:
         "new.org",
         "bad.org",
     ]
+
+
+def fetch_from(model: CrawlModel, site: str, path: str, html: str) -> PageOutcome:
+    """Fetch a page of one of several sites."""
+    url = f"http://{site}{path}"
+    page = extract(html.encode(), url=url, words=Words.COUNTED)
+    return model.apply(model.seq + 1, PageFetched("", site, url, url, 200, "", b"", 0.0, page))
+
+
+def test_a_site_hardly_known_rises_while_another_is_crawled() -> None:
+    model = crawl()
+    fetch_from(model, "small.org", "/", links(("/1", "one"), ("/2", "two")))
+    fetch_from(model, "big.org", "/", links(("/1", "one"), ("/2", "two")))
+    leads = []
+    for n in range(3, 43):
+        fetch_from(
+            model,
+            "big.org",
+            f"/{n}",
+            f"<title>{'Kayak repair' if n < 10 else 'Used cars'}</title>" + links((f"/{n + 1}", "next")),
+        )
+        urls = ["http://small.org/1", "http://big.org/1"]
+        small, big = CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2).scores
+        leads.append(small - big)
+    assert leads[5] < 0.0 < leads[-1]  # the site that has what is wanted, as long as it has
+    (why,) = CrawlQueries(model).explain(urls[:1], urls[:1], [b""], [""])
+    terms = {term.name: term.value for term in why.explanation.terms}
+    assert terms["site"] > 0.2
+    value = sum(terms.values())
+    assert 0.5 * (1 + value / (1 + abs(value))) == pytest.approx(small)
+
+
+def test_a_site_keeps_its_count_when_its_arms_reach_their_bound() -> None:
+    arms = SiteArms()
+    arms.max_arms = 6
+    for n in range(50):
+        arms.credit([(n, n)], 1.0)
+    assert arms.pulls == 50
+    assert arms.mean((99, 99), 0.0) == pytest.approx(50 / 52)

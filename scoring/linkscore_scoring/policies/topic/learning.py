@@ -222,7 +222,8 @@ class SiteArms(Stateful):
     def credit(self, arms: Sequence[Arm], reward: float, *, gain: float = 0.0) -> None:
         """Count a page found through some arms: what it is worth, and how much more the links on it are."""
         for node in dict.fromkeys(node for arm in arms or [SITE] for node in _nodes(arm)):
-            counts = self._means.setdefault(node, [0.0, 0.0])
+            # What is credited goes to the end, so that at the bound the site itself is never dropped.
+            counts = self._means[node] = self._means.pop(node, [0.0, 0.0])
             counts[0] += 1.0
             counts[1] += reward
         keep = self._tunables.gain_decay
@@ -246,6 +247,11 @@ class SiteArms(Stateful):
             if (counts := self._means.get(node)) is not None:
                 prior = (counts[1] + weight * prior) / (counts[0] + weight)
         return prior
+
+    @property
+    def pulls(self) -> float:
+        """Pages of the site that were credited."""
+        return self._means.get(SITE, (0.0, 0.0))[0]
 
     def gain(self, arm: Arm) -> float:
         """Return what links of an arm gain by the links behind them, shrunk to nothing."""

@@ -78,19 +78,23 @@ class Topical(Stateful, Policy):
     not wanted; less in proportion below the least length; what feedback says instead, if it comes. Without a
     query and samples it is text of the page's own.
 
-    A link is worth w . x + gain: x = (1, share of the topic's words in the anchors, in the URL, relevance of
-    the best page it stands on, mean worth of its arm and of its list), w by Bayesian regression from what
-    was fetched, or, with sample pages, what its list was worth alone, if more; gain = what links of the arm
-    were worth more for the links behind them, so that lists and hubs of little relevance are passed through.
-    Where words say nothing the arm decides, and the other way round. A sample page whose URL is known is
-    worth 1, or 0 if not wanted, and links to it say so of the list they stand in. Score =
-    (1 + v / (1 + |v|)) / 2; bucket = ``w<pattern>.<Apath>.<quarters of anchor, URL, page>``, and the page if
-    its links are told apart as a list.
+    A link is worth w . x + gain + unknown: x = (1, share of the topic's words in the anchors, in the URL,
+    relevance of the best page it stands on, mean worth of its arm and of its list), w by Bayesian regression
+    from what was fetched, or, with sample pages, what its list was worth alone, if more; gain = what links of
+    the arm were worth more for the links behind them, so that lists and hubs of little relevance are passed
+    through; unknown = c o / (o + k) k / (k + n), n pages of its site and o of others, so that a crawl of many
+    sites does not stay where it found the first pages; 0 in a crawl of one. Where words say nothing the arm
+    decides, and the other way round. A sample page whose URL is known is worth 1, or 0 if not wanted, and
+    links to it say so of the list they stand in. Score = (1 + v / (1 + |v|)) / 2; bucket =
+    ``w<pattern>.<Apath>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
+    list.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
     O(links + words) a page. References: BM25F, Zaragoza 2004; Rocchio 1971; Shark-Search, Hersovici 1998, for
-    the signs; arm-acquiring bandits, Whittle 1981. Differences: signs are weighed by what the crawl itself
-    learns; what lies behind links is learned by URL pattern and tag path.
+    the signs; arm-acquiring bandits, Whittle 1981; optimism about sites
+    of few pulls, Auer 2002. Differences: signs are weighed by what the crawl itself learns; what lies behind
+    links is learned by URL pattern and tag path; optimism has a bound where UCB1 has a logarithm, or a link
+    to yet another host would come before all known ones.
 
     Examples
     --------
@@ -313,8 +317,16 @@ class Topical(Stateful, Policy):
     def _gain(self, key: Key) -> float:
         return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + key.signs.total)
 
+    def _unknown(self) -> float:
+        """Return what a fetch is worth because other sites are known better; nothing in a crawl of one."""
+        here, least = self.arms.pulls, self.tunables.site_pulls
+        elsewhere = max(0.0, self.crawl.pulls - here)
+        share = elsewhere / (elsewhere + least) * least / (here + least)
+        return self.tunables.site_optimism * share
+
     def _scores(self, keys: Sequence[Key]) -> Scores:
         values = self._expected(keys) + np.fromiter(map(self._gain, keys), np.float64, len(keys))
+        values += self._unknown()
         return 0.5 * (1.0 + values / (1.0 + np.abs(values)))
 
     def _explanation(self, key: Key, url: str, anchor: str) -> Explanation:
@@ -333,6 +345,8 @@ class Topical(Stateful, Policy):
         summary = "; ".join(said) or "no word of the topic in anchor and URL"
         parts = vector * self.crawl.weights.mean
         beyond = self._list_worth(key) - float(parts.sum())
+        unknown = self._unknown()
+        site = [Term("site", unknown, "little is known of its site, beside the others of the crawl")]
         alone = [Term("alone", beyond, "what its list is worth by known pages, beyond the rest")]
         return Explanation(
             f"{summary}; links like it led to pages worth {vector[_ARM]:.2f}",
@@ -344,6 +358,7 @@ class Topical(Stateful, Policy):
                 Term("list", float(parts[5]), "mean worth of its neighbours on the page, weighed"),
                 Term("base", float(parts[0]), "what every link is worth"),
                 Term("gain", self._gain(key), "what links like it gained by the links behind them"),
+                *(site if unknown > 0.0 else ()),
                 *(alone if beyond > 0.0 else ()),
             ],
         )

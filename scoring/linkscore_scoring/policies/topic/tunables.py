@@ -8,8 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
     """Weights, pulls and gains are those of a simulator tried on the dev half of the tasks of `make wanted`
-    (docs/policies.md, topic); precisions, `sign_power` and `list_trust` were chosen on that half itself, of
-    a few values; what says when a page is a list was chosen, not measured.
+    (docs/policies.md, topic); precisions, `sign_power`, `list_trust` and optimism were chosen on that half
+    itself, of a few values; what says when a page is a list was chosen, not measured.
 
     Attributes
     ----------
@@ -27,6 +27,9 @@ class Tunables:
         Best links of a page that its gain is computed from, >= 1.
     gain_floor
         How much of its arm's gain a link without any sign gets, in [0, 1]; signs add to it.
+    site_optimism, site_pulls
+        What it is worth at most that a site is hardly known while others are, >= 0, and the pages of it,
+        or of others, at which it is half of that, > 0.
     sign_power
         Power of the share of the topic's words that anchor or URL say, > 0: one of two words says little.
     list_trust
@@ -46,6 +49,8 @@ class Tunables:
     gain_decay: float = 0.9
     gain_links: int = 20
     gain_floor: float = 0.3
+    site_optimism: float = 0.4
+    site_pulls: float = 8.0
     sign_power: float = 2.0
     list_trust: float = 0.8
     list_signs: float = 0.5
