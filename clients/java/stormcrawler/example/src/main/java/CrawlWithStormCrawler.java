@@ -90,6 +90,7 @@ public final class CrawlWithStormCrawler {
     }
     settings.put("http.agent.name", "linkscore-stormcrawler-example");
     settings.put("http.content.limit", -1);
+    settings.put("robots.noFollow.strict", false); // links with rel=nofollow too, as other crawlers do
     settings.put("fetcher.server.delay", 0.0f);
     settings.put("fetcher.server.min.delay", 0.0f);
     settings.put("fetcher.threads.number", 2);
