@@ -1,4 +1,4 @@
-"""Writes the Grafana dashboards in deploy/grafana: serving, learning, quality, bounds.
+"""Writes the Grafana dashboards in deploy/grafana: serving, learning, quality, bounds, workers.
 
 They are code: each panel is a line here, and `make gen` writes the JSON. `--check` says whether it is up to date.
 """
@@ -34,6 +34,11 @@ class Panel:
 def rate(metric: str, by: str) -> str:
     """Return a query of a counter a second, summed by labels."""
     return f"sum by ({by}) (rate({metric}{{{_BY}}}[$__rate_interval]))"
+
+
+def increase(metric: str, by: str) -> str:
+    """Return a query of how often a counter rose, summed by labels."""
+    return f"sum by ({by}) (increase({metric}{{{_BY}}}[$__rate_interval]))"
 
 
 def quantile(share: float, metric: str, by: str = "", extra: str = "") -> str:
@@ -287,7 +292,58 @@ BOUNDS = (
         ),
     ),
 )
-DASHBOARDS = {"serving": SERVING, "learning": LEARNING, "quality": QUALITY, "bounds": BOUNDS}
+WORKERS = (
+    Panel(
+        "Workers that serve",
+        "0: calls about the sites of that worker are UNAVAILABLE.",
+        "short",
+        ((gauge("linkscore_worker_up", "instance, worker", "min"), "{{worker}} {{instance}}"),),
+    ),
+    Panel(
+        "Starts of workers",
+        "Started again after an end that nobody asked for, and replaced on SIGHUP.",
+        "short",
+        (
+            (increase("linkscore_worker_restarts_total", "worker"), "started again {{worker}}"),
+            (increase("linkscore_worker_replacements_total", "worker"), "replaced {{worker}}"),
+        ),
+    ),
+    Panel(
+        "Pages by worker",
+        "Alike if sites are spread: one far above the rest has a site or a crawl that is most of the work.",
+        "short",
+        ((rate("linkscore_pages_total", "worker"), "{{worker}}"),),
+    ),
+    Panel(
+        "CPU by worker",
+        "Cores in use; one process has one core for what it learns from pages.",
+        "short",
+        ((rate("process_cpu_seconds_total", "worker"), "{{worker}}"),),
+    ),
+    Panel(
+        "Memory by worker",
+        "Resident, against its share of memory_mb.",
+        "bytes",
+        (
+            (gauge("process_resident_memory_bytes", "worker"), "{{worker}}"),
+            (gauge("linkscore_memory_limit_bytes", "worker"), "limit {{worker}}"),
+        ),
+    ),
+    Panel(
+        "Time to make events durable, 99th percentile by worker",
+        "Each has logs of its own, on the same disk.",
+        "s",
+        ((quantile(0.99, "linkscore_log_commit_duration_seconds", "worker"), "{{worker}}"),),
+    ),
+)
+
+DASHBOARDS = {
+    "serving": SERVING,
+    "learning": LEARNING,
+    "quality": QUALITY,
+    "bounds": BOUNDS,
+    "workers": WORKERS,
+}
 
 
 def dashboard(name: str, panels: tuple[Panel, ...]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
 from linkscore_server.tokens import Role
+from linkscore_server.workers.metrics import SupervisorMetrics
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -153,8 +154,8 @@ def roles_table() -> str:
 
 def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
-    metrics = Metrics()
-    collectors: Iterable[Any] = metrics.registry._collector_to_names
+    registries = (Metrics().registry, SupervisorMetrics().registry)
+    collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
     counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]
     rows = sorted(

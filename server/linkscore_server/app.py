@@ -161,6 +161,8 @@ class Application:
         """Say NOT_SERVING, let calls in flight finish; other processes of the server are answered still."""
         self._is_drained = True
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
+        if self._place is not None:
+            await self.calls.turn_away()
         draining = asyncio.create_task(self._server.stop(self.settings.drain_s))
         self.scoring.drain()
         self.router.drain()
@@ -176,7 +178,7 @@ class Application:
         if not self._is_drained:
             await self.drain()
         if self._peer_server is not None:
-            await self._peer_server.stop(_CANCEL_S)
+            await self._peer_server.stop(self.settings.drain_s)  # what others asked before they were told
         await self._owners.close()
         self._parser.close()
         await self.router.home.close()
@@ -207,7 +209,9 @@ class Application:
             clock=clock,
         )
         if self._place is not None:
-            self._peer_server = server_for_peers(self._place, local, self.router, s.max_message_bytes)
+            self._peer_server = server_for_peers(
+                self._place, local, self.router, self._owners, s.max_message_bytes
+            )
         add_services(self.router, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection.enable_server_reflection(

@@ -94,13 +94,13 @@ def exemplars(address: str, query: str) -> list[dict[str, str]]:
 
 
 @contextmanager
-def scraped(folder: Path, **environment: str) -> Iterator[tuple[ServerProcess, str]]:
+def scraped(folder: Path, *flags: str, **environment: str) -> Iterator[tuple[ServerProcess, str]]:
     """Run a server and a Prometheus that scrapes it; gives both."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with (
-        serving(folder / "server", "--metrics-listen", f"127.0.0.1:{port}", **environment) as server,
+        serving(folder / "server", "--metrics-listen", f"127.0.0.1:{port}", *flags, **environment) as server,
         prometheus(f"127.0.0.1:{port}", folder) as address,
     ):
         yield server, address
@@ -120,7 +120,7 @@ def test_a_latency_names_the_call_by_the_id_that_its_client_saw(tmp_path: Path) 
 def test_no_panel_is_empty(tmp_path: Path) -> None:
     often = {"LINKSCORE_SNAPSHOT_EVENTS": "100"}  # so that the panel of snapshots has something to show
     with (
-        scraped(tmp_path, **often) as (server, address),
+        scraped(tmp_path, "--workers", "2", **often) as (server, address),
         Client(server.target, timeout_s=60) as client,
     ):
         client.create_crawl(crawl="board", extra_policies=["breadth_first"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import threading
@@ -13,6 +14,8 @@ from pathlib import Path
 import grpc
 import pytest
 
+from linkscore import Client
+from linkscore.errors import LinkscoreError
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
@@ -117,6 +120,41 @@ def test_a_killed_worker_loses_no_acknowledged_page_and_comes_back(tmp_path: Pat
         assert process.terminate() == 0
 
 
+def test_workers_are_replaced_without_a_failed_call(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2") as process:
+        with stubs(process.target) as server:
+            crawl = create(server, "replaced", 4)
+        before, stop, failures = workers_of(process), threading.Event(), []
+
+        def send(site: str) -> None:
+            with Client(process.target, timeout_s=PATIENCE_S) as client:
+                for n in itertools.count():
+                    if stop.is_set():
+                        return
+                    try:
+                        client.ingest_pages(crawl=crawl, pages=[page_on(site, n)])
+                    except LinkscoreError as exc:
+                        failures.append((site, n, repr(exc)))
+                    sent[site] = n + 1
+
+        sent = dict.fromkeys(SITES, 0)
+        threads = [threading.Thread(target=send, args=(site,)) for site in SITES]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: min(sent.values()) >= 5)
+        process.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: any("all workers are replaced" in line["message"] for line in process.records()))
+        after = dict(sent)
+        wait_until(lambda: all(sent[site] > after[site] for site in SITES))
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        assert failures == []
+        assert not set(before) & set(workers_of(process))
+        with stubs(process.target) as server:
+            assert pages_of(server, crawl) == sum(sent.values())
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("workers")
@@ -202,3 +240,4 @@ def test_streams_and_metrics_are_of_all_workers(tmp_path: Path) -> None:
         assert sum(counted.values()) == len(pages)
         assert min(counted.values()) > 0
         assert 'linkscore_worker_up{worker="1"} 1.0' in said
+        assert 'linkscore_worker_replacements_total{worker="0"} 0.0' in said

@@ -37,6 +37,10 @@ class NotServing(LinkscoreError):
     """State is loading, or the server drains: try again."""
 
 
+class Leaving(NotServing):
+    """The process that has the connection makes room for another one: try again over a new connection."""
+
+
 class BadToken(LinkscoreError):
     """The bearer token is missing or wrong."""
 

@@ -22,7 +22,14 @@ from grpc_status import rpc_status
 
 from linkscore_server.grpc.access import CallerOf, check_crawl, check_role, set_caller, write_audit_line
 from linkscore_server.grpc.admission import InflightBytes, WorkAhead
-from linkscore_server.grpc.errors import BadToken, MalformedMessage, NotServing, Overloaded, status_of
+from linkscore_server.grpc.errors import (
+    BadToken,
+    Leaving,
+    MalformedMessage,
+    NotServing,
+    Overloaded,
+    status_of,
+)
 from linkscore_server.grpc.request_ids import KEY, begin_request
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import ANYBODY, Caller
@@ -107,12 +114,22 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._receive_s = receive_s
         self._trace_id = trace_id
         self._in_flight = 0
+        self._is_leaving = False
         self._idle = asyncio.Event()
         self._idle.set()
 
     async def idle(self) -> None:
         """Wait until no call of linkscore's own services is in flight."""
         await self._idle.wait()
+
+    async def turn_away(self) -> None:
+        """Answer new calls from now on that they shall come again when the connection is closed.
+
+        gRPC ends a call without a word of its reason that is sent after the server began to close and before
+        its caller hears of it. Who is turned away sends nothing at that moment.
+        """
+        self._is_leaving = True
+        await asyncio.sleep(_TURN_AWAY_S)
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[_Handler]], details: Any
@@ -142,7 +159,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 call.code = grpc.StatusCode.OK
                 return response
             except Exception as exc:
-                self._fail(call, exc)
+                await self._fail(call, exc)
             finally:
                 self._end(call)
 
@@ -163,7 +180,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                             yield response
                 call.code = grpc.StatusCode.OK
             except Exception as exc:
-                self._fail(call, exc)
+                await self._fail(call, exc)
             finally:
                 self._end(call)
 
@@ -180,6 +197,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def _check(self, who: Caller | None, method: str) -> None:
         if who is None:
             raise BadToken("authorization: must be 'Bearer <token>' with a token of this server")
+        if self._is_leaving:
+            raise Leaving("this process of the server makes room for another one, try again")
         if not self._is_ready():
             raise NotServing("state is loading or the server drains, try again")
         check_role(who, method)
@@ -235,13 +254,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if call.is_queued and not self._work.is_idle:
             self._work.check(size, call.context.time_remaining())
 
-    def _fail(self, call: _Call, error: Exception) -> None:
+    async def _fail(self, call: _Call, error: Exception) -> None:
         """Set the status of a failed call; the handler then ends without a response.
 
         Raises
         ------
         grpc.aio.AbortError
-            If the call was aborted already.
+            If the call was aborted already, or its caller may repeat it.
         """
         if isinstance(error, grpc.aio.AbortError):
             raise error
@@ -252,10 +271,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         status = rpc_status.to_status(status_of(error))
         call.context.set_code(status.code)
         call.context.set_details(status.details)
-        call.context.set_trailing_metadata((*status.trailing_metadata, (KEY, call.request_id)))
+        trailers = [*status.trailing_metadata, (KEY, call.request_id)]
+        if isinstance(error, Leaving):
+            trailers.append((_PUSHBACK, str(_COME_AGAIN_MS)))
+        call.context.set_trailing_metadata(trailers)
         call.code = status.code
         # Frames hold the request, and cycles of frames and errors are collected rarely.
         error.__traceback__ = error.__context__ = error.__cause__ = None
+        if status.code is grpc.StatusCode.UNAVAILABLE:
+            # Only a call that is aborted is answered by trailers alone, which is what gRPC's retries ask for.
+            await call.context.abort(status.code, status.details, tuple(trailers))
 
     def _begin(self, method: str, who: Caller | None, context: Any, given_id: str) -> _Call:
         self._in_flight += 1
@@ -318,6 +343,10 @@ class _MessagesInWork:
             counts.close()
 
 
+_TURN_AWAY_S = 0.1
+"""How long new calls are turned away before the server closes: several round trips. Chosen, not measured."""
+_PUSHBACK, _COME_AGAIN_MS = "grpc-retry-pushback-ms", 250
+"""Trailer that tells gRPC's own retries when to begin, and the time: after the server has closed."""
 _NOBODY = Caller("nobody", ANYBODY.role, ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -32,6 +33,14 @@ _RECONNECT = [
 ]
 """A process that was killed is there again within seconds. Chosen, not measured."""
 
+_PAUSE_S = 60.0
+"""Longest wait for a process that makes room for a new one, which takes seconds. A bound: the new one may not
+come."""
+
+_READY_S = 5.0
+"""Longest wait for a connection to a process that is there, which takes .1 s, see `_RECONNECT`. A bound."""
+
+_AWAY = "the process that has these sites starts again, try again"
 _ASK_S = 30.0
 """Longest wait for the answer to a question, which takes milliseconds: a process may be stopped. A bound."""
 
@@ -63,15 +72,33 @@ class Peer:
         self._channel = grpc.aio.insecure_channel(address, options_of(max_message_bytes))
         self._ask: Any = self._channel.unary_unary(f"/{_OWNER}/{_ASK}")
         self._calls: dict[str, Any] = {}
+        self._may_ask = asyncio.Event()
+        self._may_ask.set()
+
+    def pause(self) -> None:
+        """Let what is asked from now on wait: the process makes room for a new one."""
+        self._may_ask.clear()
+
+    async def resume(self) -> None:
+        """Ask what waits, of the new process; if there is none, that is what is answered."""
+        try:
+            async with asyncio.timeout(_READY_S):
+                await self._channel.channel_ready()
+        except TimeoutError:
+            pass
+        finally:
+            self._may_ask.set()
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
+        await self._its_turn()
         return await _answer_of(lambda: self._method(method)(request, **_meant_for(context)))
 
     async def stream(
         self, method: str, requests: AsyncIterator[Any], context: Any
     ) -> AsyncGenerator[Any, None]:
         """See `Owner.stream`."""
+        await self._its_turn()
         call = self._method(method)(requests, **_meant_for(context))
         try:
             async for response in call:
@@ -83,10 +110,12 @@ class Peer:
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
         """See `Owner.collect`."""
+        await self._its_turn()
         return await _answer_of(lambda: self._method(method)(requests, **_meant_for(context)))
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
+        await self._its_turn()
         packed = msgpack.packb([question, values])
         raw = await _answer_of(lambda: self._ask(packed, timeout=_ASK_S))
         answer: Values = msgpack.unpackb(raw)
@@ -95,6 +124,14 @@ class Peer:
     async def close(self) -> None:
         """Let go of the connection."""
         await self._channel.close()
+
+    async def _its_turn(self) -> None:
+        if self._may_ask.is_set():
+            return
+        try:
+            await asyncio.wait_for(self._may_ask.wait(), _PAUSE_S)
+        except TimeoutError:
+            raise NotServing(_AWAY) from None
 
     def _method(self, method: str) -> Any:
         if method not in self._calls:
@@ -111,10 +148,13 @@ class PeerCalls:
         The services.
     router
         Makes, changes and deletes crawls.
+    owners
+        All of the server, of whom one may leave for a while.
     """
 
-    def __init__(self, local: LocalOwner, router: Router) -> None:
+    def __init__(self, local: LocalOwner, router: Router, owners: Owners) -> None:
         self._local = local
+        self._owners = owners
         self._router = router
 
     def add_to(self, server: grpc.aio.Server) -> None:
@@ -149,9 +189,18 @@ class PeerCalls:
         question, values = msgpack.unpackb(raw)
 
         async def answer() -> Any:
+            if question in ("pause", "resume"):
+                return msgpack.packb(await self._tell(question, **values))
             return msgpack.packb(await self._local.ask(question, **values))
 
         return await _passed_on(context, answer)
+
+    async def _tell(self, word: str, number: int) -> Values:
+        """Let what is asked of another process wait, or go on."""
+        peer = self._owners.all[number]
+        if isinstance(peer, Peer):
+            await peer.resume() if word == "resume" else peer.pause()
+        return {}
 
 
 def owners_at(place: Place | None, local: LocalOwner, max_message_bytes: int) -> Owners:
@@ -164,11 +213,11 @@ def owners_at(place: Place | None, local: LocalOwner, max_message_bytes: int) ->
 
 
 def server_for_peers(
-    place: Place, local: LocalOwner, router: Router, max_message_bytes: int
+    place: Place, local: LocalOwner, router: Router, owners: Owners, max_message_bytes: int
 ) -> grpc.aio.Server:
     """Return what answers the other processes, to be started when the state is there."""
     server = grpc.aio.server(options=options_of(max_message_bytes))
-    PeerCalls(local, router).add_to(server)
+    PeerCalls(local, router, owners).add_to(server)
     server.add_insecure_port(place.sockets[place.number])
     return server
 
@@ -180,7 +229,7 @@ def error_of(error: grpc.aio.AioRpcError) -> Exception:
         return Forwarded(status)
     match error.code():
         case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.CANCELLED:
-            return NotServing("the process that has these sites starts again, try again")
+            return NotServing(_AWAY)
         case grpc.StatusCode.DEADLINE_EXCEEDED:
             return CallerGone("the deadline has passed")
     return Forwarded(status_pb2.Status(code=error.code().value[0], message=error.details() or ""))

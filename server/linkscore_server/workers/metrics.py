@@ -4,12 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 LABEL = "worker"
 """Label that every metric of a worker gets."""
+
+
+class SupervisorMetrics:
+    """What the supervisor itself counts, by worker; `registry` has no other metrics."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.up = Gauge(
+            "linkscore_worker_up", "Whether a worker serves, 1 or 0", [LABEL], registry=self.registry
+        )
+        self.restarts = Counter(
+            "linkscore_worker_restarts",
+            "Starts of a worker after an end that nobody asked for",
+            [LABEL],
+            registry=self.registry,
+        )
+        self.replacements = Counter(
+            "linkscore_worker_replacements",
+            "New processes in the place of one that was asked to leave (SIGHUP)",
+            [LABEL],
+            registry=self.registry,
+        )
+
+    def add(self, worker: int) -> None:
+        """Begin to count for a worker: what never happened is 0, not missing."""
+        for counted in (self.up, self.restarts, self.replacements):
+            counted.labels(str(worker))
 
 
 class WorkersCollector(Collector):

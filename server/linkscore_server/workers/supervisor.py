@@ -1,4 +1,4 @@
-"""Starts the workers of a server, starts those again that end, and ends all in two steps.
+"""Starts the workers of a server, starts those again that end, replaces them, and ends all in two steps.
 
 Each worker owns the shards that its number says (`routing.owners.place_of`) and listens at the common port
 (SO_REUSEPORT: the kernel gives a connection to one of them). What a call needs of other workers is asked over
@@ -12,23 +12,23 @@ import logging
 import os
 import signal
 import socket
-import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
+from prometheus_client import ProcessCollector
 
-from linkscore_scoring.errors import LinkscoreError
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.routing.peers import Peer
 from linkscore_server.routing.place import Place
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
-from linkscore_server.workers.metrics import WorkersCollector
+from linkscore_server.workers.metrics import SupervisorMetrics, WorkersCollector
+from linkscore_server.workers.process import WorkerFailed, WorkerProcess
 from linkscore_server.workers.shares import packed, share_of
-from linkscore_server.workers.worker import DRAINED, SERVES
+from linkscore_server.workers.worker import DRAINED, LOADED, SERVES
 
 _log = logging.getLogger(__name__)
 _START_S = 600.0
@@ -37,16 +37,14 @@ _AGAIN_S = 1.0
 """Seconds between two starts of a worker that ends at once. Chosen, not measured."""
 _END_S = 30.0
 """Seconds for a worker to write its snapshots and end after the drain, before it is killed. A bound."""
+_TELL_S = 10.0
+"""Longest wait for a worker to hear that another one leaves or is back. A bound."""
 _METRICS_S = 2.0
 """Longest wait for the metrics of a worker. A bound: Prometheus waits 10 s by default."""
 
 
-class WorkerFailed(LinkscoreError):
-    """A worker ended before it served."""
-
-
 class Worker:
-    """One worker process at a time.
+    """A worker, which is one process at a time.
 
     Parameters
     ----------
@@ -59,80 +57,38 @@ class Worker:
     def __init__(self, settings: Settings, place: Place) -> None:
         self.number = place.number
         self.peer = Peer(place.sockets[place.number], settings.max_message_bytes)
-        self.began_s = 0.0
-        self._line = packed(settings, place) + "\n"
+        self._process: WorkerProcess | None = None
+        self._line = packed(settings, place)
         self._lock = place.lock
         self._socket = Path(place.sockets[place.number].removeprefix("unix:"))
-        self._process: asyncio.subprocess.Process | None = None
-        self._said: asyncio.Queue[str] = asyncio.Queue()
-        self._reading: asyncio.Task[None] | None = None
 
     @property
-    def pid(self) -> int:
-        """Number of the process."""
-        return self._process.pid if self._process is not None else 0
+    def is_started(self) -> bool:
+        """Whether it has or had a process."""
+        return self._process is not None
 
-    async def start(self) -> None:
-        """Start the process; `wait_for` says when it serves."""
-        self._socket.unlink(missing_ok=True)
-        self.began_s = time.monotonic()
-        self._said = asyncio.Queue()
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "linkscore_server.workers.worker"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            pass_fds=[self._lock],
-        )
-        assert self._process.stdin is not None
-        self._process.stdin.write(self._line.encode())
-        self._reading = asyncio.create_task(self._read(self._process, self._said))
+    @property
+    def process(self) -> WorkerProcess:
+        """The process that is the worker, or was the last to be it."""
+        assert self._process is not None
+        return self._process
 
-    async def wait_for(self, word: str, timeout_s: float) -> None:
-        """Wait until the worker says a word.
+    async def spare(self) -> WorkerProcess:
+        """Start a process that can become this worker, and does nothing yet."""
+        return await WorkerProcess.start(self.number, self._lock)
+
+    async def serve(self, process: WorkerProcess) -> None:
+        """Let a process be this worker; the one before has ended.
 
         Raises
         ------
         WorkerFailed
-            If it ends without, or does not say it in time.
+            If it does not come to serve.
         """
-        try:
-            async with asyncio.timeout(timeout_s):
-                while (said := await self._said.get()) != word:
-                    if not said:
-                        self._said.put_nowait("")  # for whoever waits next
-                        raise WorkerFailed(f"worker {self.number} ended early; see its log lines")
-        except TimeoutError:
-            raise WorkerFailed(f"worker {self.number}: not {word!r} within {timeout_s:g} s") from None
-
-    async def ended(self) -> int:
-        """Wait for the end of the process; returns its exit code, negative for a signal."""
-        assert self._process is not None
-        return await self._process.wait()
-
-    def drain(self) -> None:
-        """Ask it to take in nothing more."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.send_signal(signal.SIGTERM)
-
-    async def end(self, timeout_s: float) -> None:
-        """Let it write its snapshots and end; kill it if it does not."""
-        if self._process is None:
-            return
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._process.wait()
-        except TimeoutError:
-            _log.error("worker %d does not end, it is killed", self.number)
-            self._process.kill()
-            await self._process.wait()
-
-    async def _read(self, process: asyncio.subprocess.Process, said: asyncio.Queue[str]) -> None:
-        assert process.stdout is not None
-        while line := await process.stdout.readline():
-            said.put_nowait(line.decode().strip())
-        said.put_nowait("")
+        self._socket.unlink(missing_ok=True)
+        self._process = process
+        process.tell(self._line)
+        await process.wait_for(SERVES, _START_S)
 
 
 class Supervisor:
@@ -146,19 +102,14 @@ class Supervisor:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._registry = CollectorRegistry()
-        self._up = Gauge(
-            "linkscore_worker_up", "Whether a worker serves", ["worker"], registry=self._registry
-        )
-        self._restarts = Counter(
-            "linkscore_worker_restarts", "Starts after an end", ["worker"], registry=self._registry
-        )
+        self._counted = SupervisorMetrics()
         self._workers: list[Worker] = []
         self._tending: list[asyncio.Task[None]] = []
+        self._rolling: asyncio.Task[None] | None = None
         self._metrics: MetricsServer | None = None
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT."""
+        """Serve until SIGTERM or SIGINT; SIGHUP replaces the processes of the workers, one by one."""
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
@@ -172,6 +123,7 @@ class Supervisor:
             try:
                 await self._start()
                 self._serve_metrics()
+                asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._roll)
                 print(f"linkscore serving on {address}", flush=True)  # the line scripts wait for
                 await stopping.wait()
             finally:
@@ -182,47 +134,106 @@ class Supervisor:
         sockets = tuple(f"unix:{folder / str(number)}" for number in numbers)
         own = share_of(self._settings, listen)
         self._workers = [Worker(own, Place(number, sockets, store.lock)) for number in numbers]
+        for number in numbers:
+            self._counted.add(number)
 
     async def _start(self) -> None:
-        for worker in self._workers:
-            await worker.start()
-        for worker in self._workers:
-            await worker.wait_for(SERVES, _START_S)
-            self._up.labels(str(worker.number)).set(1)
-            _log.info("worker %d serves, process %d", worker.number, worker.pid)
+        spares = [await worker.spare() for worker in self._workers]
+        pairs = zip(self._workers, spares, strict=True)
+        await asyncio.gather(*(self._serve(worker, spare) for worker, spare in pairs))
         self._tending = [asyncio.create_task(self._tend(worker)) for worker in self._workers]
+
+    async def _serve(self, worker: Worker, process: WorkerProcess) -> None:
+        await worker.serve(process)
+        self._counted.up.labels(str(worker.number)).set(1)
+        _log.info("worker %d serves, process %d", worker.number, process.pid)
 
     async def _tend(self, worker: Worker) -> None:
         """Start a worker again whenever it ends; its shards are read from their logs by then."""
         while True:
-            code = await worker.ended()
-            self._up.labels(str(worker.number)).set(0)
+            ended = worker.process
+            code = await ended.ended()
+            self._counted.up.labels(str(worker.number)).set(0)
             _log.error("worker %d ended with %d, it is started again", worker.number, code)
-            await asyncio.sleep(max(0.0, _AGAIN_S - (time.monotonic() - worker.began_s)))
-            self._restarts.labels(str(worker.number)).inc()
-            await worker.start()
+            await asyncio.sleep(max(0.0, _AGAIN_S - (time.monotonic() - ended.began_s)))
+            self._counted.restarts.labels(str(worker.number)).inc()
             try:
-                await worker.wait_for(SERVES, _START_S)
+                await self._serve(worker, await worker.spare())
             except WorkerFailed as exc:
                 _log.error("%s", exc)
-                continue
-            self._up.labels(str(worker.number)).set(1)
-            _log.info("worker %d serves again, process %d", worker.number, worker.pid)
 
-    async def _stop(self) -> None:
-        """Drain all workers, then let them end: until the last call is answered each may need the others."""
-        for task in self._tending:
-            task.cancel()
-        await asyncio.gather(*self._tending, return_exceptions=True)
-        if self._metrics is not None:
-            await asyncio.to_thread(self._metrics.close)
+    def _roll(self) -> None:
+        """Begin to replace the processes of all workers, if that is not being done."""
+        if self._rolling is None or self._rolling.done():
+            self._rolling = asyncio.create_task(self._replace_all())
+        else:
+            _log.warning("SIGHUP: the workers are being replaced already")
+
+    async def _replace_all(self) -> None:
         for worker in self._workers:
-            worker.drain()
-        drained = [worker.wait_for(DRAINED, self._settings.drain_s + _END_S) for worker in self._workers]
+            try:
+                await self._replace(worker)
+            except (WorkerFailed, OSError) as exc:
+                _log.error("the other workers stay as they are: %s", exc)
+                return
+        _log.info("all workers are replaced")
+
+    async def _replace(self, worker: Worker) -> None:
+        """Let a new process be a worker; what others would ask of it waits until it serves.
+
+        Raises
+        ------
+        WorkerFailed
+            If the new process does not come to serve; it is started again like one that was killed.
+        """
+        spare = await worker.spare()
+        try:
+            await spare.wait_for(
+                LOADED, _START_S
+            )  # reading the code takes the most time: before, not between
+            self._tending[worker.number].cancel()
+            await asyncio.gather(self._tending[worker.number], return_exceptions=True)
+            await self._tell_others("pause", worker)
+            self._counted.up.labels(str(worker.number)).set(0)
+            try:
+                await self._end([worker.process])
+                await self._serve(worker, spare)
+                self._counted.replacements.labels(str(worker.number)).inc()
+            finally:
+                await self._tell_others("resume", worker)
+                self._tending[worker.number] = asyncio.create_task(self._tend(worker))
+        finally:
+            if worker.process is not spare:
+                await spare.end(_END_S)
+
+    async def _tell_others(self, question: str, worker: Worker) -> None:
+        asked = [
+            asyncio.wait_for(other.peer.ask(question, number=worker.number), _TELL_S)
+            for other in self._workers
+            if other is not worker
+        ]
+        for error in await asyncio.gather(*asked, return_exceptions=True):
+            if isinstance(error, Exception):  # it is away itself: what it would ask fails, and is repeated
+                _log.warning("a worker could not be told to %s: %s", question, error)
+
+    async def _end(self, processes: Sequence[WorkerProcess]) -> None:
+        """Drain processes, then let them end: until the last call is answered each may need the others."""
+        for process in processes:
+            process.drain()
+        drained = [process.wait_for(DRAINED, self._settings.drain_s + _END_S) for process in processes]
         for error in await asyncio.gather(*drained, return_exceptions=True):
             if error is not None:
                 _log.warning("%s", error)
-        await asyncio.gather(*(worker.end(_END_S) for worker in self._workers))
+        await asyncio.gather(*(process.end(self._settings.drain_s + _END_S) for process in processes))
+
+    async def _stop(self) -> None:
+        tasks = [*self._tending, *([self._rolling] if self._rolling is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._metrics is not None:
+            await asyncio.to_thread(self._metrics.close)
+        await self._end([worker.process for worker in self._workers if worker.is_started])
         await asyncio.gather(*(worker.peer.close() for worker in self._workers))
 
     def _serve_metrics(self) -> None:
@@ -233,10 +244,10 @@ class Supervisor:
         def texts() -> dict[int, str]:
             return asyncio.run_coroutine_threadsafe(self._texts(), loop).result()
 
-        self._registry.register(WorkersCollector(texts))
-        ProcessCollector(namespace="linkscore_supervisor", registry=self._registry)
+        self._counted.registry.register(WorkersCollector(texts))
+        ProcessCollector(namespace="linkscore_supervisor", registry=self._counted.registry)
         host, _, port = self._settings.metrics_listen.rpartition(":")
-        self._metrics = MetricsServer(host.strip("[]"), int(port), self._registry)
+        self._metrics = MetricsServer(host.strip("[]"), int(port), self._counted.registry)
         _log.info("metrics on %s:%d", host, self._metrics.port)
 
     async def _texts(self) -> dict[int, str]:

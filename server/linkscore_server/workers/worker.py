@@ -23,7 +23,7 @@ from linkscore_server.observability import logs
 from linkscore_server.workers.shares import unpacked
 
 _log = logging.getLogger(__name__)
-SERVES, DRAINED = "serves", "drained"
+LOADED, SERVES, DRAINED = "loaded", "serves", "drained"
 """What a worker says on its output."""
 
 
@@ -82,8 +82,12 @@ async def _watch_input(stopping: asyncio.Event, ended: asyncio.Event) -> None:
 
 def main() -> None:
     """Run the worker that the first line of the input describes."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # is for the supervisor, and may be sent to all processes
+    say(LOADED)
     with FileIO(0, closefd=False) as unbuffered:  # what follows the line stays in the pipe
         line = unbuffered.readline().decode()
+    if not line:  # whoever started the process does without it
+        return
     settings, _ = unpacked(line)
     logs.set_up(settings.log_level)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 
@@ -36,6 +36,10 @@ class Context:
 
     def set_trailing_metadata(self, metadata: Any) -> None:
         self.trailers = metadata
+
+    async def abort(self, code: grpc.StatusCode, details: str, metadata: Any) -> NoReturn:
+        self.code, self.details, self.trailers = code, details, metadata
+        raise grpc.aio.AbortError
 
     def time_remaining(self) -> float | None:
         return self.remaining_s

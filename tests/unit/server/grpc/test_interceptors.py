@@ -6,12 +6,14 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
 import pytest
 from calls import Context, Sent, intercepted, interceptor
 
+from linkscore._channel import options
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore_server.grpc.admission import InflightBytes, WorkAhead
@@ -29,6 +31,11 @@ def unary(call: Any, request: type = pb.GetCrawlRequest) -> Any:
 
 async def echo(request: Any, context: Context) -> Any:
     return request
+
+
+async def streamed(requests: Any, context: Context) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield request
 
 
 async def never(request: Any, context: Context) -> None:
@@ -134,8 +141,53 @@ async def test_a_call_that_is_given_up_is_measured_as_cancelled() -> None:
 async def test_while_state_loads_calls_are_unavailable_and_nothing_is_read() -> None:
     context, sent = Context(), Sent(RAW)
     handler = await intercepted(interceptor(is_ready=lambda: False), unary(never))
-    await handler.stream_unary(sent, context)
+    with pytest.raises(grpc.aio.AbortError):
+        await handler.stream_unary(sent, context)
     assert (context.code, sent.read) == (grpc.StatusCode.UNAVAILABLE, 0)
+
+
+@asynccontextmanager
+async def reached(service: str, method: str, handler: Any) -> AsyncIterator[grpc.aio.Channel]:
+    """Serve a handler behind an interceptor that is ready at the third look; gives a channel to it."""
+    looks = iter((False, False))
+    server = grpc.aio.server(interceptors=[interceptor(is_ready=lambda: next(looks, True))])
+    made = grpc.method_handlers_generic_handler(f"linkscore.v1.{service}", {method: handler})
+    server.add_generic_rpc_handlers((made,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options()) as channel:
+            yield channel
+    finally:
+        await server.stop(0)
+
+
+async def test_a_call_that_is_unavailable_is_repeated_by_grpc_itself() -> None:
+    handler = grpc.unary_unary_rpc_method_handler(
+        echo, pb.GetCrawlRequest.FromString, pb.GetCrawlRequest.SerializeToString
+    )
+    async with reached("CrawlService", "GetCrawl", handler) as channel:
+        assert await channel.unary_unary("/linkscore.v1.CrawlService/GetCrawl")(RAW) == RAW
+
+
+async def test_a_stream_that_is_unavailable_is_repeated_by_grpc_itself() -> None:
+    kind = links_pb.StreamPagesRequest
+    handler = grpc.stream_stream_rpc_method_handler(streamed, kind.FromString, kind.SerializeToString)
+    raw = kind(crawl="crawls/life").SerializeToString()
+    async with reached("LinkScoringService", "StreamPages", handler) as channel:
+        call = channel.stream_stream("/linkscore.v1.LinkScoringService/StreamPages")(iter([raw]))
+        assert [answer async for answer in call] == [raw]
+
+
+async def test_who_is_turned_away_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscore_server.grpc.interceptors._TURN_AWAY_S", 0.0)
+    calls, context = interceptor(), Context()
+    await calls.turn_away()
+    handler = await intercepted(calls, unary(never))
+    with pytest.raises(grpc.aio.AbortError):
+        await handler.stream_unary(Sent(RAW), context)
+    assert context.code == grpc.StatusCode.UNAVAILABLE
+    assert int(dict(context.trailers)["grpc-retry-pushback-ms"]) > 0
 
 
 @pytest.mark.parametrize(
