@@ -502,10 +502,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
     ) -> None:
         """Start a page for every message as slots come free; None ends the answers."""
         first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
+        crawl = ""
         try:
             async for request in requests:
+                crawl = crawl or request.crawl
                 first = first or await self.resolve(request)
-                if request.crawl and await self._actor(request.crawl) is not first[0]:
+                if request.crawl not in ("", crawl):  # by its name: another one may be of another process
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 self._admission.check_memory()
                 await slots.acquire()
