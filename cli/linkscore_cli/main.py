@@ -11,12 +11,13 @@ from linkscore_cli.extras import COMMANDS
 from linkscore_cli.logs import logs
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.score import explain, score
+from linkscore_cli.shards import shards
 from linkscore_cli.sites import advise, export_rules, seeds
 from linkscore_cli.tokens import token
 from linkscore_cli.top import top
 
 SECTIONS = {
-    "Serve": ("serve", "check-config", "token", "health", "data", "top", "console", "frontier"),
+    "Serve": ("serve", "check-config", "token", "health", "shards", "data", "top", "console", "frontier"),
     "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-rules", "logs"),
     "Replay and measure": ("demo", "replay", "suite", "compare", "cluster", "flips", "regexes"),
     "Develop": ("conformance",),
@@ -56,5 +57,5 @@ def main() -> None:
     """Which links should a crawler follow? A gRPC service that learns while you crawl."""
 
 
-for _command in (crawls, score, explain, advise, seeds, export_rules, logs, token, top):
+for _command in (crawls, score, explain, advise, seeds, export_rules, logs, shards, token, top):
     main.add_command(_command)

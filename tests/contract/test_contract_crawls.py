@@ -279,3 +279,49 @@ def test_a_deleted_crawl_is_gone_and_its_name_free_and_empty(server: Stubs, craw
     assert refusal(lambda: get(server, crawl)).reason == "CRAWL_NOT_FOUND"
     create(server, name=crawl)
     assert get(server, crawl).page_count == 0
+
+
+def shards(server: Stubs, **request: Any) -> list[pb.Shard]:
+    """Return the shards that a request asks for, from all pages."""
+    found, token = [], None
+    while token != "":
+        got = server.crawls.ListShards(pb.ListShardsRequest(page_token=token or "", **request))
+        found += got.shards
+        token = got.next_page_token
+    return found
+
+
+def test_every_group_of_a_crawl_is_a_shard_with_what_it_takes(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    name = new_crawl(groups=3)
+    server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page(0), page(1)]))
+    found = shards(server, crawl=name, page_size=2)
+    assert [(row.crawl, row.group, row.group_count) for row in found] == [(name, n, 3) for n in range(3)]
+    assert {row.state for row in found} == {pb.SHARD_STATE_OPEN}
+    assert all(row.owner.startswith("worker ") and not row.trouble for row in found)
+    [filled] = [row for row in found if row.site_count]
+    assert (filled.site_count, filled.live_site_count) == (1, 1)
+    assert filled.event_seq == filled.replay_count == 3  # its creation, and two pages
+    assert filled.memory_bytes > 10_000
+    assert filled.disk_bytes > min(row.disk_bytes for row in found) > 0
+
+
+def test_shards_of_all_crawls_are_listed_in_order(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    names = {new_crawl(groups=1), new_crawl(groups=2)}
+    found = [(row.crawl, row.group) for row in shards(server, page_size=1)]
+    assert found == sorted(found)
+    assert len([row for row in found if row[0] in names]) == 3
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        ({"page_size": 1_001}, "page_size"),
+        ({"page_token": "a@b-of-c"}, "page_token"),
+        ({"crawl": "x"}, "crawl"),
+    ],
+)
+def test_a_wrong_question_for_shards_is_refused(server: Stubs, request_: dict[str, Any], field: str) -> None:
+    told = refusal(lambda: server.crawls.ListShards(pb.ListShardsRequest(**request_)))
+    assert (told.code, set(told.violations)) == (INVALID, {field})

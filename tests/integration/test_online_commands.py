@@ -74,6 +74,8 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
         ("export-rules", "life", HOST, "--out", str(tmp_path), "--format", "json"): "wrote ",
         ("crawls", "create", "two", "--policy", "news_prefix:m=4"): "news_prefix:m=4",
         ("crawls", "list"): "life",
+        ("shards", "status"): "0 of 1",
+        ("shards", "status", "life", "--json"): '"state": "SHARD_STATE_OPEN"',
         ("crawls", "show", "life", "--sites"): HOST,
         ("crawls", "update", "two", "--policy", "opic"): "opic",
         ("crawls", "delete", "two", "--yes"): "deleted: two",

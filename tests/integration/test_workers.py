@@ -98,6 +98,9 @@ def test_a_killed_worker_loses_no_acknowledged_page_and_comes_back(tmp_path: Pat
     with serving(tmp_path, "--workers", "2") as process:
         with stubs(process.target) as server:
             crawl = create(server, "killed", 4)
+            shards = server.crawls.ListShards(crawl_pb.ListShardsRequest(crawl=crawl)).shards
+            assert [row.group for row in shards] == [0, 1, 2, 3]
+            assert {row.owner for row in shards} == {"worker 0", "worker 1"}
         load = Load(process.target, crawl, pages=25)
         for thread in load.threads:
             thread.start()

@@ -203,6 +203,67 @@ func (Learn) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
 }
 
+// Whether a shard answers.
+type ShardState int32
+
+const (
+	// Never used.
+	ShardState_SHARD_STATE_UNSPECIFIED ShardState = 0
+	// In memory.
+	ShardState_SHARD_STATE_OPEN ShardState = 1
+	// On the disk only; the next call about it opens it.
+	ShardState_SHARD_STATE_PUT_AWAY ShardState = 2
+	// Its log cannot be read: calls about it fail, those about others do not.
+	ShardState_SHARD_STATE_DAMAGED ShardState = 3
+	// The process that `owner` names does not answer, `trouble` says why: one row for all shards it may have.
+	ShardState_SHARD_STATE_SILENT ShardState = 4
+)
+
+// Enum value maps for ShardState.
+var (
+	ShardState_name = map[int32]string{
+		0: "SHARD_STATE_UNSPECIFIED",
+		1: "SHARD_STATE_OPEN",
+		2: "SHARD_STATE_PUT_AWAY",
+		3: "SHARD_STATE_DAMAGED",
+		4: "SHARD_STATE_SILENT",
+	}
+	ShardState_value = map[string]int32{
+		"SHARD_STATE_UNSPECIFIED": 0,
+		"SHARD_STATE_OPEN":        1,
+		"SHARD_STATE_PUT_AWAY":    2,
+		"SHARD_STATE_DAMAGED":     3,
+		"SHARD_STATE_SILENT":      4,
+	}
+)
+
+func (x ShardState) Enum() *ShardState {
+	p := new(ShardState)
+	*p = x
+	return p
+}
+
+func (x ShardState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ShardState) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkscore_v1_crawl_service_proto_enumTypes[3].Descriptor()
+}
+
+func (ShardState) Type() protoreflect.EnumType {
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[3]
+}
+
+func (x ShardState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ShardState.Descriptor instead.
+func (ShardState) EnumDescriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
+}
+
 // How site models are learned. Unset fields mean the defaults.
 type LearningConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1249,6 +1310,279 @@ func (*DeleteCrawlResponse) Descriptor() ([]byte, []int) {
 	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
 }
 
+// Request of ListShards.
+type ListShardsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name `crawls/{crawl}`: only its shards. Empty means those of all crawls.
+	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
+	// At most this many, 1..1000, processes that do not answer not counted; 0 means 100.
+	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the call before; empty starts.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListShardsRequest) Reset() {
+	*x = ListShardsRequest{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListShardsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListShardsRequest) ProtoMessage() {}
+
+func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListShardsRequest.ProtoReflect.Descriptor instead.
+func (*ListShardsRequest) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListShardsRequest) GetCrawl() string {
+	if x != nil {
+		return x.Crawl
+	}
+	return ""
+}
+
+func (x *ListShardsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListShardsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One group of the sites of a crawl: it has a log of its own, and one process at a time writes it.
+type Shard struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the crawl; empty where a process does not answer.
+	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
+	// Number of the group, from 0.
+	Group uint32 `protobuf:"varint,2,opt,name=group,proto3" json:"group,omitempty"`
+	// Groups of the crawl.
+	GroupCount uint32 `protobuf:"varint,3,opt,name=group_count,json=groupCount,proto3" json:"group_count,omitempty"`
+	// Whether it answers. Of one that is not open, only `disk_bytes`, `owner` and `trouble` are known.
+	State ShardState `protobuf:"varint,4,opt,name=state,proto3,enum=linkscore.v1.ShardState" json:"state,omitempty"`
+	// The process that has it: `worker 0` and so on.
+	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Number of its last event.
+	EventSeq uint64 `protobuf:"varint,6,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	// Events that a restart replays: those after its last snapshot.
+	ReplayCount uint64 `protobuf:"varint,7,opt,name=replay_count,json=replayCount,proto3" json:"replay_count,omitempty"`
+	// Its log, its snapshot and its browse logs on the disk.
+	DiskBytes uint64 `protobuf:"varint,8,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
+	// Its sites.
+	SiteCount uint64 `protobuf:"varint,9,opt,name=site_count,json=siteCount,proto3" json:"site_count,omitempty"`
+	// Those of them that are in memory.
+	LiveSiteCount uint64 `protobuf:"varint,10,opt,name=live_site_count,json=liveSiteCount,proto3" json:"live_site_count,omitempty"`
+	// What these take, as the server estimates it.
+	MemoryBytes uint64 `protobuf:"varint,11,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	// Calls whose events wait to be made durable.
+	WaitingCount uint64 `protobuf:"varint,12,opt,name=waiting_count,json=waitingCount,proto3" json:"waiting_count,omitempty"`
+	// What is wrong with it; empty if nothing is.
+	Trouble       string `protobuf:"bytes,13,opt,name=trouble,proto3" json:"trouble,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shard) Reset() {
+	*x = Shard{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shard) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shard) ProtoMessage() {}
+
+func (x *Shard) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shard.ProtoReflect.Descriptor instead.
+func (*Shard) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Shard) GetCrawl() string {
+	if x != nil {
+		return x.Crawl
+	}
+	return ""
+}
+
+func (x *Shard) GetGroup() uint32 {
+	if x != nil {
+		return x.Group
+	}
+	return 0
+}
+
+func (x *Shard) GetGroupCount() uint32 {
+	if x != nil {
+		return x.GroupCount
+	}
+	return 0
+}
+
+func (x *Shard) GetState() ShardState {
+	if x != nil {
+		return x.State
+	}
+	return ShardState_SHARD_STATE_UNSPECIFIED
+}
+
+func (x *Shard) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *Shard) GetEventSeq() uint64 {
+	if x != nil {
+		return x.EventSeq
+	}
+	return 0
+}
+
+func (x *Shard) GetReplayCount() uint64 {
+	if x != nil {
+		return x.ReplayCount
+	}
+	return 0
+}
+
+func (x *Shard) GetDiskBytes() uint64 {
+	if x != nil {
+		return x.DiskBytes
+	}
+	return 0
+}
+
+func (x *Shard) GetSiteCount() uint64 {
+	if x != nil {
+		return x.SiteCount
+	}
+	return 0
+}
+
+func (x *Shard) GetLiveSiteCount() uint64 {
+	if x != nil {
+		return x.LiveSiteCount
+	}
+	return 0
+}
+
+func (x *Shard) GetMemoryBytes() uint64 {
+	if x != nil {
+		return x.MemoryBytes
+	}
+	return 0
+}
+
+func (x *Shard) GetWaitingCount() uint64 {
+	if x != nil {
+		return x.WaitingCount
+	}
+	return 0
+}
+
+func (x *Shard) GetTrouble() string {
+	if x != nil {
+		return x.Trouble
+	}
+	return ""
+}
+
+// Response of ListShards.
+type ListShardsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Shards by crawl and group.
+	Shards []*Shard `protobuf:"bytes,1,rep,name=shards,proto3" json:"shards,omitempty"`
+	// Token of the next page; empty at the end.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListShardsResponse) Reset() {
+	*x = ListShardsResponse{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListShardsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListShardsResponse) ProtoMessage() {}
+
+func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListShardsResponse.ProtoReflect.Descriptor instead.
+func (*ListShardsResponse) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListShardsResponse) GetShards() []*Shard {
+	if x != nil {
+		return x.Shards
+	}
+	return nil
+}
+
+func (x *ListShardsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_linkscore_v1_crawl_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
@@ -1331,7 +1665,33 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"(\n" +
 	"\x12DeleteCrawlRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x15\n" +
-	"\x13DeleteCrawlResponse*l\n" +
+	"\x13DeleteCrawlResponse\"e\n" +
+	"\x11ListShardsRequest\x12\x14\n" +
+	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xa2\x03\n" +
+	"\x05Shard\x12\x14\n" +
+	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\rR\x05group\x12\x1f\n" +
+	"\vgroup_count\x18\x03 \x01(\rR\n" +
+	"groupCount\x12.\n" +
+	"\x05state\x18\x04 \x01(\x0e2\x18.linkscore.v1.ShardStateR\x05state\x12\x14\n" +
+	"\x05owner\x18\x05 \x01(\tR\x05owner\x12\x1b\n" +
+	"\tevent_seq\x18\x06 \x01(\x04R\beventSeq\x12!\n" +
+	"\freplay_count\x18\a \x01(\x04R\vreplayCount\x12\x1d\n" +
+	"\n" +
+	"disk_bytes\x18\b \x01(\x04R\tdiskBytes\x12\x1d\n" +
+	"\n" +
+	"site_count\x18\t \x01(\x04R\tsiteCount\x12&\n" +
+	"\x0flive_site_count\x18\n" +
+	" \x01(\x04R\rliveSiteCount\x12!\n" +
+	"\fmemory_bytes\x18\v \x01(\x04R\vmemoryBytes\x12#\n" +
+	"\rwaiting_count\x18\f \x01(\x04R\fwaitingCount\x12\x18\n" +
+	"\atrouble\x18\r \x01(\tR\atrouble\"i\n" +
+	"\x12ListShardsResponse\x12+\n" +
+	"\x06shards\x18\x01 \x03(\v2\x13.linkscore.v1.ShardR\x06shards\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*l\n" +
 	"\n" +
 	"CrawlScope\x12\x1b\n" +
 	"\x17CRAWL_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -1348,14 +1708,23 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x05Learn\x12\x15\n" +
 	"\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fLEARN_ALWAYS\x10\x01\x12\x13\n" +
-	"\x0fLEARN_ON_DEMAND\x10\x022\xa6\x03\n" +
+	"\x0fLEARN_ON_DEMAND\x10\x02*\x8a\x01\n" +
+	"\n" +
+	"ShardState\x12\x1b\n" +
+	"\x17SHARD_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10SHARD_STATE_OPEN\x10\x01\x12\x18\n" +
+	"\x14SHARD_STATE_PUT_AWAY\x10\x02\x12\x17\n" +
+	"\x13SHARD_STATE_DAMAGED\x10\x03\x12\x16\n" +
+	"\x12SHARD_STATE_SILENT\x10\x042\xf7\x03\n" +
 	"\fCrawlService\x12R\n" +
 	"\vCreateCrawl\x12 .linkscore.v1.CreateCrawlRequest\x1a!.linkscore.v1.CreateCrawlResponse\x12I\n" +
 	"\bGetCrawl\x12\x1d.linkscore.v1.GetCrawlRequest\x1a\x1e.linkscore.v1.GetCrawlResponse\x12O\n" +
 	"\n" +
 	"ListCrawls\x12\x1f.linkscore.v1.ListCrawlsRequest\x1a .linkscore.v1.ListCrawlsResponse\x12R\n" +
 	"\vUpdateCrawl\x12 .linkscore.v1.UpdateCrawlRequest\x1a!.linkscore.v1.UpdateCrawlResponse\x12R\n" +
-	"\vDeleteCrawl\x12 .linkscore.v1.DeleteCrawlRequest\x1a!.linkscore.v1.DeleteCrawlResponseB>\n" +
+	"\vDeleteCrawl\x12 .linkscore.v1.DeleteCrawlRequest\x1a!.linkscore.v1.DeleteCrawlResponse\x12O\n" +
+	"\n" +
+	"ListShards\x12\x1f.linkscore.v1.ListShardsRequest\x1a .linkscore.v1.ListShardsResponseB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -1370,66 +1739,74 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_crawl_service_proto_rawDescData
 }
 
-var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
 	(Clusterer)(0),                // 1: linkscore.v1.Clusterer
 	(Learn)(0),                    // 2: linkscore.v1.Learn
-	(*LearningConfig)(nil),        // 3: linkscore.v1.LearningConfig
-	(*ExamplePage)(nil),           // 4: linkscore.v1.ExamplePage
-	(*WantedQuery)(nil),           // 5: linkscore.v1.WantedQuery
-	(*WantedSample)(nil),          // 6: linkscore.v1.WantedSample
-	(*Wanted)(nil),                // 7: linkscore.v1.Wanted
-	(*Crawl)(nil),                 // 8: linkscore.v1.Crawl
-	(*CreateCrawlRequest)(nil),    // 9: linkscore.v1.CreateCrawlRequest
-	(*CreateCrawlResponse)(nil),   // 10: linkscore.v1.CreateCrawlResponse
-	(*GetCrawlRequest)(nil),       // 11: linkscore.v1.GetCrawlRequest
-	(*GetCrawlResponse)(nil),      // 12: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 13: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 14: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 15: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 16: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 17: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 18: linkscore.v1.DeleteCrawlResponse
-	(*PolicySpec)(nil),            // 19: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 21: google.protobuf.FieldMask
+	(ShardState)(0),               // 3: linkscore.v1.ShardState
+	(*LearningConfig)(nil),        // 4: linkscore.v1.LearningConfig
+	(*ExamplePage)(nil),           // 5: linkscore.v1.ExamplePage
+	(*WantedQuery)(nil),           // 6: linkscore.v1.WantedQuery
+	(*WantedSample)(nil),          // 7: linkscore.v1.WantedSample
+	(*Wanted)(nil),                // 8: linkscore.v1.Wanted
+	(*Crawl)(nil),                 // 9: linkscore.v1.Crawl
+	(*CreateCrawlRequest)(nil),    // 10: linkscore.v1.CreateCrawlRequest
+	(*CreateCrawlResponse)(nil),   // 11: linkscore.v1.CreateCrawlResponse
+	(*GetCrawlRequest)(nil),       // 12: linkscore.v1.GetCrawlRequest
+	(*GetCrawlResponse)(nil),      // 13: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 14: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 15: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 16: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 17: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 18: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 19: linkscore.v1.DeleteCrawlResponse
+	(*ListShardsRequest)(nil),     // 20: linkscore.v1.ListShardsRequest
+	(*Shard)(nil),                 // 21: linkscore.v1.Shard
+	(*ListShardsResponse)(nil),    // 22: linkscore.v1.ListShardsResponse
+	(*PolicySpec)(nil),            // 23: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 24: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 25: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.LearningConfig.clusterer:type_name -> linkscore.v1.Clusterer
-	5,  // 1: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
-	6,  // 2: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
-	19, // 3: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	19, // 4: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	6,  // 1: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
+	7,  // 2: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
+	23, // 3: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	23, // 4: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
 	0,  // 5: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
-	3,  // 6: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	20, // 7: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
-	4,  // 8: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
+	4,  // 6: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
+	24, // 7: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	5,  // 8: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
 	2,  // 9: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
-	7,  // 10: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
-	8,  // 11: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	8,  // 12: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	8,  // 13: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	8,  // 14: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	8,  // 15: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	21, // 16: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	8,  // 17: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	9,  // 18: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	11, // 19: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	13, // 20: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	15, // 21: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	17, // 22: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	10, // 23: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	12, // 24: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	14, // 25: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	16, // 26: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	18, // 27: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	23, // [23:28] is the sub-list for method output_type
-	18, // [18:23] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	8,  // 10: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
+	9,  // 11: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	9,  // 12: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	9,  // 13: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	9,  // 14: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	9,  // 15: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	25, // 16: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	9,  // 17: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	3,  // 18: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
+	21, // 19: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
+	10, // 20: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	12, // 21: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	14, // 22: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	16, // 23: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	18, // 24: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	20, // 25: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	11, // 26: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	13, // 27: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	15, // 28: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	17, // 29: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	19, // 30: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	22, // 31: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	26, // [26:32] is the sub-list for method output_type
+	20, // [20:26] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -1446,8 +1823,8 @@ func file_linkscore_v1_crawl_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   16,
+			NumEnums:      4,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

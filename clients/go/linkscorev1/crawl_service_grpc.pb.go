@@ -26,6 +26,7 @@ const (
 	CrawlService_ListCrawls_FullMethodName  = "/linkscore.v1.CrawlService/ListCrawls"
 	CrawlService_UpdateCrawl_FullMethodName = "/linkscore.v1.CrawlService/UpdateCrawl"
 	CrawlService_DeleteCrawl_FullMethodName = "/linkscore.v1.CrawlService/DeleteCrawl"
+	CrawlService_ListShards_FullMethodName  = "/linkscore.v1.CrawlService/ListShards"
 )
 
 // CrawlServiceClient is the client API for CrawlService service.
@@ -44,6 +45,8 @@ type CrawlServiceClient interface {
 	UpdateCrawl(ctx context.Context, in *UpdateCrawlRequest, opts ...grpc.CallOption) (*UpdateCrawlResponse, error)
 	// Deletes a crawl, its models and its log.
 	DeleteCrawl(ctx context.Context, in *DeleteCrawlRequest, opts ...grpc.CallOption) (*DeleteCrawlResponse, error)
+	// Lists the shards of crawls, which process has each, and what each takes: for those who run the server.
+	ListShards(ctx context.Context, in *ListShardsRequest, opts ...grpc.CallOption) (*ListShardsResponse, error)
 }
 
 type crawlServiceClient struct {
@@ -104,6 +107,16 @@ func (c *crawlServiceClient) DeleteCrawl(ctx context.Context, in *DeleteCrawlReq
 	return out, nil
 }
 
+func (c *crawlServiceClient) ListShards(ctx context.Context, in *ListShardsRequest, opts ...grpc.CallOption) (*ListShardsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListShardsResponse)
+	err := c.cc.Invoke(ctx, CrawlService_ListShards_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // CrawlServiceServer is the server API for CrawlService service.
 // All implementations must embed UnimplementedCrawlServiceServer
 // for forward compatibility.
@@ -120,6 +133,8 @@ type CrawlServiceServer interface {
 	UpdateCrawl(context.Context, *UpdateCrawlRequest) (*UpdateCrawlResponse, error)
 	// Deletes a crawl, its models and its log.
 	DeleteCrawl(context.Context, *DeleteCrawlRequest) (*DeleteCrawlResponse, error)
+	// Lists the shards of crawls, which process has each, and what each takes: for those who run the server.
+	ListShards(context.Context, *ListShardsRequest) (*ListShardsResponse, error)
 	mustEmbedUnimplementedCrawlServiceServer()
 }
 
@@ -144,6 +159,9 @@ func (UnimplementedCrawlServiceServer) UpdateCrawl(context.Context, *UpdateCrawl
 }
 func (UnimplementedCrawlServiceServer) DeleteCrawl(context.Context, *DeleteCrawlRequest) (*DeleteCrawlResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method DeleteCrawl not implemented")
+}
+func (UnimplementedCrawlServiceServer) ListShards(context.Context, *ListShardsRequest) (*ListShardsResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method ListShards not implemented")
 }
 func (UnimplementedCrawlServiceServer) mustEmbedUnimplementedCrawlServiceServer() {}
 func (UnimplementedCrawlServiceServer) testEmbeddedByValue()                      {}
@@ -256,6 +274,24 @@ func _CrawlService_DeleteCrawl_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CrawlService_ListShards_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListShardsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CrawlServiceServer).ListShards(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CrawlService_ListShards_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CrawlServiceServer).ListShards(ctx, req.(*ListShardsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // CrawlService_ServiceDesc is the grpc.ServiceDesc for CrawlService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -282,6 +318,10 @@ var CrawlService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteCrawl",
 			Handler:    _CrawlService_DeleteCrawl_Handler,
+		},
+		{
+			MethodName: "ListShards",
+			Handler:    _CrawlService_ListShards_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

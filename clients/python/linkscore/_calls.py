@@ -344,6 +344,14 @@ def list_crawls(*, page_size: int) -> Call[Iterable[crawl_pb2.Crawl]]:
     return Call("crawls.ListCrawls", crawl_pb2.ListCrawlsRequest(page_size=page_size), lambda got: got.crawls)
 
 
+def list_shards(*, crawl: str, page_size: int) -> Call[Iterable[crawl_pb2.Shard]]:
+    return Call(
+        "crawls.ListShards",
+        crawl_pb2.ListShardsRequest(crawl=crawl_name(crawl) if crawl else "", page_size=page_size),
+        lambda got: got.shards,
+    )
+
+
 def delete_crawl(*, crawl: str) -> Call[None]:
     return Call("crawls.DeleteCrawl", crawl_pb2.DeleteCrawlRequest(name=crawl_name(crawl)), lambda got: None)
 

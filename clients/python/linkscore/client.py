@@ -189,6 +189,15 @@ class Client:
         """
         return self._list(_calls.list_crawls(page_size=page_size), timeout_s)
 
+    def list_shards(
+        self, *, crawl: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> Iterator[crawl_pb2.Shard]:
+        """List the shards of a crawl, or of all, by crawl and group: who has each, and what it takes.
+
+        A process of the server that does not answer has a row of its own, with `SHARD_STATE_SILENT`.
+        """
+        return self._list(_calls.list_shards(crawl=crawl, page_size=page_size), timeout_s)
+
     def update_crawl(
         self,
         *,

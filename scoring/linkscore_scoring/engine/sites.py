@@ -202,6 +202,11 @@ class SiteTable(Mapping[str, SiteShard]):
         return [live.shard for live in list(self._live.values())]
 
     @property
+    def memory_bytes(self) -> int:
+        """Bytes that the sites in memory take, as `SiteShard.memory_bytes` estimates them."""
+        return sum(live.bytes for live in list(self._live.values()))
+
+    @property
     def is_over_budget(self) -> bool:
         """Whether the sites of all crawls take more than they may."""
         return self._budget.is_over

@@ -201,6 +201,16 @@ class CrawlActor:
         return bool(self._users or self._learning or not self._queue.empty())
 
     @property
+    def replay_count(self) -> int:
+        """Events after the last snapshot: those that a restart replays."""
+        return self.model.seq - self._log.states.seq
+
+    @property
+    def waiting_count(self) -> int:
+        """Calls whose events wait to be made durable."""
+        return self._queue.qsize()
+
+    @property
     def is_lost(self) -> bool:
         """Whether a site that was put away cannot be read back: the crawl has to be opened again."""
         return self._log.states.is_lost

@@ -138,6 +138,18 @@ class CrawlRegistry:
         """Return the names of all sound crawls, sorted."""
         return sorted(self._names - self.damaged.keys())
 
+    def keys(self) -> list[str]:
+        """Return the keys of all shards that are here, the damaged ones too, sorted."""
+        return sorted(self._names)
+
+    def opened_now(self, name: str) -> CrawlActor | None:
+        """Return a crawl if it is open, without opening it."""
+        return self._actors.get(name)
+
+    async def disk_bytes(self, name: str) -> int:
+        """Return what a crawl takes on the disk."""
+        return await self._in_thread(self._store.disk_bytes, name)
+
     @property
     def crawl_count(self) -> int:
         """How many sound crawls have their first group here: of all processes together, each counts once."""

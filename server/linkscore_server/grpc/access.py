@@ -48,6 +48,7 @@ RPCS: dict[str, Rpc] = {
     "CrawlService/CreateCrawl": Rpc(Role.WRITE, "crawl.name", audited=True),
     "CrawlService/GetCrawl": Rpc(Role.READ, "name"),
     "CrawlService/ListCrawls": Rpc(Role.READ, ""),
+    "CrawlService/ListShards": Rpc(Role.READ, "crawl"),
     "CrawlService/UpdateCrawl": Rpc(Role.WRITE, "crawl.name", audited=True),
     "CrawlService/DeleteCrawl": Rpc(Role.ADMIN, "name", audited=True),
     "SiteModelService/ListSites": Rpc(Role.READ, "crawl"),

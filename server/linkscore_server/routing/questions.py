@@ -14,7 +14,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.convert import results
-from linkscore_server.grpc.convert.crawls import crawl_message
+from linkscore_server.grpc.convert.crawls import crawl_message, shard_message
 from linkscore_server.grpc.scoring import LinkScoringService
 
 _Answer = Callable[..., Awaitable[dict[str, Any]]]
@@ -49,6 +49,8 @@ class Questions:
             "take": self._take,
             "bids": self._bids,
             "examples": self._examples,
+            "shards": self._shards,
+            "standing": self._standing,
             "metrics": self._metrics,
         }
 
@@ -75,6 +77,19 @@ class Questions:
         """Return a crawl of one group, which may be put away at once; nothing if it is damaged."""
         models = await self._registry.models([name])
         return {"crawl": crawl_message(models[0]).SerializeToString()} if models else {}
+
+    async def _shards(self) -> dict[str, Any]:
+        """Return the keys of all shards that are here, damaged or not."""
+        return {"keys": self._registry.keys()}
+
+    async def _standing(self, keys: list[str]) -> dict[str, Any]:
+        """Return what shards take, see `shards`; those that are gone by now are left out."""
+        return {"rows": [await self._row(key) for key in keys if self._registry.has(key)]}
+
+    async def _row(self, key: str) -> bytes:
+        size = await self._registry.disk_bytes(key)
+        actor, trouble = self._registry.opened_now(key), self._registry.damaged.get(key, "")
+        return shard_message(Shard.of(key), actor, disk_bytes=size, trouble=trouble).SerializeToString()
 
     async def _metrics(self) -> dict[str, Any]:
         """Return the metrics of this process in the text format of OpenMetrics."""

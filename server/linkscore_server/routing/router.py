@@ -22,6 +22,7 @@ from linkscore_server.routing.crawls import RoutedCrawl
 from linkscore_server.routing.lifecycle import CrawlHome
 from linkscore_server.routing.owners import Owner, Owners
 from linkscore_server.routing.rows import BY_ROW
+from linkscore_server.routing.shards import list_shards
 from linkscore_server.routing.streams import GroupedImport, GroupedStream, first_of, with_first
 from linkscore_server.routing.wholes import WHOLES, Groups
 from linkscore_server.settings import Settings
@@ -84,6 +85,8 @@ class Router:
         _check_name(name)
         if method == "CrawlService/ListCrawls":
             return await self._list(request, context)
+        if method == "CrawlService/ListShards":
+            return await list_shards(self._owners, request, caller().may_touch)
         if method in CHANGES:
             return await self._change(method, name, request, context)
         return await self._routed(name, partial(self._answer, method, request, context))

@@ -105,6 +105,10 @@ class Store(ABC):
         Given the key of a shard, erase that.
         """
 
+    def disk_bytes(self, shard: str) -> int:
+        """Return what the files of a shard take on the disk; 0 where there are none."""
+        return 0
+
     @abstractmethod
     def visits(self, shard: str) -> VisitStore:
         """Return what keeps the browse logs of a shard that exists; `delete` erases them too."""

@@ -25,6 +25,7 @@ import logging
 import os
 import secrets
 import shutil
+import stat
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -317,6 +318,10 @@ class FileStore(Store):
             with suppress(FileNotFoundError):  # another process over this folder deletes it too
                 shutil.rmtree(leftover)
 
+    def disk_bytes(self, shard: str) -> int:
+        """See `Store.disk_bytes`."""
+        return sum(_size_of(path) for path in self.crawl_folder(shard).rglob("*"))
+
     def visits(self, shard: str) -> FileVisits:
         """See `Store.visits`."""
         return FileVisits(self.crawl_folder(shard) / "browse")
@@ -344,6 +349,14 @@ def shards_in(folder: Path, crawl: str) -> Iterator[tuple[str, Path]]:
         group, _, groups = path.name.partition("-of-")
         if group.isdecimal() and groups.isdecimal() and any(path.glob("*.log")):
             yield Shard(crawl, int(group), int(groups)).key, path
+
+
+def _size_of(path: Path) -> int:
+    """Return the bytes of a file; 0 of a folder, and of a file that is deleted meanwhile."""
+    with suppress(FileNotFoundError):
+        found = path.stat()
+        return found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return 0
 
 
 def _states(path: Path) -> SiteStates:

@@ -33,6 +33,14 @@ class Learn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LEARN_UNSPECIFIED: _ClassVar[Learn]
     LEARN_ALWAYS: _ClassVar[Learn]
     LEARN_ON_DEMAND: _ClassVar[Learn]
+
+class ShardState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SHARD_STATE_UNSPECIFIED: _ClassVar[ShardState]
+    SHARD_STATE_OPEN: _ClassVar[ShardState]
+    SHARD_STATE_PUT_AWAY: _ClassVar[ShardState]
+    SHARD_STATE_DAMAGED: _ClassVar[ShardState]
+    SHARD_STATE_SILENT: _ClassVar[ShardState]
 CRAWL_SCOPE_UNSPECIFIED: CrawlScope
 CRAWL_SCOPE_HOST: CrawlScope
 CRAWL_SCOPE_DOMAIN: CrawlScope
@@ -46,6 +54,11 @@ CLUSTERER_IROBOT_REGIONS: Clusterer
 LEARN_UNSPECIFIED: Learn
 LEARN_ALWAYS: Learn
 LEARN_ON_DEMAND: Learn
+SHARD_STATE_UNSPECIFIED: ShardState
+SHARD_STATE_OPEN: ShardState
+SHARD_STATE_PUT_AWAY: ShardState
+SHARD_STATE_DAMAGED: ShardState
+SHARD_STATE_SILENT: ShardState
 
 class LearningConfig(_message.Message):
     __slots__ = ("clusterer", "sample_pages", "max_sample_pages", "paper")
@@ -208,3 +221,51 @@ class DeleteCrawlRequest(_message.Message):
 class DeleteCrawlResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class ListShardsRequest(_message.Message):
+    __slots__ = ("crawl", "page_size", "page_token")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    page_size: int
+    page_token: str
+    def __init__(self, crawl: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class Shard(_message.Message):
+    __slots__ = ("crawl", "group", "group_count", "state", "owner", "event_seq", "replay_count", "disk_bytes", "site_count", "live_site_count", "memory_bytes", "waiting_count", "trouble")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    REPLAY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DISK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LIVE_SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WAITING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TROUBLE_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    group: int
+    group_count: int
+    state: ShardState
+    owner: str
+    event_seq: int
+    replay_count: int
+    disk_bytes: int
+    site_count: int
+    live_site_count: int
+    memory_bytes: int
+    waiting_count: int
+    trouble: str
+    def __init__(self, crawl: _Optional[str] = ..., group: _Optional[int] = ..., group_count: _Optional[int] = ..., state: _Optional[_Union[ShardState, str]] = ..., owner: _Optional[str] = ..., event_seq: _Optional[int] = ..., replay_count: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., site_count: _Optional[int] = ..., live_site_count: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., waiting_count: _Optional[int] = ..., trouble: _Optional[str] = ...) -> None: ...
+
+class ListShardsResponse(_message.Message):
+    __slots__ = ("shards", "next_page_token")
+    SHARDS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    shards: _containers.RepeatedCompositeFieldContainer[Shard]
+    next_page_token: str
+    def __init__(self, shards: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...

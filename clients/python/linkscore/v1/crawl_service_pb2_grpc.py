@@ -60,6 +60,11 @@ class CrawlServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_crawl__service__pb2.DeleteCrawlRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_crawl__service__pb2.DeleteCrawlResponse.FromString,
                 _registered_method=True)
+        self.ListShards = channel.unary_unary(
+                '/linkscore.v1.CrawlService/ListShards',
+                request_serializer=linkscore_dot_v1_dot_crawl__service__pb2.ListShardsRequest.SerializeToString,
+                response_deserializer=linkscore_dot_v1_dot_crawl__service__pb2.ListShardsResponse.FromString,
+                _registered_method=True)
 
 
 class CrawlServiceServicer(object):
@@ -101,6 +106,13 @@ class CrawlServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListShards(self, request, context):
+        """Lists the shards of crawls, which process has each, and what each takes: for those who run the server.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_CrawlServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -128,6 +140,11 @@ def add_CrawlServiceServicer_to_server(servicer, server):
                     servicer.DeleteCrawl,
                     request_deserializer=linkscore_dot_v1_dot_crawl__service__pb2.DeleteCrawlRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_crawl__service__pb2.DeleteCrawlResponse.SerializeToString,
+            ),
+            'ListShards': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListShards,
+                    request_deserializer=linkscore_dot_v1_dot_crawl__service__pb2.ListShardsRequest.FromString,
+                    response_serializer=linkscore_dot_v1_dot_crawl__service__pb2.ListShardsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -266,6 +283,33 @@ class CrawlService(object):
             '/linkscore.v1.CrawlService/DeleteCrawl',
             linkscore_dot_v1_dot_crawl__service__pb2.DeleteCrawlRequest.SerializeToString,
             linkscore_dot_v1_dot_crawl__service__pb2.DeleteCrawlResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListShards(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/linkscore.v1.CrawlService/ListShards',
+            linkscore_dot_v1_dot_crawl__service__pb2.ListShardsRequest.SerializeToString,
+            linkscore_dot_v1_dot_crawl__service__pb2.ListShardsResponse.FromString,
             options,
             channel_credentials,
             insecure,

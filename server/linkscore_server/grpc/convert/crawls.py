@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 from linkscore.v1 import crawl_service_pb2
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.site.config import MAX_SAMPLE, LearningConfig
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.identity import validate_url
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of, spec_of
 from linkscore_server.grpc.convert.wanted import wanted_message, wanted_of
@@ -206,3 +208,24 @@ def _known(table: dict[int, _T], number: int, field: str) -> _T:
     if number not in table:
         raise InvalidInput(f"is not a known value, got {number}", field=field)
     return table[number]
+
+
+def shard_message(
+    shard: Shard, actor: CrawlActor | None, *, disk_bytes: int, trouble: str
+) -> crawl_service_pb2.Shard:
+    """Return what a shard takes; of one without an actor, which is put away or damaged, little is known."""
+    state = crawl_service_pb2.SHARD_STATE_DAMAGED if trouble else crawl_service_pb2.SHARD_STATE_PUT_AWAY
+    row = crawl_service_pb2.Shard(
+        crawl=crawl_name(shard.crawl),
+        group=shard.group,
+        group_count=shard.groups,
+        state=state if actor is None else crawl_service_pb2.SHARD_STATE_OPEN,
+        disk_bytes=disk_bytes,
+        trouble=trouble,
+    )
+    if actor is not None:
+        sites = actor.model.sites
+        row.event_seq, row.replay_count = actor.model.seq, actor.replay_count
+        row.waiting_count, row.memory_bytes = actor.waiting_count, sites.memory_bytes
+        row.site_count, row.live_site_count = len(sites), len(sites.in_memory)
+    return row

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/crawl_service.proto.
  */
 export const file_linkscore_v1_crawl_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxIroBCg5MZWFybmluZ0NvbmZpZxIqCgljbHVzdGVyZXIYASABKA4yFy5saW5rc2NvcmUudjEuQ2x1c3RlcmVyEhkKDHNhbXBsZV9wYWdlcxgCIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAyABKA1IAYgBARISCgVwYXBlchgEIAEoCEgCiAEBQg8KDV9zYW1wbGVfcGFnZXNCEwoRX21heF9zYW1wbGVfcGFnZXNCCAoGX3BhcGVyIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IokBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0ijgQKBUNyYXdsEgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoOZXh0cmFfcG9saWNpZXMYAyADKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxInCgVzY29wZRgEIAEoDjIYLmxpbmtzY29yZS52MS5DcmF3bFNjb3BlEi4KCGxlYXJuaW5nGAUgASgLMhwubGlua3Njb3JlLnYxLkxlYXJuaW5nQ29uZmlnEhQKDG9ic2VydmVfb25seRgGIAEoCBIMCgRzZWVkGAcgASgEEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX2NvdW50GAkgASgEEhYKDmZlZWRiYWNrX2NvdW50GAogASgEEhIKCnNpdGVfY291bnQYCyABKA0SEQoJZXZlbnRfc2VxGAwgASgEEisKCGV4YW1wbGVzGA0gAygLMhkubGlua3Njb3JlLnYxLkV4YW1wbGVQYWdlEiIKBWxlYXJuGA4gASgOMhMubGlua3Njb3JlLnYxLkxlYXJuEiQKBndhbnRlZBgPIAEoCzIULmxpbmtzY29yZS52MS5XYW50ZWQSDgoGZ3JvdXBzGBAgASgNEhMKC2tlZXBfdGl0bGVzGBEgASgIIjgKEkNyZWF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI5ChNDcmVhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIh8KD0dldENyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIjYKEEdldENyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiOgoRTGlzdENyYXdsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoSTGlzdENyYXdsc1Jlc3BvbnNlEiMKBmNyYXdscxgBIAMoCzITLmxpbmtzY29yZS52MS5DcmF3bBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiaQoSVXBkYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI5ChNVcGRhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIiIKEkRlbGV0ZUNyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE0RlbGV0ZUNyYXdsUmVzcG9uc2UqbAoKQ3Jhd2xTY29wZRIbChdDUkFXTF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEENSQVdMX1NDT1BFX0hPU1QQARIWChJDUkFXTF9TQ09QRV9ET01BSU4QAhITCg9DUkFXTF9TQ09QRV9BTlkQAyqsAQoJQ2x1c3RlcmVyEhkKFUNMVVNURVJFUl9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJFUl9DT1NJTkVfTElOS0FHRRABEhQKEENMVVNURVJFUl9EQlNDQU4QAhIbChdDTFVTVEVSRVJfQ1JFU0NFTlpJX01ETBADEhUKEUNMVVNURVJFUl9VWENMVVNUEAQSHAoYQ0xVU1RFUkVSX0lST0JPVF9SRUdJT05TEAUqRQoFTGVhcm4SFQoRTEVBUk5fVU5TUEVDSUZJRUQQABIQCgxMRUFSTl9BTFdBWVMQARITCg9MRUFSTl9PTl9ERU1BTkQQAjKmAwoMQ3Jhd2xTZXJ2aWNlElIKC0NyZWF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlc3BvbnNlEkkKCEdldENyYXdsEh0ubGlua3Njb3JlLnYxLkdldENyYXdsUmVxdWVzdBoeLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlc3BvbnNlEk8KCkxpc3RDcmF3bHMSHy5saW5rc2NvcmUudjEuTGlzdENyYXdsc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdENyYXdsc1Jlc3BvbnNlElIKC1VwZGF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlc3BvbnNlElIKC0RlbGV0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_policy]);
+  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxIroBCg5MZWFybmluZ0NvbmZpZxIqCgljbHVzdGVyZXIYASABKA4yFy5saW5rc2NvcmUudjEuQ2x1c3RlcmVyEhkKDHNhbXBsZV9wYWdlcxgCIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAyABKA1IAYgBARISCgVwYXBlchgEIAEoCEgCiAEBQg8KDV9zYW1wbGVfcGFnZXNCEwoRX21heF9zYW1wbGVfcGFnZXNCCAoGX3BhcGVyIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IokBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0ijgQKBUNyYXdsEgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoOZXh0cmFfcG9saWNpZXMYAyADKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxInCgVzY29wZRgEIAEoDjIYLmxpbmtzY29yZS52MS5DcmF3bFNjb3BlEi4KCGxlYXJuaW5nGAUgASgLMhwubGlua3Njb3JlLnYxLkxlYXJuaW5nQ29uZmlnEhQKDG9ic2VydmVfb25seRgGIAEoCBIMCgRzZWVkGAcgASgEEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX2NvdW50GAkgASgEEhYKDmZlZWRiYWNrX2NvdW50GAogASgEEhIKCnNpdGVfY291bnQYCyABKA0SEQoJZXZlbnRfc2VxGAwgASgEEisKCGV4YW1wbGVzGA0gAygLMhkubGlua3Njb3JlLnYxLkV4YW1wbGVQYWdlEiIKBWxlYXJuGA4gASgOMhMubGlua3Njb3JlLnYxLkxlYXJuEiQKBndhbnRlZBgPIAEoCzIULmxpbmtzY29yZS52MS5XYW50ZWQSDgoGZ3JvdXBzGBAgASgNEhMKC2tlZXBfdGl0bGVzGBEgASgIIjgKEkNyZWF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI5ChNDcmVhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIh8KD0dldENyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIjYKEEdldENyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiOgoRTGlzdENyYXdsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoSTGlzdENyYXdsc1Jlc3BvbnNlEiMKBmNyYXdscxgBIAMoCzITLmxpbmtzY29yZS52MS5DcmF3bBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiaQoSVXBkYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI5ChNVcGRhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIiIKEkRlbGV0ZUNyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE0RlbGV0ZUNyYXdsUmVzcG9uc2UiSQoRTGlzdFNoYXJkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkimgIKBVNoYXJkEg0KBWNyYXdsGAEgASgJEg0KBWdyb3VwGAIgASgNEhMKC2dyb3VwX2NvdW50GAMgASgNEicKBXN0YXRlGAQgASgOMhgubGlua3Njb3JlLnYxLlNoYXJkU3RhdGUSDQoFb3duZXIYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEEhQKDHJlcGxheV9jb3VudBgHIAEoBBISCgpkaXNrX2J5dGVzGAggASgEEhIKCnNpdGVfY291bnQYCSABKAQSFwoPbGl2ZV9zaXRlX2NvdW50GAogASgEEhQKDG1lbW9yeV9ieXRlcxgLIAEoBBIVCg13YWl0aW5nX2NvdW50GAwgASgEEg8KB3Ryb3VibGUYDSABKAkiUgoSTGlzdFNoYXJkc1Jlc3BvbnNlEiMKBnNoYXJkcxgBIAMoCzITLmxpbmtzY29yZS52MS5TaGFyZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqbAoKQ3Jhd2xTY29wZRIbChdDUkFXTF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEENSQVdMX1NDT1BFX0hPU1QQARIWChJDUkFXTF9TQ09QRV9ET01BSU4QAhITCg9DUkFXTF9TQ09QRV9BTlkQAyqsAQoJQ2x1c3RlcmVyEhkKFUNMVVNURVJFUl9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJFUl9DT1NJTkVfTElOS0FHRRABEhQKEENMVVNURVJFUl9EQlNDQU4QAhIbChdDTFVTVEVSRVJfQ1JFU0NFTlpJX01ETBADEhUKEUNMVVNURVJFUl9VWENMVVNUEAQSHAoYQ0xVU1RFUkVSX0lST0JPVF9SRUdJT05TEAUqRQoFTGVhcm4SFQoRTEVBUk5fVU5TUEVDSUZJRUQQABIQCgxMRUFSTl9BTFdBWVMQARITCg9MRUFSTl9PTl9ERU1BTkQQAiqKAQoKU2hhcmRTdGF0ZRIbChdTSEFSRF9TVEFURV9VTlNQRUNJRklFRBAAEhQKEFNIQVJEX1NUQVRFX09QRU4QARIYChRTSEFSRF9TVEFURV9QVVRfQVdBWRACEhcKE1NIQVJEX1NUQVRFX0RBTUFHRUQQAxIWChJTSEFSRF9TVEFURV9TSUxFTlQQBDL3AwoMQ3Jhd2xTZXJ2aWNlElIKC0NyZWF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlc3BvbnNlEkkKCEdldENyYXdsEh0ubGlua3Njb3JlLnYxLkdldENyYXdsUmVxdWVzdBoeLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlc3BvbnNlEk8KCkxpc3RDcmF3bHMSHy5saW5rc2NvcmUudjEuTGlzdENyYXdsc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdENyYXdsc1Jlc3BvbnNlElIKC1VwZGF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlc3BvbnNlElIKC0RlbGV0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlc3BvbnNlEk8KCkxpc3RTaGFyZHMSHy5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_policy]);
 
 /**
  * How site models are learned. Unset fields mean the defaults.
@@ -600,6 +600,174 @@ export const DeleteCrawlResponseSchema: GenMessage<DeleteCrawlResponse> = /*@__P
   messageDesc(file_linkscore_v1_crawl_service, 15);
 
 /**
+ * Request of ListShards.
+ *
+ * @generated from message linkscore.v1.ListShardsRequest
+ */
+export type ListShardsRequest = Message<"linkscore.v1.ListShardsRequest"> & {
+  /**
+   * Resource name `crawls/{crawl}`: only its shards. Empty means those of all crawls.
+   *
+   * @generated from field: string crawl = 1;
+   */
+  crawl: string;
+
+  /**
+   * At most this many, 1..1000, processes that do not answer not counted; 0 means 100.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the call before; empty starts.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message linkscore.v1.ListShardsRequest.
+ * Use `create(ListShardsRequestSchema)` to create a new message.
+ */
+export const ListShardsRequestSchema: GenMessage<ListShardsRequest> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 16);
+
+/**
+ * One group of the sites of a crawl: it has a log of its own, and one process at a time writes it.
+ *
+ * @generated from message linkscore.v1.Shard
+ */
+export type Shard = Message<"linkscore.v1.Shard"> & {
+  /**
+   * Resource name of the crawl; empty where a process does not answer.
+   *
+   * @generated from field: string crawl = 1;
+   */
+  crawl: string;
+
+  /**
+   * Number of the group, from 0.
+   *
+   * @generated from field: uint32 group = 2;
+   */
+  group: number;
+
+  /**
+   * Groups of the crawl.
+   *
+   * @generated from field: uint32 group_count = 3;
+   */
+  groupCount: number;
+
+  /**
+   * Whether it answers. Of one that is not open, only `disk_bytes`, `owner` and `trouble` are known.
+   *
+   * @generated from field: linkscore.v1.ShardState state = 4;
+   */
+  state: ShardState;
+
+  /**
+   * The process that has it: `worker 0` and so on.
+   *
+   * @generated from field: string owner = 5;
+   */
+  owner: string;
+
+  /**
+   * Number of its last event.
+   *
+   * @generated from field: uint64 event_seq = 6;
+   */
+  eventSeq: bigint;
+
+  /**
+   * Events that a restart replays: those after its last snapshot.
+   *
+   * @generated from field: uint64 replay_count = 7;
+   */
+  replayCount: bigint;
+
+  /**
+   * Its log, its snapshot and its browse logs on the disk.
+   *
+   * @generated from field: uint64 disk_bytes = 8;
+   */
+  diskBytes: bigint;
+
+  /**
+   * Its sites.
+   *
+   * @generated from field: uint64 site_count = 9;
+   */
+  siteCount: bigint;
+
+  /**
+   * Those of them that are in memory.
+   *
+   * @generated from field: uint64 live_site_count = 10;
+   */
+  liveSiteCount: bigint;
+
+  /**
+   * What these take, as the server estimates it.
+   *
+   * @generated from field: uint64 memory_bytes = 11;
+   */
+  memoryBytes: bigint;
+
+  /**
+   * Calls whose events wait to be made durable.
+   *
+   * @generated from field: uint64 waiting_count = 12;
+   */
+  waitingCount: bigint;
+
+  /**
+   * What is wrong with it; empty if nothing is.
+   *
+   * @generated from field: string trouble = 13;
+   */
+  trouble: string;
+};
+
+/**
+ * Describes the message linkscore.v1.Shard.
+ * Use `create(ShardSchema)` to create a new message.
+ */
+export const ShardSchema: GenMessage<Shard> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 17);
+
+/**
+ * Response of ListShards.
+ *
+ * @generated from message linkscore.v1.ListShardsResponse
+ */
+export type ListShardsResponse = Message<"linkscore.v1.ListShardsResponse"> & {
+  /**
+   * Shards by crawl and group.
+   *
+   * @generated from field: repeated linkscore.v1.Shard shards = 1;
+   */
+  shards: Shard[];
+
+  /**
+   * Token of the next page; empty at the end.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message linkscore.v1.ListShardsResponse.
+ * Use `create(ListShardsResponseSchema)` to create a new message.
+ */
+export const ListShardsResponseSchema: GenMessage<ListShardsResponse> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 18);
+
+/**
  * Which links belong to the crawl.
  *
  * @generated from enum linkscore.v1.CrawlScope
@@ -733,6 +901,54 @@ export const LearnSchema: GenEnum<Learn> = /*@__PURE__*/
   enumDesc(file_linkscore_v1_crawl_service, 2);
 
 /**
+ * Whether a shard answers.
+ *
+ * @generated from enum linkscore.v1.ShardState
+ */
+export enum ShardState {
+  /**
+   * Never used.
+   *
+   * @generated from enum value: SHARD_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * In memory.
+   *
+   * @generated from enum value: SHARD_STATE_OPEN = 1;
+   */
+  OPEN = 1,
+
+  /**
+   * On the disk only; the next call about it opens it.
+   *
+   * @generated from enum value: SHARD_STATE_PUT_AWAY = 2;
+   */
+  PUT_AWAY = 2,
+
+  /**
+   * Its log cannot be read: calls about it fail, those about others do not.
+   *
+   * @generated from enum value: SHARD_STATE_DAMAGED = 3;
+   */
+  DAMAGED = 3,
+
+  /**
+   * The process that `owner` names does not answer, `trouble` says why: one row for all shards it may have.
+   *
+   * @generated from enum value: SHARD_STATE_SILENT = 4;
+   */
+  SILENT = 4,
+}
+
+/**
+ * Describes the enum linkscore.v1.ShardState.
+ */
+export const ShardStateSchema: GenEnum<ShardState> = /*@__PURE__*/
+  enumDesc(file_linkscore_v1_crawl_service, 3);
+
+/**
  * Creates, reads, changes and deletes crawls.
  *
  * @generated from service linkscore.v1.CrawlService
@@ -787,6 +1003,16 @@ export const CrawlService: GenService<{
     methodKind: "unary";
     input: typeof DeleteCrawlRequestSchema;
     output: typeof DeleteCrawlResponseSchema;
+  },
+  /**
+   * Lists the shards of crawls, which process has each, and what each takes: for those who run the server.
+   *
+   * @generated from rpc linkscore.v1.CrawlService.ListShards
+   */
+  listShards: {
+    methodKind: "unary";
+    input: typeof ListShardsRequestSchema;
+    output: typeof ListShardsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_linkscore_v1_crawl_service, 0);

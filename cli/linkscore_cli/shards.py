@@ -1,0 +1,75 @@
+"""`linkscore shards`: the parts that crawls are divided into, and the process that has each."""
+
+from __future__ import annotations
+
+import json
+
+import click
+from google.protobuf import json_format
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore_cli.connection import Connection, online
+
+# A bound: a process that does not answer is given up after 30 s, and its row says so.
+_TIMEOUT_S = 60.0
+_STATES = {
+    pb.SHARD_STATE_OPEN: "open",
+    pb.SHARD_STATE_PUT_AWAY: "put away",
+    pb.SHARD_STATE_DAMAGED: "damaged",
+    pb.SHARD_STATE_SILENT: "no answer",
+}
+
+
+@click.group()
+def shards() -> None:
+    """The parts that crawls are divided into, and the process that has each."""
+
+
+@shards.command()
+@click.argument("name", required=False, default="")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@online
+def status(name: str, as_json: bool, connection: Connection) -> None:
+    """Show the shards of a crawl, or of all: owner, events, what a restart replays, memory, disk.
+
+    Exit code 1: one is damaged, or a process of the server does not answer.
+    """
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        found = list(client.list_shards(crawl=name or connection.crawl_option))
+    if as_json:
+        rows = [json_format.MessageToDict(row, preserving_proto_field_name=True) for row in found]
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        _show(found)
+    if any(row.trouble for row in found):
+        click.get_current_context().exit(1)
+
+
+def _show(found: list[pb.Shard]) -> None:
+    table = Table("crawl", "group", "owner", "state")
+    for column in ("events", "to replay", "waiting", "sites", "in memory", "memory", "disk"):
+        table.add_column(column, justify="right")
+    console = Console()
+    for row in found:
+        if row.state == pb.SHARD_STATE_SILENT:
+            table.add_row("", "", Text(row.owner), _STATES[row.state])
+            continue
+        counts = (row.event_seq, row.replay_count, row.waiting_count, row.site_count, row.live_site_count)
+        is_open = row.state == pb.SHARD_STATE_OPEN
+        table.add_row(
+            Text(row.crawl.removeprefix("crawls/")),
+            f"{row.group} of {row.group_count}",
+            Text(row.owner),
+            _STATES.get(row.state, "unknown"),
+            *(f"{count:,}" if is_open else "-" for count in counts),
+            decimal(row.memory_bytes) if is_open else "-",
+            decimal(row.disk_bytes),
+        )
+    console.print(table)
+    for row in found:
+        if row.trouble:
+            console.print(Text(f"{row.crawl or row.owner}: {row.trouble}"), style="red", soft_wrap=True)
