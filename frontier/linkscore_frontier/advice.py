@@ -10,6 +10,7 @@ import asyncio
 import logging
 import re
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
@@ -73,6 +74,7 @@ class Advisor:
         self._timeout_s = timeout_s
         self._breaker = CircuitBreaker(clock=time.monotonic)
         self._ranking: dict[str, asyncio.Task[None]] = {}
+        self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._work: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -110,6 +112,9 @@ class Advisor:
         store = self._crawls.find(crawl)
         if store is None:
             return
+        # A fetch that failed is under way no longer: the order is asked for when linkscore knows of it, or
+        # the next link goes out of the bucket that just failed.
+        await self._report(crawl)
         question = await self._crawls.run(lambda: ask(store))
         if question is None:
             return
@@ -160,16 +165,17 @@ class Advisor:
         return True
 
     async def _report(self, crawl: str) -> bool:
-        store = self._crawls.find(crawl)
-        if store is None or not store.failures or not self._breaker.ready:
-            return False
-        failures = await self._crawls.run(lambda: store.unreported(_FAILURES))
-        pages = [_page(failure) for failure in failures]
-        if await self._call(crawl, lambda client, name: client.ingest_pages(crawl=name, pages=pages)) is None:
-            return False
-        self._metrics.failures.inc(len(failures))
-        await self._crawls.run(lambda: store.reported(failures))
-        return True
+        async with self._reporting[crawl]:
+            store = self._crawls.find(crawl)
+            if store is None or not store.failures or not self._breaker.ready:
+                return False
+            failures = await self._crawls.run(lambda: store.unreported(_FAILURES))
+            pages = [_page(failure) for failure in failures]
+            if not await self._call(crawl, lambda client, name: client.ingest_pages(crawl=name, pages=pages)):
+                return False
+            self._metrics.failures.inc(len(failures))
+            await self._crawls.run(lambda: store.reported(failures))
+            return True
 
     async def _call(self, crawl: str, make: Callable[[AsyncClient, str], Awaitable[T]]) -> T | None:
         """Make a call; None if linkscore is away or refuses it."""

@@ -1,0 +1,56 @@
+"""What a frontier says to linkscore, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from linkscore import AsyncClient
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+from linkscore_frontier.advice import Advisor
+from linkscore_frontier.crawls import Crawls
+from linkscore_frontier.metrics import FrontierMetrics
+from linkscore_frontier.records import Arrival, Place
+
+NOW = 1_000.0
+
+
+class Heard:
+    """A client whose calls are written down; it ranks buckets as they are asked for."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    async def ingest_pages(self, *, crawl: str, pages: list[Any]) -> scoring_pb2.IngestPagesResponse:
+        self.calls.append(f"failed {[page.url for page in pages]}")
+        return scoring_pb2.IngestPagesResponse()
+
+    async def rank_buckets(
+        self, *, crawl: str, buckets: dict[str, int], in_flight: dict[str, int], **options: Any
+    ) -> scoring_pb2.RankBucketsResponse:
+        self.calls.append(f"rank {buckets} {in_flight}")
+        n = len(buckets)
+        return scoring_pb2.RankBucketsResponse(order=range(n), values=[0.5] * n, urls=[1] * n)
+
+    async def close(self) -> None: ...
+
+
+async def test_a_failure_is_told_before_the_order_is_asked_for(tmp_path: Path) -> None:
+    heard, crawls = Heard(), Crawls(tmp_path)
+    advisor = Advisor(cast(AsyncClient, heard), crawls, FrontierMetrics())
+    store = crawls.open("c")
+    links = [Arrival(f"http://a.org/{n}", "a.org", places=[Place("x", 0.5, 0.5)]) for n in range(3)]
+    store.put(links, NOW)
+
+    async def get() -> None:
+        await advisor.rank("c", lambda store: store.question(queues=1, each=1, now=NOW, delay=0))
+        store.take(queues=1, each=1, lease_s=60, now=NOW, delay=0)
+
+    await get()
+    links[0].is_known, links[0].failed_status = True, 404
+    store.put(links[:1], NOW)
+    await get()
+    await advisor.close()
+    crawls.close()
+    assert heard.calls == ["rank {'x': 3} {}", "failed ['http://a.org/0']", "rank {'x': 2} {}"]
+    assert store.failures == 0
