@@ -98,7 +98,7 @@ native-check:
 test-deploy: $(STAMP)
 	$(BIN)/python -m pytest -q -rs tests/unit/test_deploy_files.py
 
-slow: $(STAMP) test-groups
+slow: $(STAMP) test-groups tests/kafka/target/jars
 	$(BIN)/python -m pytest -q -m slow
 
 .PHONY: test-groups
@@ -106,6 +106,15 @@ slow: $(STAMP) test-groups
 test-groups: $(STAMP)
 	$(BIN)/python -m pytest -q tests/contract --groups 8
 	$(BIN)/python -m pytest -q tests/contract --workers 2
+
+# Logs on three real brokers, which Maven brings; without Java or Maven it says what it needs.
+tests/kafka/target/jars: tests/kafka/pom.xml
+	@if command -v mvn > /dev/null; then cd tests/kafka && mvn --batch-mode --quiet \
+	    org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory=target/jars && touch target/jars; fi
+
+.PHONY: test-kafka
+test-kafka: $(STAMP) tests/kafka/target/jars
+	$(BIN)/python -m pytest -q -rs -m slow tests/kafka
 
 .PHONY: fuzz soak kills damage pages restarts
 # Long runs that try to break a server; small ones are among the tests. `make fuzz SEED=17` shows a finding again.

@@ -27,6 +27,7 @@ from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
+from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.tokens import Role
 from linkscore_server.workers.metrics import SupervisorMetrics
 
@@ -158,9 +159,10 @@ def metrics_table() -> str:
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
     counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]
+    on_brokers = [(family, family._labelnames) for family in Counts().collect()]
     rows = sorted(
         (f"`{_shown(family)}`", family.type, ", ".join(labels) or "-", family.documentation)
-        for family, labels in [*described, *counted]
+        for family, labels in [*described, *counted, *on_brokers]
     )
     return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
 

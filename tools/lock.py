@@ -18,6 +18,7 @@ _LOCKS = {
         "pyproject.toml",
         *("--extra", "server"),
         *("--extra", "console"),
+        *("--extra", "kafka"),
         *("--extra", "tracing"),
     ],
     "requirements/demo.lock": ["pyproject.toml", "--extra", "lab"],

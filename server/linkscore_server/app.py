@@ -6,8 +6,10 @@ import asyncio
 import gc
 import ipaddress
 import logging
+import os
 import resource
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -127,6 +129,8 @@ class Application:
             _log.warning("%s is reached from other machines without %s", self.settings.listen, lack)
         self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
         ProcessCollector(registry=self.metrics.registry)
+        for collector in self._store.collectors():
+            self.metrics.registry.register(collector)
         if self._peer_server is None:
             await self._listen()
         if self.settings.metrics_listen:
@@ -186,8 +190,7 @@ class Application:
         await self.registry.close()
         if self._metrics_server is not None:
             self._metrics_server.close()
-        if isinstance(self._store, FileStore):
-            self._store.close()
+        self._store.close()
         await self._tracing.close()
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
@@ -328,8 +331,23 @@ def collect_cycles_rarely() -> None:
 def _store(settings: Settings, place: Place | None) -> Store:
     if settings.data_dir == "memory":
         return MemoryStore()
+    if settings.kafka_hosts:
+        return _kafka_store(settings)
     lock = place.lock if place is not None else None
     return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=lock)
+
+
+def _kafka_store(settings: Settings) -> Store:
+    from linkscore_server.storage.kafka.store import KafkaStore  # an extra, loaded by nobody else
+
+    return KafkaStore.at(
+        settings.kafka_hosts,
+        Path(settings.data_dir),
+        properties=settings.client_properties(),
+        prefix=settings.kafka_prefix,
+        replicas=settings.kafka_replicas,
+        owner=f"{socket.gethostname()}:{os.getpid()}",
+    )
 
 
 def _options(settings: Settings, *, shares_port: bool) -> list[tuple[str, int]]:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_server import kafka_properties
 from linkscore_server.tokens import parse_tokens
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
+_KAFKA = "kafka://"
 _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every process that reads pages
 # Set by Kubernetes for services named linkscore, linkscore-metrics, ...
 _KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")
@@ -38,6 +40,18 @@ class Settings:
         1, "processes that share crawls, their groups and the port; memory bounds are of all together"
     )
     data_dir: str = _setting("./linkscore-data", "folder of the event logs; `memory`: keep nothing")
+    log: str = _setting(
+        "file",
+        "where events go: `file`: into data_dir; `kafka://HOST:PORT,HOST:PORT`: to brokers, see scale.md",
+    )
+    kafka_properties: str = _setting(
+        "",
+        "file of `name = value` lines passed on to the Kafka client (librdkafka) as they are: TLS, SASL",
+    )
+    kafka_prefix: str = _setting("linkscore", "what the names of the topics of this server begin with")
+    kafka_replicas: int = _setting(
+        3, "brokers that have a copy of each topic; all but one must confirm a page"
+    )
     max_message_bytes: int = _setting(64 << 20, "largest gRPC message, bytes, both ways")
     max_body_bytes: int = _setting(10_000_000, "largest page body after decompression, bytes")
     max_links: int = _setting(10_000, "links of a page that are read")
@@ -134,9 +148,49 @@ class Settings:
             found.append(FieldProblem("workers", "must be 1 with data_dir = memory: nothing is shared there"))
         if self.workers > 1 and self.listen.startswith("unix:"):
             found.append(FieldProblem("workers", "must be 1 at a unix socket: one process listens there"))
-        found += self._token_problems() + self._tracing_problems()
+        found += self._token_problems() + self._tracing_problems() + self._kafka_problems()
         found += _address_problems("listen", self.listen, unix=True)
         found += _address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)
+        return found
+
+    @property
+    def kafka_hosts(self) -> str:
+        """Brokers that the log is kept by, ``host:port,host:port``; empty: it is kept in files."""
+        return self.log.removeprefix(_KAFKA) if self.log.startswith(_KAFKA) else ""
+
+    def client_properties(self) -> dict[str, str]:
+        """Return what the file of properties says, nothing if there is none."""
+        if not self.kafka_properties:
+            return {}
+        return kafka_properties.parse(Path(self.kafka_properties).read_text())
+
+    def _kafka_problems(self) -> list[FieldProblem]:
+        if self.log == "file":
+            return []
+        hosts = self.kafka_hosts.split(",")
+        if not all(host and not _address_problems("log", host, unix=False) for host in hosts):
+            return [FieldProblem("log", f"must be file or kafka://HOST:PORT,HOST:PORT, got {self.log!r}")]
+        if not kafka_properties.is_installed():
+            return [FieldProblem("log", "needs the kafka extra: pip install 'linkscore[kafka]'")]
+        found = [
+            FieldProblem(name, f"must be {must} with log = kafka://")
+            for name, must, is_so in (
+                ("workers", "1", self.workers == 1),
+                ("keep_log", "all", self.keep_log == "all"),
+                ("data_dir", "a folder", self.data_dir != "memory"),
+            )
+            if not is_so
+        ]
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", self.kafka_prefix):
+            found.append(
+                FieldProblem("kafka_prefix", f"must be letters, digits, . _ -, got {self.kafka_prefix!r}")
+            )
+        try:
+            refused = kafka_properties.refusal(self.client_properties())
+        except (OSError, ValueError) as exc:
+            refused = str(exc)
+        if refused:
+            found.append(FieldProblem("kafka_properties", f"{self.kafka_properties}: {refused}"))
         return found
 
     def _token_problems(self) -> list[FieldProblem]:

@@ -18,6 +18,10 @@ CLIENT = ROOT / "clients/python/linkscore"
 CRAWLERS = ("crawl4ai", "crawlee")
 ADAPTERS = [CLIENT / f"{name}.py" for name in CRAWLERS]
 TRACING = ROOT / "server/linkscore_server/observability/tracing.py"
+KAFKA = [
+    *(ROOT / "server/linkscore_server/storage/kafka").rglob("*.py"),
+    ROOT / "server/linkscore_server/kafka_properties.py",
+]
 PARTS = {
     "base": [
         path
@@ -28,8 +32,12 @@ PARTS = {
     "cli": list((ROOT / "cli").rglob("*.py")),
     "console": list((ROOT / "console").rglob("*.py")),
     "server": [
-        path for part in ("scoring", "server") for path in (ROOT / part).rglob("*.py") if path != TRACING
+        path
+        for part in ("scoring", "server")
+        for path in (ROOT / part).rglob("*.py")
+        if path not in (TRACING, *KAFKA)
     ],
+    "kafka": KAFKA,
     "tracing": [TRACING],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
     "lab": list((ROOT / "lab").rglob("*.py")),
@@ -100,6 +108,7 @@ def declared() -> dict[str, set[str]]:
         ("cli", ["base", "cli"]),
         ("console", ["base", "cli", "console"]),
         ("server", ["base", "cli", "server"]),
+        ("kafka", ["server", "kafka"]),
         ("tracing", ["base", "server", "tracing"]),
         ("frontier", ["base", "cli", "frontier"]),
         ("lab", ["base", "cli", "scrapy", "server", "lab"]),
@@ -132,7 +141,8 @@ def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("server", ["base", "cli", "server", "tracing"]), ("dev", ["base", *PARTS, "dev"])]
+    ("lock", "extras"),
+    [("server", ["base", "cli", "server", "kafka", "tracing"]), ("dev", ["base", *PARTS, "dev"])],
 )
 def test_every_declared_dependency_is_locked(lock: str, extras: list[str]) -> None:
     text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")

@@ -14,7 +14,8 @@ ROOT = Path(linkscore_server.__file__).parent
 MAY_READ = {
     "tokens": set(),
     "tls": set(),
-    "settings": {"tokens"},
+    "kafka_properties": set(),
+    "settings": {"tokens", "kafka_properties"},
     "plugins": set(),
     "storage": set(),
     "observability": set(),

@@ -33,7 +33,7 @@ from linkscore_server.crawls.anchors import AnchorTexts
 from linkscore_server.crawls.snapshots import SnapshotWriter
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
-from linkscore_server.storage.base import CrawlLog
+from linkscore_server.storage.base import CrawlLog, LogAway
 from linkscore_server.storage.formats import unreadable
 from linkscore_server.storage.sites import SiteLost
 
@@ -212,8 +212,13 @@ class CrawlActor:
 
     @property
     def is_lost(self) -> bool:
-        """Whether a site that was put away cannot be read back: the crawl has to be opened again."""
-        return self._log.states.is_lost
+        """Whether the crawl has to be opened again: a site cannot be read back, or the log is away."""
+        return self._log.states.is_lost or self._log.is_away
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the state is that of a crawl after some event, whatever became of its log."""
+        return not self._log.states.is_lost
 
     def use(self) -> None:
         """Say that the crawl is needed until the running task ends."""
@@ -450,7 +455,7 @@ class CrawlActor:
             learned, event = await _run_in(self._learner, _run_job, job)
             self._metrics.learning_seconds.observe(time.perf_counter() - started)
             await self.submit(event, learned)
-        except CrawlClosed as exc:
+        except (CrawlClosed, LogAway) as exc:  # it starts again when the crawl is open again
             return exc
         except Exception as exc:
             self._metrics.learning_failures.inc()

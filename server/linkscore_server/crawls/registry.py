@@ -109,7 +109,7 @@ class CrawlRegistry:
         self._beside: set[asyncio.Task[Any]] = set()
         self._changes: set[asyncio.Task[Any]] = set()
         # Commits wait for nothing else: learning, opening and big questions have threads of their own.
-        self._executor = ThreadPoolExecutor(max_workers=2, thread_name_prefix="linkscore-log")
+        self._executor = ThreadPoolExecutor(store.appends_at_once, thread_name_prefix="linkscore-log")
         self._learner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-learn")
         self._background = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-open")
         self._reader = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-ask")
@@ -311,7 +311,8 @@ class CrawlRegistry:
             actor = self._actors.get(name)
             if actor is not None and actor.is_lost:
                 del self._actors[name]
-                await actor.discard()
+                # One whose log is away writes a snapshot, so that little of the log is replayed.
+                await (actor.close() if actor.is_sound else actor.discard())
                 actor = None
             return actor or await self._load(name)
 

@@ -23,6 +23,7 @@ from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.memory import MemoryShort
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
 from linkscore_server.grpc.request_ids import request_id
+from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.sites import SiteLost
 
 DOMAIN = "linkscore"
@@ -84,6 +85,7 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (Overloaded, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (MemoryShort, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
+    (LogAway, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (CrawlClosed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (SiteLost, code_pb2.UNAVAILABLE, "NOT_SERVING"),

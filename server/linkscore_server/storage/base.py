@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from prometheus_client.registry import Collector
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.storage.sites import SiteStates
@@ -19,6 +22,20 @@ class Snapshot:
     state: bytes
 
 
+class LogAway(OSError):
+    """A log cannot be written to or read now: another process has taken it over, or what keeps it is away.
+
+    What was to be appended may be in the log or not; whoever wants to go on opens the log again.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(errno.EAGAIN, message)
+
+    def __str__(self) -> str:
+        """Return the message alone: the number says nothing to people."""
+        return str(self.strerror)
+
+
 class CrawlLog(ABC):
     """The events of one crawl, numbered 1, 2, ... without gaps, and its newest snapshot.
 
@@ -30,11 +47,14 @@ class CrawlLog(ABC):
         The newest snapshot, and the sites that were put away since.
     needs_whole_snapshots
         Whether `save` is to be given the whole crawl at each snapshot too, for what both hold is cut.
+    is_away
+        Whether nothing can be appended any more until the log is opened again.
     """
 
     last_seq: int = 0
     states: SiteStates
     needs_whole_snapshots: bool = False
+    is_away: bool = False
 
     @abstractmethod
     def append(self, events: Sequence[bytes]) -> None:
@@ -44,6 +64,8 @@ class CrawlLog(ABC):
         ------
         OSError
             If they could not be made durable (disk full, I/O error).
+        LogAway
+            If it is not known whether they are in the log, or another process writes to it: see `is_away`.
         """
 
     @abstractmethod
@@ -82,9 +104,12 @@ class Store(ABC):
     ----------
     is_durable
         Whether a crawl that is closed can be opened again.
+    appends_at_once
+        How many logs are worth appending to at a time.
     """
 
     is_durable: bool = True
+    appends_at_once: int = 2
 
     @abstractmethod
     def shards(self) -> list[str]:
@@ -116,3 +141,10 @@ class Store(ABC):
     @abstractmethod
     def ticket_key(self) -> bytes:
         """Return the store's secret, 32 bytes, the same at every call and after a restart."""
+
+    def collectors(self) -> Sequence[Collector]:
+        """Return what counts beside the metrics of the server."""
+        return ()
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to let go of
+        """Let go of what the store has open; it must not be used any more."""

@@ -91,7 +91,7 @@ class FileLog(CrawlLog):
         self._size = 0
         self._broken = ""
         self.needs_whole_snapshots = cuts
-        self.states = _states(folder / SITES_FILE)
+        self.states = open_states(folder / SITES_FILE)
         try:
             self._recover()
         except BaseException:
@@ -359,7 +359,7 @@ def _size_of(path: Path) -> int:
     return 0
 
 
-def _states(path: Path) -> SiteStates:
+def open_states(path: Path) -> SiteStates:
     """Open the states of sites; a damaged file makes room for a new one, the log has it all."""
     try:
         return SiteStates(path)

@@ -71,6 +71,20 @@ def unpack(data: memoryview, frame: EventFrame) -> list[bytes]:
     return events
 
 
+def only_frame(data: memoryview, place: str) -> EventFrame:
+    """Return the frame that data consists of.
+
+    Raises
+    ------
+    CorruptState
+        If it is damaged, or not one frame, naming the place.
+    """
+    frame = _frame_at(data, 0)
+    if frame is None or frame.end != len(data):
+        raise CorruptState(f"{place}: damaged frame (checksum or length does not fit)")
+    return frame
+
+
 def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[EventFrame]:
     """Yield the frames of a segment.
 

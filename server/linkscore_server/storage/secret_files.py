@@ -53,13 +53,28 @@ def read_secret(path: Path, lost: str = "") -> bytes:
     CorruptState
         If it does not hold one, naming it.
     """
-    raw = path.read_bytes()
+    return secret_in(path.read_bytes(), str(path), lost)
+
+
+def new_secret() -> bytes:
+    """Return what a file with a new secret holds."""
+    return _whole(secrets.token_bytes(SECRET_BYTES))
+
+
+def secret_in(raw: bytes, place: str, lost: str = "") -> bytes:
+    """Return the secret in what a file holds.
+
+    Raises
+    ------
+    CorruptState
+        If there is none, naming the place.
+    """
     if len(raw) == SECRET_BYTES and not raw.startswith(_MAGIC):
         return raw
     secret = raw[len(SECRET_HEADER) :][:SECRET_BYTES]
     if raw != _whole(secret):
         hint = f"; {lost}" if lost else ""
-        raise CorruptState(f"{path}: damaged, its {len(raw)} bytes are no secret of linkscore{hint}")
+        raise CorruptState(f"{place}: damaged, its {len(raw)} bytes are no secret of linkscore{hint}")
     return secret
 
 

@@ -119,3 +119,60 @@ def test_variables_that_kubernetes_sets_for_services_are_no_settings(service: st
 
 def test_an_empty_metrics_address_switches_metrics_off() -> None:
     assert load({"metrics_listen": ""}, {}, None).metrics_listen == ""
+
+
+ON_BROKERS = {"log": "kafka://one:9092,two:9092"}
+
+
+@pytest.mark.parametrize("log", ["kafka://", "kafka://host", "kafka://a:1,b", "brokers", "kafka:a:1"])
+def test_a_log_that_is_nowhere_is_refused(log: str) -> None:
+    assert refused({"log": log}, {}, None)["log"].startswith("must be file or kafka://HOST:PORT")
+
+
+def test_what_goes_with_files_only_is_refused_with_brokers() -> None:
+    pytest.importorskip("confluent_kafka")
+    flags = {**ON_BROKERS, "workers": 2, "keep_log": "snapshots", "data_dir": "memory", "kafka_prefix": "a/b"}
+    assert {"workers", "keep_log", "data_dir", "kafka_prefix"} <= refused(flags, {}, None).keys()
+
+
+def test_properties_of_the_client_are_passed_on(tmp_path: Path) -> None:
+    pytest.importorskip("confluent_kafka")
+    file = tmp_path / "client.properties"
+    lines = [
+        "# to ours",
+        "security.protocol = SASL_SSL",
+        "sasl.mechanisms=PLAIN",
+        "sasl.username = u",
+        "sasl.password = p",
+    ]
+    file.write_text("\n".join(lines))
+    settings = load({**ON_BROKERS, "kafka_properties": str(file)}, {}, None)
+    assert settings.kafka_hosts == "one:9092,two:9092"
+    assert settings.client_properties() == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanisms": "PLAIN",
+        "sasl.username": "u",
+        "sasl.password": "p",
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("security.protocol", "line 1: must be name = value"),
+        ("acks = 1", "line 1: acks is set by linkscore"),
+        ("no.such = 1", "no.such"),
+        ("ssl.ca.location = /no/such", "ssl.ca.location failed"),
+    ],
+)
+def test_properties_that_cannot_work_are_refused(tmp_path: Path, line: str, rule: str) -> None:
+    pytest.importorskip("confluent_kafka")
+    file = tmp_path / "client.properties"
+    file.write_text(line if "ssl" not in line else f"{line}\nsecurity.protocol = ssl")
+    assert rule in refused({**ON_BROKERS, "kafka_properties": str(file)}, {}, None)["kafka_properties"]
+
+
+def test_a_missing_file_of_properties_is_refused() -> None:
+    pytest.importorskip("confluent_kafka")
+    flags = {**ON_BROKERS, "kafka_properties": "/no/such"}
+    assert "/no/such" in refused(flags, {}, None)["kafka_properties"]

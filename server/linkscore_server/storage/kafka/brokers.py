@@ -1,0 +1,201 @@
+"""The connection to a cluster of brokers: records appended and read, by offset."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.kafka.records import Record
+
+DELIVERY_S = 30.0
+"""Longest wait until a record is replicated: longer than brokers take to choose another leader (9 s until a
+broker counts as dead, and 1 s: Kafka's defaults). Chosen, not measured."""
+
+REQUEST_S = 5.0
+"""Longest wait for the answer to one request, which takes milliseconds: then it is sent again, to the leader
+there is by then. Chosen, not measured."""
+
+RECORD_BYTES = 64 << 20
+"""Largest record: a group of events, compressed. A group is of some 15 MB at most in practice."""
+
+_log = logging.getLogger(__name__)
+_POLL_S = 0.1  # between two looks whether to stop; what is delivered is told at once
+_BATCH = 500  # records taken from the client at a time
+
+_SLACK = 1 << 20  # bytes around a record in a request
+_COMMON: dict[str, Any] = {
+    "allow.auto.create.topics": False,
+    "topic.metadata.refresh.interval.ms": 10_000,
+    "reconnect.backoff.max.ms": 1_000,
+    "socket.connection.setup.timeout.ms": 5_000,
+}
+_PRODUCER: dict[str, Any] = {
+    "acks": "all",
+    "enable.idempotence": True,
+    "linger.ms": 0,  # a record is a group already
+    "request.timeout.ms": int(REQUEST_S * 1e3),
+    "socket.timeout.ms": int(REQUEST_S * 2e3),
+    "message.timeout.ms": int(DELIVERY_S * 1e3),
+    "retry.backoff.max.ms": 500,
+}
+_CONSUMER: dict[str, Any] = {
+    "group.id": "linkscore-reads",  # is asked for, and not used: partitions are assigned by hand
+    "enable.auto.commit": False,
+    "auto.offset.reset": "error",
+    "fetch.wait.max.ms": 100,
+}
+
+
+class Brokers:
+    """A cluster of brokers. From any thread; calls block.
+
+    Parameters
+    ----------
+    hosts
+        Of some of the brokers, ``host:port,host:port``.
+    properties
+        Of librdkafka, passed on as they are: TLS and SASL.
+    record_bytes
+        Largest record.
+    """
+
+    def __init__(
+        self, hosts: str, properties: Mapping[str, str] | None = None, *, record_bytes: int = RECORD_BYTES
+    ) -> None:
+        self._properties: dict[str, Any] = {
+            "bootstrap.servers": hosts,
+            **(properties or {}),
+            **_COMMON,
+            "message.max.bytes": record_bytes,
+            "receive.message.max.bytes": 2 * RECORD_BYTES,
+        }
+        self._fetch_bytes = record_bytes + _SLACK
+        self._producer = self._new_producer()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="linkscore-kafka", daemon=True)
+        self._thread.start()
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Properties of every client of the cluster."""
+        return dict(self._properties)
+
+    def append(self, topic: str, partition: int, key: bytes | None, value: bytes) -> int:
+        """Append a record; returns its offset once all replicas in sync have it.
+
+        Raises
+        ------
+        OSError
+            If the record is too large: nothing was written.
+        LogAway
+            If it is not known whether it is there, or ever will be.
+        """
+        done: Future[int] = Future()
+
+        def delivered(error: KafkaError | None, message: Any) -> None:
+            if error is None:
+                done.set_result(message.offset())
+            else:
+                done.set_exception(KafkaException(error))
+
+        producer = self._producer
+        try:
+            producer.produce(topic, value=value, key=key, partition=partition, on_delivery=delivered)
+            return done.result(2 * DELIVERY_S)
+        except BufferError as exc:
+            raise OSError(errno.ENOBUFS, f"{topic} [{partition}]: {exc}") from exc
+        except TimeoutError as exc:
+            raise LogAway(f"{topic} [{partition}]: no answer within {2 * DELIVERY_S:g} s") from exc
+        except KafkaException as exc:
+            error = exc.args[0]
+            if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                raise OSError(errno.EMSGSIZE, f"{topic} [{partition}]: {len(value)} bytes: {error}") from exc
+            if error.fatal() or error.code() == KafkaError._FATAL:
+                self._replace(producer)
+            raise LogAway(f"{topic} [{partition}]: {error.str()}") from exc
+
+    def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
+        """Yield the records from offset `start` up to `end`, which is not read any more.
+
+        Raises
+        ------
+        LogAway
+            If they cannot be read now.
+        """
+        if start >= end:
+            return
+        consumer = self._consumer()
+        try:
+            consumer.assign([TopicPartition(topic, partition, start)])
+            while start < end:
+                messages = consumer.consume(min(_BATCH, end - start), DELIVERY_S)
+                if not messages:
+                    raise LogAway(f"{topic} [{partition}]: nothing read within {DELIVERY_S:g} s")
+                for message in messages:
+                    if (error := message.error()) is not None:
+                        if error.retriable():
+                            continue
+                        raise LogAway(f"{topic} [{partition}]: {error.str()}")
+                    if (at := message.offset()) is not None and start <= at < end:
+                        yield Record(at, _bytes(message.key()), _bytes(message.value()) or b"")
+                        start = at + 1
+        except KafkaException as exc:
+            raise LogAway(f"{topic} [{partition}]: {exc}") from exc
+        finally:
+            consumer.close()
+
+    def end(self, topic: str, partition: int) -> int:
+        """Return the offset that the next record gets at least.
+
+        Raises
+        ------
+        LogAway
+            If the brokers do not answer.
+        """
+        consumer = self._consumer()
+        try:
+            found = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=DELIVERY_S)
+        except KafkaException as exc:
+            raise LogAway(f"{topic} [{partition}]: {exc}") from exc
+        finally:
+            consumer.close()
+        if found is None:
+            raise LogAway(f"{topic} [{partition}]: no answer within {DELIVERY_S:g} s")
+        return int(found[1])
+
+    def close(self) -> None:
+        """Let go of the connections; what was appended is there."""
+        self._closing.set()
+        self._thread.join()
+
+    def _new_producer(self) -> Producer:
+        return Producer({**self._properties, **_PRODUCER}, logger=_log)
+
+    def _consumer(self) -> Consumer:
+        own = {**_CONSUMER, "fetch.message.max.bytes": self._fetch_bytes}
+        return Consumer({**self._properties, **own}, logger=_log)
+
+    def _replace(self, broken: Producer) -> None:
+        """Take a new producer for one that takes nothing more after a fatal error."""
+        with self._lock:
+            if self._producer is broken:
+                self._producer = self._new_producer()
+
+    def _poll(self) -> None:
+        """Hear of what was delivered."""
+        while not self._closing.is_set():
+            with suppress(KafkaException):
+                self._producer.poll(_POLL_S)
+
+
+def _bytes(value: Any) -> bytes | None:
+    return value if isinstance(value, bytes | None) else str(value).encode()

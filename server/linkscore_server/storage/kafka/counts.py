@@ -1,0 +1,54 @@
+"""What happens to logs on brokers, counted for the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
+
+
+@dataclass(slots=True, eq=False)
+class Counts(Collector):
+    """What happened to the logs of a process since its start.
+
+    Attributes
+    ----------
+    takeovers
+        Logs that were taken over.
+    fenced
+        Appends refused because another process had taken the log over.
+    unknown
+        Appends of which it is not known whether they are in the log.
+    stale
+        Frames passed over while logs were read, written by a process that had lost its log.
+    """
+
+    takeovers: int = 0
+    fenced: int = 0
+    unknown: int = 0
+    stale: int = 0
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """Give the counts to Prometheus."""
+        for field in fields(self):
+            name, text = _METRICS[field.name]
+            yield CounterMetricFamily(name, text, value=getattr(self, field.name))
+
+
+_METRICS = {
+    "takeovers": ("linkscore_log_takeovers", "Logs on brokers that this process took over"),
+    "fenced": (
+        "linkscore_log_fenced_appends",
+        "Groups of events refused because another process had taken the log over",
+    ),
+    "unknown": (
+        "linkscore_log_unknown_appends",
+        "Groups of events of which it is not known whether they are in the log; it is opened again",
+    ),
+    "stale": (
+        "linkscore_log_stale_frames",
+        "Groups of events passed over: written by a process that had lost the log",
+    ),
+}

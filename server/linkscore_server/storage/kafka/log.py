@@ -1,0 +1,166 @@
+"""The log of a shard in a partition: taken over with a marker, written by whoever wrote the newest one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from linkscore_server.storage.base import CrawlLog, LogAway, Snapshot
+from linkscore_server.storage.frames import pack, unpack
+from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.kafka.records import LogState, Marker, Record, key_of
+from linkscore_server.storage.sites import SiteStates
+
+_EVENTS_A_PLACE = 1_000
+"""Events between places from which a log can be read: what a read passes over at most. Chosen."""
+
+_log = logging.getLogger(__name__)
+
+
+class Partitions(Protocol):
+    """What keeps records; see `brokers.Brokers`."""
+
+    def append(self, topic: str, partition: int, key: bytes | None, value: bytes) -> int:
+        """Append a record and return its offset."""
+
+    def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
+        """Yield the records of some offsets."""
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where to begin reading for the events after some number."""
+
+    found: list[LogState] = field(default_factory=list)
+
+    def see(self, state: LogState) -> None:
+        if not state.seq:  # nothing counts of what was before
+            self.found = [state.copy()]
+        elif state.seq >= self.found[-1].seq + _EVENTS_A_PLACE:
+            self.found.append(state.copy())
+
+    def before(self, after: int) -> LogState:
+        return next(state for state in reversed(self.found) if state.seq <= after).copy()
+
+
+class KafkaLog(CrawlLog):
+    """The log of one shard; opening it takes it over from whoever had it.
+
+    Parameters
+    ----------
+    partitions
+        Keeps it.
+    topic, partition
+        Where.
+    owner
+        Who takes it over, for people.
+    states_of
+        Gives the states of sites that are kept here, by the identity of the log they are of.
+    counts
+        Where to count.
+
+    Raises
+    ------
+    LogAway
+        If the brokers do not answer.
+    CorruptState
+        If a record is damaged or missing.
+    """
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        topic: str,
+        partition: int,
+        *,
+        owner: str,
+        states_of: Callable[[str], SiteStates] = lambda _: SiteStates(),
+        counts: Counts | None = None,
+    ) -> None:
+        self._partitions = partitions
+        self._topic, self._partition = topic, partition
+        self._counts = counts or Counts()
+        self._places = _Places()
+        self._state = LogState(f"{topic} [{partition}]")
+        self._places.see(self._state)
+        self._take_over(owner)
+        self.last_seq = self._state.seq
+        self.states = states_of(self._state.identity)
+        if self.states.seq > self.last_seq:  # of events that never counted: that cannot be, so trust neither
+            _log.error(
+                "%s: the snapshot knows %d events, the log has %d: it is dropped",
+                self._state.name,
+                self.states.seq,
+                self.last_seq,
+            )
+            self.states.clear()
+
+    def append(self, events: Sequence[bytes]) -> None:
+        """See `CrawlLog.append`; a group is in the log when all replicas in sync have it."""
+        if self.is_away:
+            raise LogAway(f"{self._state.name}: was taken over; it is opened again")
+        try:
+            at = self._send(key_of(self._state.epoch), pack(self.last_seq + 1, events))
+        except LogAway:
+            self.is_away = True
+            self._counts.unknown += 1
+            raise
+        if not self._is_mine(at):
+            self.is_away = True
+            self._counts.fenced += 1
+            raise LogAway(f"{self._state.name}: another process has taken these sites over, try again")
+        self.last_seq += len(events)
+        self._state.offset, self._state.seq = at + 1, self.last_seq
+        self._places.see(self._state)
+
+    def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """See `CrawlLog.read`."""
+        end, state = self._state.offset, self._places.before(after)
+        for record in self._partitions.read(self._topic, self._partition, state.offset, end):
+            frame = state.see(record)
+            if frame is not None and frame.last_seq > after:
+                events = unpack(memoryview(record.value), frame)
+                for seq, event in enumerate(events, start=frame.first_seq):
+                    if seq > after:
+                        yield seq, event
+
+    def place(self, seq: int) -> str:
+        """See `CrawlLog.place`."""
+        return f"{self._state.name}, event {seq}"
+
+    def save(self, snapshot: Snapshot) -> int:
+        """See `CrawlLog.save`: there is no need, sites are kept in `states` and nothing is ever cut."""
+        return 0
+
+    def snapshot(self) -> Snapshot | None:
+        """See `CrawlLog.snapshot`: there is none beside `states`."""
+        return None
+
+    def close(self) -> None:
+        """See `CrawlLog.close`; the log stays this process's until another takes it over."""
+        self.states.close()
+
+    def _take_over(self, owner: str) -> None:
+        at = self._send(None, Marker.of(owner).pack())
+        for record in self._partitions.read(self._topic, self._partition, self._state.offset, at + 1):
+            self._state.see(record)
+            self._places.see(self._state)
+        self._counts.takeovers += 1
+        self._counts.stale += self._state.stale
+        _log.info("%s: taken over at offset %d with %d events", self._state.name, at, self._state.seq)
+
+    def _is_mine(self, at: int) -> bool:
+        """Say whether a record at an offset came under this writer's marker."""
+        if at < self._state.offset:
+            return False  # the topic was made anew
+        gap = self._partitions.read(self._topic, self._partition, self._state.offset, at)
+        try:
+            return all(record.key not in (None, key_of(self._state.epoch)) for record in gap)
+        except LogAway as exc:
+            _log.warning("%s: what came before offset %d cannot be read: %s", self._state.name, at, exc)
+            return False
+
+    def _send(self, key: bytes | None, value: bytes) -> int:
+        return self._partitions.append(self._topic, self._partition, key, value)

@@ -1,0 +1,148 @@
+"""What lies in the partition of a shard, and which of it counts.
+
+Two kinds of records:
+
+- a *marker* has no key. Its value is `formats.SEGMENT_HEADER` and msgpack of who wrote it, 16 random bytes,
+  and whether all before it is void. Whoever takes a log over writes one first: its offset is the writer's
+  *epoch*.
+- a *frame* has the epoch of its writer as its key, 8 bytes, big endian. Its value is what a file would hold
+  (`storage.frames`): one group of events, there as a whole or not at all.
+
+A frame counts if the newest marker before it has the epoch that it carries. So a process that was taken for
+dead, and writes on, changes nothing: what it writes comes after the marker of the next. The brokers order the
+records, and no clock, lease or transaction is needed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+from dataclasses import dataclass
+
+import msgpack
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.formats import SEGMENT, SEGMENT_HEADER
+from linkscore_server.storage.frames import EventFrame, only_frame
+
+_EPOCH = struct.Struct(">q")
+_ID_BYTES = 16  # so many random bytes are nowhere else
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was read from a partition."""
+
+    offset: int
+    key: bytes | None
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Begins an epoch.
+
+    Attributes
+    ----------
+    id
+        16 random bytes: that of the first marker of a log is the identity of the log.
+    owner
+        Who took the log over, for people.
+    voids
+        Whether all before it is void: the log begins anew.
+    """
+
+    id: bytes
+    owner: str
+    voids: bool = False
+
+    @classmethod
+    def of(cls, owner: str, *, voids: bool = False) -> Marker:
+        """Return a new marker."""
+        return cls(secrets.token_bytes(_ID_BYTES), owner, voids)
+
+    def pack(self) -> bytes:
+        """Return the value of its record."""
+        packed: bytes = msgpack.packb([self.id, self.owner, self.voids])
+        return SEGMENT_HEADER + packed
+
+
+def key_of(epoch: int) -> bytes:
+    """Return the key of the frames of an epoch."""
+    return _EPOCH.pack(epoch)
+
+
+class LogState:
+    """Where a log stands after the records seen so far; see them in their order, from the first on.
+
+    Parameters
+    ----------
+    name
+        Of the partition, for people.
+
+    Attributes
+    ----------
+    offset
+        Of the next record.
+    epoch
+        Offset of the newest marker, -1 before there is one.
+    seq
+        Number of the last event that counts.
+    identity
+        Of the log, in hexadecimal: another one if it was begun anew.
+    stale
+        Frames that did not count.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.offset = 0
+        self.epoch = -1
+        self.seq = 0
+        self.identity = ""
+        self.stale = 0
+
+    def copy(self) -> LogState:
+        """Return one that stands at the same place."""
+        other = LogState(self.name)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def see(self, record: Record) -> EventFrame | None:
+        """Go on by a record; return its frame if it is one that counts.
+
+        Raises
+        ------
+        CorruptState
+            If it is damaged or not of this format, or events are missing before it, naming its offset.
+        """
+        self.offset = record.offset + 1
+        if record.key is None:
+            self._begin(record)
+            return None
+        if record.key != key_of(self.epoch):
+            self.stale += 1
+            return None
+        frame = only_frame(memoryview(record.value), self._place(record))
+        if frame.first_seq <= self.seq:
+            self.stale += 1  # a repeat
+            return None
+        if frame.first_seq != self.seq + 1:
+            raise CorruptState(
+                f"{self._place(record)}: event {frame.first_seq} where {self.seq + 1} should be"
+            )
+        self.seq = frame.last_seq
+        return frame
+
+    def _begin(self, record: Record) -> None:
+        if record.value[: len(SEGMENT_HEADER)] != SEGMENT_HEADER:
+            raise CorruptState(
+                f"{self._place(record)}: no record of a linkscore log of format {SEGMENT.number}"
+            )
+        marker = Marker(*msgpack.unpackb(record.value[len(SEGMENT_HEADER) :]))
+        self.epoch = record.offset
+        if marker.voids or not self.identity:
+            self.seq, self.identity = 0, marker.id.hex()
+
+    def _place(self, record: Record) -> str:
+        return f"{self.name} at offset {record.offset}"

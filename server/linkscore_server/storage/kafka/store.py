@@ -1,0 +1,168 @@
+"""All crawls of a cluster of brokers; what is derived from their logs, and visits, lie in a data folder."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+
+from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.base import CrawlLog, Store
+from linkscore_server.storage.disk import ensure_folder
+from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
+from linkscore_server.storage.kafka.brokers import Brokers
+from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.kafka.log import KafkaLog
+from linkscore_server.storage.kafka.records import LogState, Marker
+from linkscore_server.storage.kafka.topics import Topics
+from linkscore_server.storage.secret_files import new_secret, secret_in
+from linkscore_server.storage.sites import SiteStates
+from linkscore_server.storage.visits.files import FileVisits
+
+_log = logging.getLogger(__name__)
+
+
+class KafkaStore(Store):
+    """Logs on brokers. Opening one takes it over from any other server that has it open.
+
+    Parameters
+    ----------
+    brokers
+        The cluster; closed with the store.
+    topics
+        Those of this server.
+    files
+        The data folder: states of sites, which are derived, and visits of browse logs.
+    owner
+        What others call this process, for people.
+
+    Raises
+    ------
+    CorruptState
+        If the data folder has logs of its own: which of the two is true nobody could say.
+    """
+
+    appends_at_once = 32
+    """Each append waits for replicas, some milliseconds, and takes no processor meanwhile. Chosen."""
+
+    def __init__(self, brokers: Brokers, topics: Topics, files: FileStore, owner: str) -> None:
+        if left := files.shards():
+            raise CorruptState(
+                f"{files.folder}: holds crawls with logs of their own ({', '.join(left[:3])}), but log is "
+                "kafka://: take another data_dir, or log = file"
+            )
+        self._brokers = brokers
+        self._topics = topics
+        self._files = files
+        self._owner = owner
+        self._secret = b""
+        self._checked: set[str] = set()
+        self.counts = Counts()
+
+    @classmethod
+    def at(
+        cls, hosts: str, folder: Path, *, properties: dict[str, str], prefix: str, replicas: int, owner: str
+    ) -> KafkaStore:
+        """Return the store on brokers at ``host:port,host:port`` with a data folder."""
+        brokers = Brokers(hosts, properties)
+        topics = Topics(AdminClient(brokers.properties, logger=_log), prefix, replicas)
+        return cls(brokers, topics, FileStore(folder), owner)
+
+    def shards(self) -> list[str]:
+        """See `Store.shards`."""
+        return sorted(shard.key for shard in self._topics.shards())
+
+    def open(self, shard: str) -> CrawlLog:
+        """See `Store.open`; the topic of its crawl is made if there is none.
+
+        Raises
+        ------
+        LogAway
+            If the brokers do not answer.
+        CorruptState
+            If the settings of the topic may lose events, or a record is damaged.
+        """
+        found = Shard.of(shard)
+        topic = self._topics.log_of(found.crawl)
+        self._ensure(topic, found.groups)
+
+        def states_of(identity: str) -> SiteStates:
+            return self._states(shard, identity)
+
+        return KafkaLog(
+            self._brokers, topic, found.group, owner=self._owner, states_of=states_of, counts=self.counts
+        )
+
+    def delete(self, crawl: str) -> None:
+        """See `Store.delete`; the key of a shard among several makes its log begin anew."""
+        shard = Shard.of(crawl)
+        topic = self._topics.log_of(shard.crawl)
+        if shard.groups == 1:
+            self._topics.delete(topic)
+        elif self._topics.partitions(topic) == shard.groups:
+            self._brokers.append(topic, shard.group, None, Marker.of(self._owner, voids=True).pack())
+        self._files.delete(crawl)
+
+    def disk_bytes(self, shard: str) -> int:
+        """See `Store.disk_bytes`: of this process's disk, what the brokers keep apart."""
+        return self._files.disk_bytes(shard)
+
+    def visits(self, shard: str) -> FileVisits:
+        """See `Store.visits`: in the data folder of this process alone."""
+        return self._files.visits(shard)
+
+    def ticket_key(self) -> bytes:
+        """See `Store.ticket_key`; made by the first server of the cluster that asks."""
+        if not self._secret:
+            topic = self._topics.secret
+            self._ensure(topic, 1)
+            if not self._brokers.end(topic, 0):
+                self._brokers.append(topic, 0, None, new_secret())
+            first = next(
+                self._brokers.read(topic, 0, 0, 1)
+            )  # of two that made one at once, the same for both
+            self._secret = secret_in(first.value, topic)
+        return self._secret
+
+    def collectors(self) -> list[Counts]:
+        """See `Store.collectors`."""
+        return [self.counts]
+
+    def close(self) -> None:
+        """Let go of the brokers and of the data folder."""
+        self._brokers.close()
+        self._files.close()
+
+    def _ensure(self, topic: str, partitions: int) -> None:
+        there = self._topics.partitions(topic)
+        if there not in (0, partitions):
+            self._delete_unfinished(topic, there, partitions)
+            there = 0
+        if not there:
+            self._topics.make(topic, partitions)
+            self._checked.discard(topic)
+        if topic not in self._checked:
+            self._topics.check(topic)
+            self._checked.add(topic)
+
+    def _delete_unfinished(self, topic: str, there: int, wanted: int) -> None:
+        """Delete what an unfinished creation of a crawl left: its first group is made last, and is empty."""
+        state = LogState(f"{topic} [0]")
+        for record in self._brokers.read(topic, 0, 0, self._brokers.end(topic, 0)):
+            state.see(record)
+        if state.seq:
+            raise CorruptState(f"topic {topic}: has {there} partitions, its crawl {wanted} groups")
+        self._topics.delete(topic)
+
+    def _states(self, shard: str, identity: str) -> SiteStates:
+        """Open the states of sites of one log; those of a log before it under this name go."""
+        folder = self._files.crawl_folder(shard)
+        for path in folder.glob(f"*/{SITES_FILE}"):
+            if path.parent.name != identity:
+                shutil.rmtree(path.parent)
+        for path in (folder.parent, folder, folder / identity):
+            ensure_folder(path)
+        return open_states(folder / identity / SITES_FILE)

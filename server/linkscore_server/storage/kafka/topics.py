@@ -1,0 +1,202 @@
+"""The topics of a server: named, made with the settings that nothing is lost under, checked, deleted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from linkscore_scoring.engine.groups import Shard, shards_of
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.kafka.brokers import DELIVERY_S, RECORD_BYTES
+
+_LOOK_S = 0.1  # between two looks whether brokers know of a topic; chosen, not measured
+_LOG, _SECRET = "log", "ticket-key"
+
+
+def settings_of(replicas: int) -> dict[str, str]:
+    """Return what a topic of logs must be set to: an acknowledged record outlives the loss of a broker."""
+    return {
+        "cleanup.policy": "delete",
+        "max.message.bytes": str(RECORD_BYTES),
+        "min.insync.replicas": str(max(1, replicas - 1)),
+        "retention.bytes": "-1",
+        "retention.ms": "-1",
+        "unclean.leader.election.enable": "false",
+    }
+
+
+class Topics:
+    """The topics of one server. Calls block.
+
+    ::
+
+        PREFIX.log.CRAWL        a partition a group of the crawl
+        PREFIX.ticket-key       the secret of tickets: the first record counts
+
+    Parameters
+    ----------
+    admin
+        A client of the cluster.
+    prefix
+        What their names begin with.
+    replicas
+        Brokers that have a copy of each.
+    """
+
+    def __init__(self, admin: AdminClient, prefix: str, replicas: int) -> None:
+        self._admin = admin
+        self._prefix = prefix
+        self._replicas = replicas
+
+    def log_of(self, crawl: str) -> str:
+        """Return the name of the topic of a crawl."""
+        return f"{self._prefix}.{_LOG}.{crawl}"
+
+    @property
+    def secret(self) -> str:
+        """Name of the topic of the ticket key."""
+        return f"{self._prefix}.{_SECRET}"
+
+    def shards(self) -> list[Shard]:
+        """Return the shards of all crawls that have a topic."""
+        start = self.log_of("")
+        return [
+            shard
+            for name, partitions in self._listed().items()
+            if name.startswith(start)
+            for shard in shards_of(name.removeprefix(start), partitions)
+        ]
+
+    def partitions(self, topic: str) -> int:
+        """Return how many partitions a topic has, 0 if there is none of this name."""
+        return self._listed().get(topic, 0)
+
+    def make(self, topic: str, partitions: int) -> None:
+        """Make a topic; one of this name is fine."""
+        new = NewTopic(
+            topic,
+            num_partitions=partitions,
+            replication_factor=self._replicas,
+            config=settings_of(self._replicas),
+        )
+        deadline = time.monotonic() + DELIVERY_S
+        while True:
+            try:
+                _answer(self._admin.create_topics([new])[topic])
+            except KafkaException as exc:
+                if exc.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise LogAway(f"topic {topic} cannot be made: {exc.args[0].str()}") from exc
+            if self._is_seen(lambda: self.partitions(topic) == partitions, 10 * _LOOK_S):
+                return
+            if time.monotonic() > deadline:  # one that is being deleted is in the way for a moment
+                raise LogAway(f"topic {topic} was not made within {DELIVERY_S:g} s")
+
+    def check(self, topic: str) -> None:
+        """Refuse a topic whose settings could lose what was acknowledged.
+
+        Raises
+        ------
+        CorruptState
+            Naming each wrong setting.
+        LogAway
+            If the brokers do not answer.
+        """
+        wrong = problems(*self._settings(topic), self._replicas)
+        if wrong:
+            raise CorruptState(f"topic {topic}: {'; '.join(wrong)}")
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic; returns when no broker lists it. None of this name is fine."""
+        try:
+            _answer(self._admin.delete_topics([topic])[topic])
+        except KafkaException as exc:
+            if exc.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise LogAway(f"topic {topic} cannot be deleted: {exc.args[0].str()}") from exc
+        if not self._is_seen(lambda: not self.partitions(topic), DELIVERY_S):
+            raise LogAway(f"topic {topic} is not deleted within {DELIVERY_S:g} s")
+
+    def _listed(self) -> dict[str, int]:
+        try:
+            listed = self._admin.list_topics(timeout=DELIVERY_S)
+        except KafkaException as exc:
+            raise LogAway(f"topics cannot be listed: {exc.args[0].str()}") from exc
+        return {name: len(topic.partitions) for name, topic in listed.topics.items() if topic.error is None}
+
+    def _settings(self, topic: str) -> tuple[dict[str, str], int]:
+        """Return the settings of a topic, and how many copies there are of its partitions, the fewest."""
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        deadline = time.monotonic() + DELIVERY_S
+        while True:
+            try:
+                entries = _answer(self._admin.describe_configs([resource])[resource])
+                listed = self._admin.list_topics(topic, timeout=DELIVERY_S).topics[topic].partitions.values()
+                if listed:
+                    settings = {name: str(entry.value) for name, entry in entries.items()}
+                    return settings, min(len(partition.replicas) for partition in listed)
+                problem = "no broker knows its partitions"
+            except KafkaException as exc:
+                problem = exc.args[0].str()
+                if exc.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise LogAway(f"topic {topic}: {problem}") from exc
+            # The broker that is asked may not have heard yet of a topic that was just made.
+            if time.monotonic() > deadline:
+                raise LogAway(f"topic {topic}: {problem}")
+            time.sleep(_LOOK_S)
+
+    @staticmethod
+    def _is_seen(look: Callable[[], bool], within_s: float) -> bool:
+        deadline = time.monotonic() + within_s
+        while not look():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_LOOK_S)
+        return True
+
+
+def problems(found: Mapping[str, str], replicas: int, wanted: int) -> list[str]:
+    """Return what is wrong with the settings of a topic, in words.
+
+    Parameters
+    ----------
+    found
+        Its settings by name.
+    replicas
+        Copies of its partitions, the fewest of any.
+    wanted
+        Copies there should be.
+
+    Examples
+    --------
+    >>> problems({**settings_of(3), "retention.ms": "604800000"}, 3, 3)
+    ['retention.ms is 604800000, must be -1']
+    """
+    wrong = [f"has {replicas} replicas, must have {wanted} or more"] if replicas < wanted else []
+    for name, must in settings_of(wanted).items():
+        is_number = name in ("min.insync.replicas", "max.message.bytes")
+        has = found.get(name, "unknown")
+        if has != must and not (is_number and has.isdecimal() and int(has) >= int(must)):
+            wrong.append(f"{name} is {has}, must be {must}{' or more' if is_number else ''}")
+    if min_insync(found) > replicas - 1 and replicas > 1:
+        wrong.append(
+            f"min.insync.replicas must be less than its {replicas} replicas: else no broker may fail"
+        )
+    return wrong
+
+
+def min_insync(found: Mapping[str, str]) -> int:
+    """Return how many replicas must have a record before it is acknowledged, 0 if that is not said."""
+    has = found.get("min.insync.replicas", "")
+    return int(has) if has.isdecimal() else 0
+
+
+def _answer(future: Future[Any]) -> Any:
+    try:
+        return future.result(DELIVERY_S)
+    except TimeoutError as exc:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from exc

@@ -1,0 +1,23 @@
+"""Three real brokers for the tests of this folder; without Java, the jars or the client they are skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+
+import cluster
+
+
+@pytest.fixture(scope="session")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster.Brokers]:
+    if not cluster.is_there():
+        pytest.skip("needs Java 17 and the jars of Kafka: make test-kafka")
+    made = cluster.Brokers(tmp_path_factory.mktemp("brokers"))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,99 @@
+"""The store on real brokers: topics are made as they must be, else refused, deleted, made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from cluster import Brokers
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.kafka.store import KafkaStore
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def new_store(
+    brokers: Brokers, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[[str], KafkaStore]]:
+    """Give a function that opens the store of a server, which all have the topics of one test."""
+    made: list[KafkaStore] = []
+
+    def open_store(owner: str) -> KafkaStore:
+        prefix = request.node.name
+        made.append(
+            KafkaStore.at(
+                brokers.hosts, tmp_path / owner, properties={}, prefix=prefix, replicas=3, owner=owner
+            )
+        )
+        return made[-1]
+
+    yield open_store
+    for store in made:
+        store.close()
+
+
+def test_a_log_goes_on_at_another_server(new_store: Callable[[str], KafkaStore]) -> None:
+    first, second = new_store("a"), new_store("b")
+    log = first.open("books")
+    log.append([b"1", b"2"])
+    taken = second.open("books")
+    assert list(taken.read()) == [(1, b"1"), (2, b"2")]
+    with pytest.raises(LogAway):
+        log.append([b"lost"])
+    taken.append([b"3"])
+    assert list(first.open("books").read()) == [(1, b"1"), (2, b"2"), (3, b"3")]
+    assert first.ticket_key() == second.ticket_key()
+
+
+def test_a_topic_is_a_crawl_and_a_partition_a_group(new_store: Callable[[str], KafkaStore]) -> None:
+    store = new_store("a")
+    store.open("books@1-of-2").append([b"event"])
+    store.open("news")
+    assert store.shards() == ["books@0-of-2", "books@1-of-2", "news"]
+    store.delete("books@1-of-2")
+    assert store.open("books@1-of-2").last_seq == 0
+    store.delete("books")
+    assert store.shards() == ["news"]
+
+
+def test_a_crawl_that_was_deleted_begins_anew(new_store: Callable[[str], KafkaStore]) -> None:
+    store = new_store("a")
+    for n in range(3):
+        log = store.open("books")
+        assert (log.last_seq, log.states.seq) == (0, 0)
+        log.append([b"%d" % n])
+        log.states.commit(1, b"state")
+        log.close()
+        store.delete("books")
+
+
+def test_what_an_unfinished_creation_left_makes_room(new_store: Callable[[str], KafkaStore]) -> None:
+    store = new_store("a")
+    store.open("books@3-of-4").append([b"event"])  # and never the first group, which is made last
+    store.open("books@0-of-2").append([b"event"])
+    assert store.shards() == ["books@0-of-2", "books@1-of-2"]
+    with pytest.raises(CorruptState, match="has 2 partitions, its crawl 3 groups"):
+        store.open("books@1-of-3")
+
+
+def test_a_topic_that_may_lose_events_is_refused_by_name(
+    brokers: Brokers, new_store: Callable[[str], KafkaStore], request: pytest.FixtureRequest
+) -> None:
+    topic = f"{request.node.name}.log.books"
+    unsafe = {"retention.ms": "1000", "unclean.leader.election.enable": "true"}
+    admin = AdminClient({"bootstrap.servers": brokers.hosts})
+    admin.create_topics([NewTopic(topic, 1, 2, config=unsafe)])[topic].result(30)
+    with pytest.raises(CorruptState) as refused:
+        new_store("a").open("books")
+    assert str(refused.value) == (
+        f"topic {topic}: has 2 replicas, must have 3 or more; "
+        "max.message.bytes is 1048588, must be 67108864 or more; "
+        "min.insync.replicas is 1, must be 2 or more; "
+        "retention.ms is 1000, must be -1; "
+        "unclean.leader.election.enable is true, must be false"
+    )

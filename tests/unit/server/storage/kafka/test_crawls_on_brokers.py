@@ -1,0 +1,171 @@
+"""Crawls whose logs are on brokers: they go on wherever they are opened, and open anew if it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgpack
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+
+from mock_brokers import PARTITIONS, MockBrokers
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.groups import Shard, shards_of
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.kafka.brokers import Brokers
+from linkscore_server.storage.kafka.store import KafkaStore
+
+
+class MockTopics:
+    """Topics of mock brokers, which know no administration: all have four partitions and stay."""
+
+    secret = "ticket-key"
+
+    def __init__(self, mock: MockBrokers) -> None:
+        self._mock = mock
+        self.made: list[str] = []
+        self.checked: list[str] = []
+
+    def log_of(self, crawl: str) -> str:
+        return f"log.{crawl}"
+
+    def shards(self) -> list[Shard]:
+        crawls = [topic.removeprefix("log.") for topic in self.made if topic.startswith("log.")]
+        return [shard for crawl in crawls for shard in shards_of(crawl, PARTITIONS)]
+
+    def partitions(self, topic: str) -> int:
+        return PARTITIONS if topic in self.made and topic != self.secret else int(topic in self.made)
+
+    def make(self, topic: str, partitions: int) -> None:
+        self.made.append(self._mock.make(topic))
+
+    def check(self, topic: str) -> None:
+        self.checked.append(topic)
+
+
+@pytest.fixture
+def topics() -> MockTopics:
+    return MockTopics(MockBrokers())
+
+
+@pytest.fixture
+def stores(topics: MockTopics, tmp_path: Path) -> Iterator[list[KafkaStore]]:
+    """Two servers, each with a data folder of its own."""
+    hosts = topics._mock.hosts
+    made = [
+        KafkaStore(Brokers(hosts), topics, FileStore(tmp_path / owner), owner)  # type: ignore[arg-type]
+        for owner in "ab"
+    ]
+    yield made
+    for store in made:
+        store.close()
+
+
+SHARD = Shard("crawl", 1, PARTITIONS).key
+
+
+def feedback(n: int) -> FeedbackGiven:
+    return FeedbackGiven(f"e{n}", "a.org", "http://a.org/", b"", 1.0, 1e9)
+
+
+def state_of(registry: CrawlRegistry) -> bytes:
+    (actor,) = registry.actors()
+    packed: bytes = msgpack.packb(actor.model.to_state())
+    return packed
+
+
+def registry_on(store: KafkaStore) -> CrawlRegistry:
+    return CrawlRegistry(store, Settings(), Metrics(), owns=lambda shard: shard.key == SHARD)
+
+
+async def test_a_crawl_goes_on_at_another_server(stores: list[KafkaStore]) -> None:
+    first, second = map(registry_on, stores)
+    await first.recover()
+    actor = await first.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
+    for n in range(5):
+        await actor.submit(feedback(n))
+    expected = state_of(first)
+    await second.recover()
+    assert (await second.open(SHARD)).model.feedbacks == 5
+    assert state_of(second) == expected
+    await first.close()
+    await second.close()
+
+
+async def test_who_lost_a_crawl_says_try_again_and_opens_it_anew_with_all_that_happened(
+    stores: list[KafkaStore],
+) -> None:
+    first, second = map(registry_on, stores)
+    await first.recover()
+    old = await first.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
+    await old.submit(feedback(1))
+    await second.recover()
+    await (await second.open(SHARD)).submit(feedback(2))
+    with pytest.raises(LogAway):
+        await old.submit(feedback(3))
+    assert old.model.feedbacks == 1
+    again = await first.open(SHARD)
+    assert again is not old
+    assert again.model.feedbacks == 2
+    await again.submit(feedback(3))
+    await second.close()
+    assert state_of(first) == await state_of_log(stores[1])
+    assert [store.counts.fenced for store in stores] == [1, 0]
+    await first.close()
+
+
+async def state_of_log(store: KafkaStore) -> bytes:
+    """Return the state that a server without any snapshot makes of the log."""
+    registry = registry_on(store)
+    await registry.recover()
+    await registry.open(SHARD)
+    state = state_of(registry)
+    await registry.close()
+    return state
+
+
+async def test_a_snapshot_shortens_the_replay_and_another_log_of_the_name_has_none_of_it(
+    stores: list[KafkaStore],
+) -> None:
+    store = stores[0]
+    registry = registry_on(store)
+    await registry.recover()
+    actor = await registry.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
+    await actor.submit(feedback(1))
+    await registry.close()
+    again = store.open(SHARD)
+    assert again.states.seq == again.last_seq == 2
+    again.close()
+    store.delete(SHARD)  # of a crawl that is there, its log begins anew
+    begun = store.open(SHARD)
+    assert (begun.states.seq, begun.last_seq, list(begun.read())) == (0, 0, [])
+    begun.close()
+
+
+def test_all_servers_have_one_secret_of_tickets(stores: list[KafkaStore]) -> None:
+    assert stores[0].ticket_key() == stores[1].ticket_key()
+    assert len(stores[0].ticket_key()) == 32
+
+
+def test_the_settings_of_a_topic_are_checked_once(stores: list[KafkaStore], topics: MockTopics) -> None:
+    for shard in (SHARD, SHARD, Shard("crawl", 2, PARTITIONS).key):
+        stores[0].open(shard).close()
+    assert topics.checked == ["log.crawl"]
+    assert Shard.of(SHARD) in topics.shards()
+
+
+def test_a_folder_with_logs_of_its_own_is_refused(stores: list[KafkaStore], tmp_path: Path) -> None:
+    files = FileStore(tmp_path / "files")
+    files.open("books").append([b"event"])
+    with pytest.raises(CorruptState, match=r"holds crawls with logs of their own \(books\)"):
+        KafkaStore(stores[0]._brokers, stores[0]._topics, files, "c")
+    files.close()

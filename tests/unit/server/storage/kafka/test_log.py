@@ -1,0 +1,239 @@
+"""Logs on brokers: taken over, fenced, recovered; whatever was acknowledged is there, once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+
+from mock_brokers import MockBrokers
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.files import open_states
+from linkscore_server.storage.frames import pack
+from linkscore_server.storage.kafka.brokers import Brokers
+from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.kafka.log import KafkaLog
+from linkscore_server.storage.kafka.records import Marker, key_of
+
+_names = (f"log-{n}" for n in itertools.count())
+
+
+@pytest.fixture(scope="module")
+def mock() -> MockBrokers:
+    return MockBrokers()
+
+
+@pytest.fixture(scope="module")
+def brokers(mock: MockBrokers) -> Iterator[Brokers]:
+    brokers = Brokers(mock.hosts)
+    yield brokers
+    brokers.close()
+
+
+@pytest.fixture
+def topic(mock: MockBrokers) -> str:
+    return mock.make(next(_names))
+
+
+def events_of(log: KafkaLog, after: int = 0) -> list[bytes]:
+    return [event for _, event in log.read(after)]
+
+
+class Answerless:
+    """Brokers that do what they are asked and never say so, from some moment on."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+        self.is_silent = False
+
+    def append(self, *record: Any) -> int:
+        at = self._brokers.append(*record)
+        if self.is_silent:
+            raise LogAway("no answer")
+        return at
+
+    def read(self, *where: Any) -> Any:
+        return self._brokers.read(*where)
+
+
+def test_what_was_appended_is_read_again_by_the_next_owner(brokers: Brokers, topic: str) -> None:
+    first = KafkaLog(brokers, topic, 0, owner="a")
+    first.append([b"x", b"y"])
+    first.append([b"z"])
+    again = KafkaLog(brokers, topic, 0, owner="b")
+    assert again.last_seq == 3
+    assert list(again.read()) == [(1, b"x"), (2, b"y"), (3, b"z")]
+    assert list(again.read(2)) == [(3, b"z")]
+
+
+def test_reading_may_start_anywhere(brokers: Brokers, topic: str) -> None:
+    log = KafkaLog(brokers, topic, 0, owner="a")
+    for n in range(25):
+        log.append([bytes([n, k]) for k in range(100)])
+    again = KafkaLog(brokers, topic, 0, owner="b")
+    for reader, after in itertools.product((log, again), (0, 1, 99, 1_000, 1_234, 2_499, 2_500)):
+        assert [seq for seq, _ in reader.read(after)] == list(range(after + 1, 2_501))
+
+
+def test_partitions_of_a_topic_are_logs_of_their_own(brokers: Brokers, topic: str) -> None:
+    logs = [KafkaLog(brokers, topic, n, owner="a") for n in range(2)]
+    logs[1].append([b"second"])
+    assert [KafkaLog(brokers, topic, n, owner="b").last_seq for n in range(2)] == [0, 1]
+
+
+def test_who_lost_a_log_is_told_and_what_it_wrote_does_not_count(brokers: Brokers, topic: str) -> None:
+    counts = Counts()
+    old = KafkaLog(brokers, topic, 0, owner="old", counts=counts)
+    old.append([b"1"])
+    new = KafkaLog(brokers, topic, 0, owner="new")
+    with pytest.raises(LogAway, match="taken these sites over"):
+        old.append([b"lost"])
+    assert (old.is_away, old.last_seq, counts.fenced) == (True, 1, 1)
+    new.append([b"2"])  # after the frame of the old one
+    assert (new.is_away, new.last_seq) == (False, 2)
+    with pytest.raises(LogAway):
+        old.append([b"lost too"])
+    third = KafkaLog(brokers, topic, 0, owner="third", counts=counts)
+    assert events_of(third) == [b"1", b"2"]
+    assert (counts.stale, counts.takeovers) == (1, 2)
+
+
+def test_a_frame_whose_fate_is_unknown_is_given_up_and_counts_if_it_came_in_time(
+    brokers: Brokers, topic: str
+) -> None:
+    silent, counts = Answerless(brokers), Counts()
+    log = KafkaLog(silent, topic, 0, owner="a", counts=counts)
+    silent.is_silent = True
+    with pytest.raises(LogAway):
+        log.append([b"perhaps"])
+    silent.is_silent = False
+    with pytest.raises(LogAway, match="opened again"):
+        log.append([b"next"])
+    again = KafkaLog(silent, topic, 0, owner="a")
+    assert (events_of(again), counts.unknown) == ([b"perhaps"], 1)
+
+
+def test_a_frame_that_comes_after_the_takeover_does_not_count(brokers: Brokers, topic: str) -> None:
+    log = KafkaLog(brokers, topic, 0, owner="a")
+    log.append([b"1"])
+    again = KafkaLog(brokers, topic, 0, owner="a")
+    brokers.append(topic, 0, key_of(0), pack(2, [b"late"]))  # of the first, held up on its way
+    again.append([b"2"])
+    assert events_of(again) == [b"1", b"2"]
+    assert events_of(KafkaLog(brokers, topic, 0, owner="b")) == [b"1", b"2"]
+
+
+def test_two_who_take_a_log_from_each_other_lose_nothing(brokers: Brokers, topic: str) -> None:
+    acknowledged = []
+    for n in range(20):
+        log = KafkaLog(brokers, topic, 0, owner="ab"[n % 2])
+        event = b"%d" % n
+        log.append([event])
+        acknowledged.append(event)
+    assert events_of(KafkaLog(brokers, topic, 0, owner="c")) == acknowledged
+
+
+def test_rivals_lose_and_double_nothing(brokers: Brokers, topic: str) -> None:
+    acknowledged: list[bytes] = []
+    counts = [Counts() for _ in range(3)]
+
+    def rival(number: int) -> None:
+        log = KafkaLog(brokers, topic, 0, owner=str(number), counts=counts[number])
+        for n in range(60):
+            if log.is_away:
+                log = KafkaLog(brokers, topic, 0, owner=str(number), counts=counts[number])
+            event = b"%d of %d" % (n, number)
+            try:
+                log.append([event])
+            except LogAway:
+                continue
+            acknowledged.append(event)
+
+    rivals = [threading.Thread(target=rival, args=(n,)) for n in range(3)]
+    for thread in rivals:
+        thread.start()
+    for thread in rivals:
+        thread.join()
+    found = events_of(KafkaLog(brokers, topic, 0, owner="judge"))
+    assert sorted(found) == sorted(acknowledged)  # no append was left without an answer here
+    assert len(found) == len(set(found)) > 0
+    assert sum(count.takeovers for count in counts) > 3
+    assert sum(count.fenced for count in counts) == 180 - len(found)
+
+
+def test_a_repeated_frame_counts_once(brokers: Brokers, topic: str) -> None:
+    log = KafkaLog(brokers, topic, 0, owner="a")
+    log.append([b"1"])
+    brokers.append(topic, 0, key_of(0), pack(1, [b"1"]))
+    assert events_of(KafkaLog(brokers, topic, 0, owner="b")) == [b"1"]
+
+
+def test_a_missing_event_is_named(brokers: Brokers, topic: str) -> None:
+    KafkaLog(brokers, topic, 0, owner="a")
+    brokers.append(topic, 0, key_of(0), pack(3, [b"third"]))
+    with pytest.raises(CorruptState, match=rf"{topic} \[0\] at offset 1: event 3 where 1 should be"):
+        KafkaLog(brokers, topic, 0, owner="b")
+
+
+def test_a_damaged_frame_is_named(brokers: Brokers, topic: str) -> None:
+    KafkaLog(brokers, topic, 0, owner="a")
+    brokers.append(topic, 0, key_of(0), pack(1, [b"first"])[:-1] + b"?")
+    with pytest.raises(CorruptState, match="at offset 1: damaged frame"):
+        KafkaLog(brokers, topic, 0, owner="b")
+
+
+def test_a_topic_of_something_else_is_refused(brokers: Brokers, topic: str) -> None:
+    brokers.append(topic, 0, None, b"hello")
+    with pytest.raises(CorruptState, match="at offset 0: no record of a linkscore log"):
+        KafkaLog(brokers, topic, 0, owner="a")
+
+
+def test_a_log_begun_anew_is_another_one(brokers: Brokers, topic: str, tmp_path: Path) -> None:
+    def states_of(identity: str) -> Any:
+        folders.append(identity)
+        return open_states(tmp_path / identity)
+
+    folders: list[str] = []
+    log = KafkaLog(brokers, topic, 0, owner="a", states_of=states_of)
+    log.append([b"old"])
+    log.states.commit(1, b"state after the old event")
+    log.close()
+    KafkaLog(brokers, topic, 0, owner="a", states_of=states_of).close()
+    brokers.append(topic, 0, None, Marker.of("a", voids=True).pack())
+    with pytest.raises(LogAway):
+        log.append([b"lost"])
+    new = KafkaLog(brokers, topic, 0, owner="b", states_of=states_of)
+    new.append([b"new"])
+    assert (events_of(new), new.states.seq) == ([b"new"], 0)
+    assert folders[0] == folders[1] != folders[2]
+    new.close()
+
+
+def test_a_snapshot_that_knows_more_than_the_log_is_dropped(
+    brokers: Brokers, topic: str, tmp_path: Path
+) -> None:
+    states = open_states(tmp_path / "sites.db")
+    states.commit(7, b"state")
+    log = KafkaLog(brokers, topic, 0, owner="a", states_of=lambda _: states)
+    assert (log.last_seq, log.states.seq) == (0, 0)
+    log.close()
+
+
+def test_a_record_that_is_too_large_is_refused_and_the_log_goes_on(mock: MockBrokers, topic: str) -> None:
+    brokers = Brokers(mock.hosts, record_bytes=10_000)
+    log = KafkaLog(brokers, topic, 0, owner="a")
+    with pytest.raises(OSError, match="bytes") as refused:
+        log.append([random.Random(1).randbytes(20_000)])  # which nothing compresses
+    assert not isinstance(refused.value, LogAway)
+    log.append([b"next"])
+    assert events_of(log) == [b"next"]
+    brokers.close()

@@ -1,0 +1,58 @@
+"""Settings of topics: what could lose an acknowledged page is refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+
+from linkscore_server import kafka_properties
+from linkscore_server.storage.kafka import brokers
+from linkscore_server.storage.kafka.topics import problems, settings_of
+
+GOOD = settings_of(3)
+
+
+def test_what_linkscore_makes_it_takes() -> None:
+    assert problems(GOOD, 3, 3) == []
+    assert problems(settings_of(1), 1, 1) == []
+
+
+def test_stricter_settings_are_fine() -> None:
+    assert problems({**GOOD, "min.insync.replicas": "3", "max.message.bytes": "999999999"}, 5, 3) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "must"),
+    [
+        ("cleanup.policy", "compact", "must be delete"),
+        ("min.insync.replicas", "1", "must be 2 or more"),
+        ("max.message.bytes", "1048588", "must be 67108864 or more"),
+        ("retention.ms", "604800000", "must be -1"),
+        ("retention.bytes", "1073741824", "must be -1"),
+        ("unclean.leader.election.enable", "true", "must be false"),
+    ],
+)
+def test_a_wrong_setting_is_named(name: str, value: str, must: str) -> None:
+    assert problems({**GOOD, name: value}, 3, 3) == [f"{name} is {value}, {must}"]
+
+
+def test_a_setting_that_is_not_told_is_wrong() -> None:
+    told = {name: value for name, value in GOOD.items() if name != "retention.ms"}
+    assert problems(told, 3, 3) == ["retention.ms is unknown, must be -1"]
+
+
+def test_too_few_replicas_are_named() -> None:
+    assert problems(GOOD, 2, 3)[0] == "has 2 replicas, must have 3 or more"
+
+
+def test_that_every_replica_must_confirm_is_refused() -> None:
+    (wrong,) = problems({**GOOD, "min.insync.replicas": "3"}, 3, 3)
+    assert wrong.startswith("min.insync.replicas must be less than its 3 replicas")
+
+
+def test_properties_that_linkscore_sets_are_all_refused_in_the_file() -> None:
+    client = brokers.Brokers("127.0.0.1:1")
+    own = {*client.properties, *brokers._PRODUCER, *brokers._CONSUMER, "fetch.message.max.bytes"}
+    client.close()
+    assert own == kafka_properties.OWN
