@@ -52,6 +52,7 @@ class Language:
         return "tests and all scenarios pass" if self.drivers else "tests pass"
 
 
+CHECK_GENERATED = (sys.executable, str(ROOT / "tools" / "check_generated.py"))
 PYTHON_DRIVER = (sys.executable, "-m", "linkscore_lab.conformance.python_driver")
 JAVA_CLASSES = "target/classes:target/test-classes:$(cat target/classpath)"
 
@@ -72,6 +73,7 @@ LANGUAGES = (
         ("go",),
         "clients/go",
         (
+            (*CHECK_GENERATED, "linkscorev1"),
             ("go", "vet", "./..."),
             ("go", "test", "./..."),
             ("go", "-C", "colly", "vet", "./..."),
@@ -93,6 +95,7 @@ LANGUAGES = (
         "clients/node",
         (
             ("npm", "install", "--silent"),
+            (*CHECK_GENERATED, "src/gen/linkscore"),
             ("npm", "run", "--silent", "lint"),
             ("npm", "test", "--silent"),
         ),

@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-RUNNER = Path(__file__).resolve().parents[2] / "tools" / "test_clients.py"
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+RUNNER = TOOLS / "test_clients.py"
 
 
 def run(*languages: str) -> subprocess.CompletedProcess[str]:
@@ -40,7 +41,11 @@ def test_a_language_that_has_no_client_is_an_error() -> None:
 
 @pytest.fixture
 def runner() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("client_runner", RUNNER)
+    return loaded(RUNNER)
+
+
+def loaded(tool: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"tool_{tool.stem}", tool)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -76,3 +81,14 @@ def test_drivers_of_a_language_that_did_not_build_are_not_played(
 ) -> None:
     monkeypatch.setattr(runner, "LINKSCORE", tmp_path / "none")
     assert runner.failures([runner.Language("x", (), ".", (("false",),), (("true",),))]) == {"x": ["false"]}
+
+
+def test_generated_code_that_is_changed_missing_or_left_over_is_named(tmp_path: Path) -> None:
+    fresh, committed = tmp_path / "fresh", tmp_path / "committed"
+    for folder, files in ((fresh, {"same": "1", "changed": "2", "v1/new": "3"}), (committed, {"same": "1"})):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    (committed / "changed").write_text("old")
+    (committed / "left").touch()
+    assert loaded(TOOLS / "check_generated.py").differing(fresh, committed) == ["changed", "left", "v1/new"]
