@@ -71,6 +71,15 @@ _wanted = click.option(
 _languages = click.option(
     "--language", "languages", multiple=True, metavar="CODE", help="Language wanted, as en; repeatable."
 )
+_quality = click.option(
+    "--quality-weight",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.0,
+    help="How much of a page's worth depends on how well it reads.",
+)
+_embedding = click.option(
+    "--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the queries by meaning."
+)
 
 
 @crawls.command("list")
@@ -97,6 +106,8 @@ def list_(as_json: bool, connection: Connection) -> None:
 @_examples
 @_wanted
 @_languages
+@_quality
+@_embedding
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of random draws.")
 @click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
 @click.option("--keep-titles", is_flag=True, help="Keep titles of pages, for people to look at.")
@@ -121,6 +132,8 @@ def create(
     examples: tuple[str, ...],
     queries: tuple[str, ...],
     languages: tuple[str, ...],
+    quality_weight: float,
+    embedding: str,
     seed: int,
     observe_only: bool,
     groups: int | None,
@@ -143,7 +156,7 @@ def create(
             observe_only=observe_only,
             seed=seed,
             examples=pages,
-            wanted=_wanted_of(queries, languages),
+            wanted=_wanted_of(queries, languages, quality_weight, embedding),
             groups=groups or 0,
             keep_titles=keep_titles,
         )
@@ -176,6 +189,8 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
 @_examples
 @_wanted
 @_languages
+@_quality
+@_embedding
 @click.option("--observe-only/--no-observe-only", default=None, help="Answer without encoded priorities.")
 @_json_option
 @_of_crawl
@@ -186,6 +201,8 @@ def update(
     examples: tuple[str, ...],
     queries: tuple[str, ...],
     languages: tuple[str, ...],
+    quality_weight: float,
+    embedding: str,
     observe_only: bool | None,
     as_json: bool,
     connection: Connection,
@@ -198,7 +215,7 @@ def update(
         "extra_policies": extra_policies if extra_policies or no_extra_policies else None,
         "observe_only": observe_only,
         "examples": _example_pages(examples) or None,
-        "wanted": _wanted_of(queries, languages),
+        "wanted": _wanted_of(queries, languages, quality_weight, embedding),
     }
     if all(value is None for value in changes.values()):
         raise click.UsageError(
@@ -223,9 +240,17 @@ def delete(yes: bool, connection: Connection) -> None:
     click.echo(f"deleted: {name}")
 
 
-def _wanted_of(queries: tuple[str, ...], languages: tuple[str, ...]) -> Mapping[str, Any] | None:
+def _wanted_of(
+    queries: tuple[str, ...], languages: tuple[str, ...], quality_weight: float, embedding: str
+) -> Mapping[str, Any] | None:
     """Return what a crawl is for in words; None if nothing is said."""
-    return {"queries": queries, "languages": languages} if queries or languages else None
+    said = {
+        "queries": queries,
+        "languages": languages,
+        "quality_weight": quality_weight,
+        "embedding": embedding,
+    }
+    return said if any(said.values()) else None
 
 
 def _learning(

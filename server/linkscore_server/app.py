@@ -26,6 +26,7 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import register
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.crawls.collector import RegistryCollector
+from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.registry import CrawlRegistry, registrable_domain
 from linkscore_server.grpc.access import CallerOf
 from linkscore_server.grpc.admission import InflightBytes, WorkAhead
@@ -39,7 +40,7 @@ from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
-from linkscore_server.plugins import external_policies
+from linkscore_server.plugins import external_embeddings, external_policies
 from linkscore_server.routing.owners import LocalOwner
 from linkscore_server.routing.peers import owners_at, server_for_peers
 from linkscore_server.routing.place import Place
@@ -107,6 +108,7 @@ class Application:
             domain_of=registrable_domain,
             tracing=self._tracing,
             owns=place.owns if place is not None else lambda _: True,
+            embeddings=Embeddings(external_embeddings()),
         )
         self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
         self.registry.opened = self.browse_logs.crawl_opened

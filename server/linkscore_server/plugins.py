@@ -1,14 +1,18 @@
-"""Policies from outside the distribution: entry points of the group `linkscore.policies`."""
+"""What other packages bring: policies and embeddings, found by their entry points."""
 
 from __future__ import annotations
 
 import inspect
 import logging
-from importlib.metadata import entry_points
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from linkscore_scoring.policies.base import Policy
 
 GROUP = "linkscore.policies"
+EMBEDDINGS = "linkscore.embeddings"
 _log = logging.getLogger(__name__)
 
 
@@ -26,3 +30,12 @@ def external_policies() -> list[type[Policy]]:
         else:
             _log.error("entry point %s: %r is not a Policy class that can be used", entry.name, policy)
     return found
+
+
+def external_embeddings() -> dict[str, Callable[[], Any]]:
+    """Return what loads each embedding that installed packages register; nothing is loaded yet."""
+    return {entry.name: partial(_made_by, entry) for entry in entry_points(group=EMBEDDINGS)}
+
+
+def _made_by(entry: EntryPoint) -> Any:
+    return entry.load()()

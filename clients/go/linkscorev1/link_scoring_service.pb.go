@@ -97,6 +97,172 @@ func (x *IngestPagesRequest) GetEncoding() PriorityEncoding {
 	return PriorityEncoding_PRIORITY_ENCODING_UNSPECIFIED
 }
 
+// How well the main text of a page reads, for corpora of language models. Each part is 1 within published bounds, which
+// docs/policies.md names, and falls in proportion beyond them.
+type TextQuality struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All parts multiplied, in [0, 1].
+	Value float64 `protobuf:"fixed64,1,opt,name=value,proto3" json:"value,omitempty"`
+	// By its number of words, in [0, 1].
+	Length float64 `protobuf:"fixed64,2,opt,name=length,proto3" json:"length,omitempty"`
+	// By how much of the displayed text is anchors, in [0, 1].
+	Links float64 `protobuf:"fixed64,3,opt,name=links,proto3" json:"links,omitempty"`
+	// By how much of it repeats itself, in [0, 1].
+	Repetition float64 `protobuf:"fixed64,4,opt,name=repetition,proto3" json:"repetition,omitempty"`
+	// By sentences, words and signs, in [0, 1].
+	Readability   float64 `protobuf:"fixed64,5,opt,name=readability,proto3" json:"readability,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TextQuality) Reset() {
+	*x = TextQuality{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TextQuality) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TextQuality) ProtoMessage() {}
+
+func (x *TextQuality) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TextQuality.ProtoReflect.Descriptor instead.
+func (*TextQuality) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *TextQuality) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *TextQuality) GetLength() float64 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
+func (x *TextQuality) GetLinks() float64 {
+	if x != nil {
+		return x.Links
+	}
+	return 0
+}
+
+func (x *TextQuality) GetRepetition() float64 {
+	if x != nil {
+		return x.Repetition
+	}
+	return 0
+}
+
+func (x *TextQuality) GetReadability() float64 {
+	if x != nil {
+		return x.Readability
+	}
+	return 0
+}
+
+// What the relevance of a page is made of. A part the crawl does not ask for, or that could not be told, is absent.
+type RelevanceParts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How far its words are those of a query or of the samples (BM25F), in [0, 1].
+	Words *float64 `protobuf:"fixed64,1,opt,name=words,proto3,oneof" json:"words,omitempty"`
+	// How near it is to a query by the embedding of the crawl, in [0, 1].
+	Meaning *float64 `protobuf:"fixed64,2,opt,name=meaning,proto3,oneof" json:"meaning,omitempty"`
+	// ISO 639 code of its main text; empty if it was not looked at, or is too short to tell. One that is not wanted makes
+	// the page worth 0.
+	Language string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
+	// Its words of main text as a share of `Wanted.least_words`, at most 1; multiplied with the rest.
+	Length *float64 `protobuf:"fixed64,4,opt,name=length,proto3,oneof" json:"length,omitempty"`
+	// How well it reads; counts as `Wanted.quality_weight` says.
+	Quality       *TextQuality `protobuf:"bytes,5,opt,name=quality,proto3" json:"quality,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RelevanceParts) Reset() {
+	*x = RelevanceParts{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RelevanceParts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RelevanceParts) ProtoMessage() {}
+
+func (x *RelevanceParts) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RelevanceParts.ProtoReflect.Descriptor instead.
+func (*RelevanceParts) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RelevanceParts) GetWords() float64 {
+	if x != nil && x.Words != nil {
+		return *x.Words
+	}
+	return 0
+}
+
+func (x *RelevanceParts) GetMeaning() float64 {
+	if x != nil && x.Meaning != nil {
+		return *x.Meaning
+	}
+	return 0
+}
+
+func (x *RelevanceParts) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *RelevanceParts) GetLength() float64 {
+	if x != nil && x.Length != nil {
+		return *x.Length
+	}
+	return 0
+}
+
+func (x *RelevanceParts) GetQuality() *TextQuality {
+	if x != nil {
+		return x.Quality
+	}
+	return nil
+}
+
 // What became of one page.
 type PageResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -132,14 +298,16 @@ type PageResult struct {
 	PageType PageType `protobuf:"varint,13,opt,name=page_type,json=pageType,proto3,enum=linkscore.v1.PageType" json:"page_type,omitempty"`
 	// How far the page is what the crawl wants in words, in [0, 1]; absent if the policy does not tell (`topic` does), or the
 	// page is a DUPLICATE.
-	Relevance     *float64 `protobuf:"fixed64,14,opt,name=relevance,proto3,oneof" json:"relevance,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Relevance *float64 `protobuf:"fixed64,14,opt,name=relevance,proto3,oneof" json:"relevance,omitempty"`
+	// What `relevance` is made of; absent with it, and for a sample page that was given by URL, which is worth 1 or 0.
+	RelevanceParts *RelevanceParts `protobuf:"bytes,15,opt,name=relevance_parts,json=relevanceParts,proto3" json:"relevance_parts,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *PageResult) Reset() {
 	*x = PageResult{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -151,7 +319,7 @@ func (x *PageResult) String() string {
 func (*PageResult) ProtoMessage() {}
 
 func (x *PageResult) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -164,7 +332,7 @@ func (x *PageResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageResult.ProtoReflect.Descriptor instead.
 func (*PageResult) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{1}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PageResult) GetStatus() *ItemStatus {
@@ -265,6 +433,13 @@ func (x *PageResult) GetRelevance() float64 {
 	return 0
 }
 
+func (x *PageResult) GetRelevanceParts() *RelevanceParts {
+	if x != nil {
+		return x.RelevanceParts
+	}
+	return nil
+}
+
 // Response of IngestPages.
 type IngestPagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -278,7 +453,7 @@ type IngestPagesResponse struct {
 
 func (x *IngestPagesResponse) Reset() {
 	*x = IngestPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -290,7 +465,7 @@ func (x *IngestPagesResponse) String() string {
 func (*IngestPagesResponse) ProtoMessage() {}
 
 func (x *IngestPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -303,7 +478,7 @@ func (x *IngestPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IngestPagesResponse.ProtoReflect.Descriptor instead.
 func (*IngestPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *IngestPagesResponse) GetResults() []*PageResult {
@@ -339,7 +514,7 @@ type StreamPagesRequest struct {
 
 func (x *StreamPagesRequest) Reset() {
 	*x = StreamPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -351,7 +526,7 @@ func (x *StreamPagesRequest) String() string {
 func (*StreamPagesRequest) ProtoMessage() {}
 
 func (x *StreamPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -364,7 +539,7 @@ func (x *StreamPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamPagesRequest.ProtoReflect.Descriptor instead.
 func (*StreamPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StreamPagesRequest) GetCrawl() string {
@@ -417,7 +592,7 @@ type StreamPagesResponse struct {
 
 func (x *StreamPagesResponse) Reset() {
 	*x = StreamPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -429,7 +604,7 @@ func (x *StreamPagesResponse) String() string {
 func (*StreamPagesResponse) ProtoMessage() {}
 
 func (x *StreamPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -442,7 +617,7 @@ func (x *StreamPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamPagesResponse.ProtoReflect.Descriptor instead.
 func (*StreamPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StreamPagesResponse) GetRequestId() uint64 {
@@ -479,7 +654,7 @@ type ClassifyPagesRequest struct {
 
 func (x *ClassifyPagesRequest) Reset() {
 	*x = ClassifyPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -491,7 +666,7 @@ func (x *ClassifyPagesRequest) String() string {
 func (*ClassifyPagesRequest) ProtoMessage() {}
 
 func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -504,7 +679,7 @@ func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyPagesRequest.ProtoReflect.Descriptor instead.
 func (*ClassifyPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ClassifyPagesRequest) GetCrawl() string {
@@ -544,7 +719,7 @@ type PageClassification struct {
 
 func (x *PageClassification) Reset() {
 	*x = PageClassification{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -556,7 +731,7 @@ func (x *PageClassification) String() string {
 func (*PageClassification) ProtoMessage() {}
 
 func (x *PageClassification) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -569,7 +744,7 @@ func (x *PageClassification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageClassification.ProtoReflect.Descriptor instead.
 func (*PageClassification) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PageClassification) GetStatus() *ItemStatus {
@@ -632,7 +807,7 @@ type ClassifyPagesResponse struct {
 
 func (x *ClassifyPagesResponse) Reset() {
 	*x = ClassifyPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +819,7 @@ func (x *ClassifyPagesResponse) String() string {
 func (*ClassifyPagesResponse) ProtoMessage() {}
 
 func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +832,7 @@ func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyPagesResponse.ProtoReflect.Descriptor instead.
 func (*ClassifyPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ClassifyPagesResponse) GetClassifications() []*PageClassification {
@@ -682,7 +857,7 @@ type CandidateLink struct {
 
 func (x *CandidateLink) Reset() {
 	*x = CandidateLink{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -694,7 +869,7 @@ func (x *CandidateLink) String() string {
 func (*CandidateLink) ProtoMessage() {}
 
 func (x *CandidateLink) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -707,7 +882,7 @@ func (x *CandidateLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateLink.ProtoReflect.Descriptor instead.
 func (*CandidateLink) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CandidateLink) GetUrl() string {
@@ -751,7 +926,7 @@ type ScoreLinksRequest struct {
 
 func (x *ScoreLinksRequest) Reset() {
 	*x = ScoreLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -763,7 +938,7 @@ func (x *ScoreLinksRequest) String() string {
 func (*ScoreLinksRequest) ProtoMessage() {}
 
 func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -776,7 +951,7 @@ func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksRequest.ProtoReflect.Descriptor instead.
 func (*ScoreLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ScoreLinksRequest) GetCrawl() string {
@@ -831,7 +1006,7 @@ type ScoreLinksResponse struct {
 
 func (x *ScoreLinksResponse) Reset() {
 	*x = ScoreLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +1018,7 @@ func (x *ScoreLinksResponse) String() string {
 func (*ScoreLinksResponse) ProtoMessage() {}
 
 func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +1031,7 @@ func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksResponse.ProtoReflect.Descriptor instead.
 func (*ScoreLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ScoreLinksResponse) GetLinks() *LinkScores {
@@ -901,7 +1076,7 @@ type BucketInFlight struct {
 
 func (x *BucketInFlight) Reset() {
 	*x = BucketInFlight{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -913,7 +1088,7 @@ func (x *BucketInFlight) String() string {
 func (*BucketInFlight) ProtoMessage() {}
 
 func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -926,7 +1101,7 @@ func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketInFlight.ProtoReflect.Descriptor instead.
 func (*BucketInFlight) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BucketInFlight) GetBucket() string {
@@ -971,7 +1146,7 @@ type RankBucketsRequest struct {
 
 func (x *RankBucketsRequest) Reset() {
 	*x = RankBucketsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1158,7 @@ func (x *RankBucketsRequest) String() string {
 func (*RankBucketsRequest) ProtoMessage() {}
 
 func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1171,7 @@ func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsRequest.ProtoReflect.Descriptor instead.
 func (*RankBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RankBucketsRequest) GetCrawl() string {
@@ -1077,7 +1252,7 @@ type RankBucketsResponse struct {
 
 func (x *RankBucketsResponse) Reset() {
 	*x = RankBucketsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1089,7 +1264,7 @@ func (x *RankBucketsResponse) String() string {
 func (*RankBucketsResponse) ProtoMessage() {}
 
 func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1102,7 +1277,7 @@ func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsResponse.ProtoReflect.Descriptor instead.
 func (*RankBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RankBucketsResponse) GetOrder() []uint32 {
@@ -1155,7 +1330,7 @@ type WaitingSite struct {
 
 func (x *WaitingSite) Reset() {
 	*x = WaitingSite{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1342,7 @@ func (x *WaitingSite) String() string {
 func (*WaitingSite) ProtoMessage() {}
 
 func (x *WaitingSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1355,7 @@ func (x *WaitingSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingSite.ProtoReflect.Descriptor instead.
 func (*WaitingSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WaitingSite) GetSite() string {
@@ -1216,7 +1391,7 @@ type RankSitesRequest struct {
 
 func (x *RankSitesRequest) Reset() {
 	*x = RankSitesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1403,7 @@ func (x *RankSitesRequest) String() string {
 func (*RankSitesRequest) ProtoMessage() {}
 
 func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1416,7 @@ func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesRequest.ProtoReflect.Descriptor instead.
 func (*RankSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RankSitesRequest) GetCrawl() string {
@@ -1303,7 +1478,7 @@ type RankSitesResponse struct {
 
 func (x *RankSitesResponse) Reset() {
 	*x = RankSitesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1315,7 +1490,7 @@ func (x *RankSitesResponse) String() string {
 func (*RankSitesResponse) ProtoMessage() {}
 
 func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1328,7 +1503,7 @@ func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesResponse.ProtoReflect.Descriptor instead.
 func (*RankSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RankSitesResponse) GetOrder() []uint32 {
@@ -1399,7 +1574,7 @@ type Feedback struct {
 
 func (x *Feedback) Reset() {
 	*x = Feedback{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1586,7 @@ func (x *Feedback) String() string {
 func (*Feedback) ProtoMessage() {}
 
 func (x *Feedback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1599,7 @@ func (x *Feedback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Feedback.ProtoReflect.Descriptor instead.
 func (*Feedback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Feedback) GetEventId() string {
@@ -1527,7 +1702,7 @@ type ReportFeedbackRequest struct {
 
 func (x *ReportFeedbackRequest) Reset() {
 	*x = ReportFeedbackRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1539,7 +1714,7 @@ func (x *ReportFeedbackRequest) String() string {
 func (*ReportFeedbackRequest) ProtoMessage() {}
 
 func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1552,7 +1727,7 @@ func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackRequest.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReportFeedbackRequest) GetCrawl() string {
@@ -1580,7 +1755,7 @@ type ReportFeedbackResponse struct {
 
 func (x *ReportFeedbackResponse) Reset() {
 	*x = ReportFeedbackResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +1767,7 @@ func (x *ReportFeedbackResponse) String() string {
 func (*ReportFeedbackResponse) ProtoMessage() {}
 
 func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +1780,7 @@ func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackResponse.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReportFeedbackResponse) GetStatuses() []*ItemStatus {
@@ -1630,7 +1805,7 @@ type ExplainLinksRequest struct {
 
 func (x *ExplainLinksRequest) Reset() {
 	*x = ExplainLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1642,7 +1817,7 @@ func (x *ExplainLinksRequest) String() string {
 func (*ExplainLinksRequest) ProtoMessage() {}
 
 func (x *ExplainLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1655,7 +1830,7 @@ func (x *ExplainLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainLinksRequest.ProtoReflect.Descriptor instead.
 func (*ExplainLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExplainLinksRequest) GetCrawl() string {
@@ -1694,7 +1869,7 @@ type ScoreTerm struct {
 
 func (x *ScoreTerm) Reset() {
 	*x = ScoreTerm{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +1881,7 @@ func (x *ScoreTerm) String() string {
 func (*ScoreTerm) ProtoMessage() {}
 
 func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +1894,7 @@ func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTerm.ProtoReflect.Descriptor instead.
 func (*ScoreTerm) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ScoreTerm) GetName() string {
@@ -1770,7 +1945,7 @@ type LinkExplanation struct {
 
 func (x *LinkExplanation) Reset() {
 	*x = LinkExplanation{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1782,7 +1957,7 @@ func (x *LinkExplanation) String() string {
 func (*LinkExplanation) ProtoMessage() {}
 
 func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1795,7 +1970,7 @@ func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkExplanation.ProtoReflect.Descriptor instead.
 func (*LinkExplanation) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LinkExplanation) GetStatus() *ItemStatus {
@@ -1874,7 +2049,7 @@ type ExplainLinksResponse struct {
 
 func (x *ExplainLinksResponse) Reset() {
 	*x = ExplainLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1886,7 +2061,7 @@ func (x *ExplainLinksResponse) String() string {
 func (*ExplainLinksResponse) ProtoMessage() {}
 
 func (x *ExplainLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1899,7 +2074,7 @@ func (x *ExplainLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainLinksResponse.ProtoReflect.Descriptor instead.
 func (*ExplainLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExplainLinksResponse) GetExplanations() []*LinkExplanation {
@@ -1934,7 +2109,7 @@ type SuggestExamplesRequest struct {
 
 func (x *SuggestExamplesRequest) Reset() {
 	*x = SuggestExamplesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1946,7 +2121,7 @@ func (x *SuggestExamplesRequest) String() string {
 func (*SuggestExamplesRequest) ProtoMessage() {}
 
 func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1959,7 +2134,7 @@ func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesRequest.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SuggestExamplesRequest) GetCrawl() string {
@@ -2017,7 +2192,7 @@ type SuggestedExample struct {
 
 func (x *SuggestedExample) Reset() {
 	*x = SuggestedExample{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2204,7 @@ func (x *SuggestedExample) String() string {
 func (*SuggestedExample) ProtoMessage() {}
 
 func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2217,7 @@ func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestedExample.ProtoReflect.Descriptor instead.
 func (*SuggestedExample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SuggestedExample) GetUrl() string {
@@ -2109,7 +2284,7 @@ type SuggestExamplesResponse struct {
 
 func (x *SuggestExamplesResponse) Reset() {
 	*x = SuggestExamplesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2296,7 @@ func (x *SuggestExamplesResponse) String() string {
 func (*SuggestExamplesResponse) ProtoMessage() {}
 
 func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2309,7 @@ func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesResponse.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SuggestExamplesResponse) GetExamples() []*SuggestedExample {
@@ -2167,7 +2342,25 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
 	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\xc6\x04\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\x93\x01\n" +
+	"\vTextQuality\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\x01R\x05value\x12\x16\n" +
+	"\x06length\x18\x02 \x01(\x01R\x06length\x12\x14\n" +
+	"\x05links\x18\x03 \x01(\x01R\x05links\x12\x1e\n" +
+	"\n" +
+	"repetition\x18\x04 \x01(\x01R\n" +
+	"repetition\x12 \n" +
+	"\vreadability\x18\x05 \x01(\x01R\vreadability\"\xd9\x01\n" +
+	"\x0eRelevanceParts\x12\x19\n" +
+	"\x05words\x18\x01 \x01(\x01H\x00R\x05words\x88\x01\x01\x12\x1d\n" +
+	"\ameaning\x18\x02 \x01(\x01H\x01R\ameaning\x88\x01\x01\x12\x1a\n" +
+	"\blanguage\x18\x03 \x01(\tR\blanguage\x12\x1b\n" +
+	"\x06length\x18\x04 \x01(\x01H\x02R\x06length\x88\x01\x01\x123\n" +
+	"\aquality\x18\x05 \x01(\v2\x19.linkscore.v1.TextQualityR\aqualityB\b\n" +
+	"\x06_wordsB\n" +
+	"\n" +
+	"\b_meaningB\t\n" +
+	"\a_length\"\x8d\x05\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2185,7 +2378,8 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\blearning\x18\v \x01(\bR\blearning\x12\x1b\n" +
 	"\tthread_id\x18\f \x01(\tR\bthreadId\x123\n" +
 	"\tpage_type\x18\r \x01(\x0e2\x16.linkscore.v1.PageTypeR\bpageType\x12!\n" +
-	"\trelevance\x18\x0e \x01(\x01H\x00R\trelevance\x88\x01\x01B\f\n" +
+	"\trelevance\x18\x0e \x01(\x01H\x00R\trelevance\x88\x01\x01\x12E\n" +
+	"\x0frelevance_parts\x18\x0f \x01(\v2\x1c.linkscore.v1.RelevancePartsR\x0erelevancePartsB\f\n" +
 	"\n" +
 	"_relevance\"a\n" +
 	"\x13IngestPagesResponse\x122\n" +
@@ -2355,108 +2549,112 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_link_scoring_service_proto_rawDescData
 }
 
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*IngestPagesRequest)(nil),      // 0: linkscore.v1.IngestPagesRequest
-	(*PageResult)(nil),              // 1: linkscore.v1.PageResult
-	(*IngestPagesResponse)(nil),     // 2: linkscore.v1.IngestPagesResponse
-	(*StreamPagesRequest)(nil),      // 3: linkscore.v1.StreamPagesRequest
-	(*StreamPagesResponse)(nil),     // 4: linkscore.v1.StreamPagesResponse
-	(*ClassifyPagesRequest)(nil),    // 5: linkscore.v1.ClassifyPagesRequest
-	(*PageClassification)(nil),      // 6: linkscore.v1.PageClassification
-	(*ClassifyPagesResponse)(nil),   // 7: linkscore.v1.ClassifyPagesResponse
-	(*CandidateLink)(nil),           // 8: linkscore.v1.CandidateLink
-	(*ScoreLinksRequest)(nil),       // 9: linkscore.v1.ScoreLinksRequest
-	(*ScoreLinksResponse)(nil),      // 10: linkscore.v1.ScoreLinksResponse
-	(*BucketInFlight)(nil),          // 11: linkscore.v1.BucketInFlight
-	(*RankBucketsRequest)(nil),      // 12: linkscore.v1.RankBucketsRequest
-	(*RankBucketsResponse)(nil),     // 13: linkscore.v1.RankBucketsResponse
-	(*WaitingSite)(nil),             // 14: linkscore.v1.WaitingSite
-	(*RankSitesRequest)(nil),        // 15: linkscore.v1.RankSitesRequest
-	(*RankSitesResponse)(nil),       // 16: linkscore.v1.RankSitesResponse
-	(*Feedback)(nil),                // 17: linkscore.v1.Feedback
-	(*ReportFeedbackRequest)(nil),   // 18: linkscore.v1.ReportFeedbackRequest
-	(*ReportFeedbackResponse)(nil),  // 19: linkscore.v1.ReportFeedbackResponse
-	(*ExplainLinksRequest)(nil),     // 20: linkscore.v1.ExplainLinksRequest
-	(*ScoreTerm)(nil),               // 21: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 22: linkscore.v1.LinkExplanation
-	(*ExplainLinksResponse)(nil),    // 23: linkscore.v1.ExplainLinksResponse
-	(*SuggestExamplesRequest)(nil),  // 24: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 25: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 26: linkscore.v1.SuggestExamplesResponse
-	(*Page)(nil),                    // 27: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 28: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 29: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 30: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 31: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 32: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 33: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 34: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 35: google.protobuf.Timestamp
+	(*TextQuality)(nil),             // 1: linkscore.v1.TextQuality
+	(*RelevanceParts)(nil),          // 2: linkscore.v1.RelevanceParts
+	(*PageResult)(nil),              // 3: linkscore.v1.PageResult
+	(*IngestPagesResponse)(nil),     // 4: linkscore.v1.IngestPagesResponse
+	(*StreamPagesRequest)(nil),      // 5: linkscore.v1.StreamPagesRequest
+	(*StreamPagesResponse)(nil),     // 6: linkscore.v1.StreamPagesResponse
+	(*ClassifyPagesRequest)(nil),    // 7: linkscore.v1.ClassifyPagesRequest
+	(*PageClassification)(nil),      // 8: linkscore.v1.PageClassification
+	(*ClassifyPagesResponse)(nil),   // 9: linkscore.v1.ClassifyPagesResponse
+	(*CandidateLink)(nil),           // 10: linkscore.v1.CandidateLink
+	(*ScoreLinksRequest)(nil),       // 11: linkscore.v1.ScoreLinksRequest
+	(*ScoreLinksResponse)(nil),      // 12: linkscore.v1.ScoreLinksResponse
+	(*BucketInFlight)(nil),          // 13: linkscore.v1.BucketInFlight
+	(*RankBucketsRequest)(nil),      // 14: linkscore.v1.RankBucketsRequest
+	(*RankBucketsResponse)(nil),     // 15: linkscore.v1.RankBucketsResponse
+	(*WaitingSite)(nil),             // 16: linkscore.v1.WaitingSite
+	(*RankSitesRequest)(nil),        // 17: linkscore.v1.RankSitesRequest
+	(*RankSitesResponse)(nil),       // 18: linkscore.v1.RankSitesResponse
+	(*Feedback)(nil),                // 19: linkscore.v1.Feedback
+	(*ReportFeedbackRequest)(nil),   // 20: linkscore.v1.ReportFeedbackRequest
+	(*ReportFeedbackResponse)(nil),  // 21: linkscore.v1.ReportFeedbackResponse
+	(*ExplainLinksRequest)(nil),     // 22: linkscore.v1.ExplainLinksRequest
+	(*ScoreTerm)(nil),               // 23: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 24: linkscore.v1.LinkExplanation
+	(*ExplainLinksResponse)(nil),    // 25: linkscore.v1.ExplainLinksResponse
+	(*SuggestExamplesRequest)(nil),  // 26: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 27: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 28: linkscore.v1.SuggestExamplesResponse
+	(*Page)(nil),                    // 29: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 30: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 31: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 32: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 33: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 34: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 35: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 36: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	27, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	28, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	29, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	30, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	31, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	32, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	33, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	32, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	34, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
-	1,  // 9: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	27, // 10: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
-	29, // 11: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	28, // 12: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	1,  // 13: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
-	27, // 14: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
-	30, // 15: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
-	31, // 16: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
-	34, // 17: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
-	6,  // 18: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
-	8,  // 19: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	28, // 20: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	29, // 21: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	32, // 22: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	31, // 23: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	28, // 24: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	11, // 25: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	14, // 26: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	28, // 27: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	35, // 28: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	17, // 29: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	30, // 30: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	8,  // 31: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	28, // 32: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	30, // 33: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	21, // 34: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	31, // 35: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	22, // 36: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	28, // 37: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	25, // 38: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	0,  // 39: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	3,  // 40: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	5,  // 41: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	9,  // 42: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	12, // 43: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	15, // 44: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	18, // 45: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	20, // 46: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
-	24, // 47: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	2,  // 48: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	4,  // 49: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	7,  // 50: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	10, // 51: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	13, // 52: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	16, // 53: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	19, // 54: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	23, // 55: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
-	26, // 56: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	48, // [48:57] is the sub-list for method output_type
-	39, // [39:48] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	29, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	30, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	31, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	1,  // 3: linkscore.v1.RelevanceParts.quality:type_name -> linkscore.v1.TextQuality
+	32, // 4: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	33, // 5: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	34, // 6: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	35, // 7: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	34, // 8: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	36, // 9: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	2,  // 10: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
+	3,  // 11: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
+	29, // 12: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
+	31, // 13: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	30, // 14: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	3,  // 15: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
+	29, // 16: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
+	32, // 17: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
+	33, // 18: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
+	36, // 19: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
+	8,  // 20: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
+	10, // 21: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	30, // 22: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	31, // 23: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	34, // 24: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	33, // 25: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	30, // 26: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	13, // 27: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	16, // 28: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	30, // 29: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	37, // 30: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
+	19, // 31: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	32, // 32: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	10, // 33: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	30, // 34: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	32, // 35: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	23, // 36: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	33, // 37: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	24, // 38: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	30, // 39: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	27, // 40: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	0,  // 41: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	5,  // 42: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
+	7,  // 43: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	11, // 44: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	14, // 45: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	17, // 46: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	20, // 47: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	22, // 48: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
+	26, // 49: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	4,  // 50: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	6,  // 51: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
+	9,  // 52: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	12, // 53: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	15, // 54: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	18, // 55: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	21, // 56: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	25, // 57: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
+	28, // 58: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	50, // [50:59] is the sub-list for method output_type
+	41, // [41:50] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -2466,23 +2664,24 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 	}
 	file_linkscore_v1_common_proto_init()
 	file_linkscore_v1_policy_proto_init()
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[1].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[11].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[15].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[17].OneofWrappers = []any{
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[2].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[3].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[13].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[16].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[17].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[19].OneofWrappers = []any{
 		(*Feedback_Reward)(nil),
 		(*Feedback_ItemCount)(nil),
 		(*Feedback_Relevant)(nil),
 	}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[25].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[27].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

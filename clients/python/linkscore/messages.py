@@ -171,6 +171,9 @@ def bucket_values(links: common_pb2.LinkScores) -> list[float]:
     return best
 
 
+_WANTED_NUMBERS = ("least_words", "quality_weight", "embedding", "embedding_weight")
+
+
 def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     """Give the message of what a crawl is for, in words.
 
@@ -179,7 +182,8 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     wanted
         A query; or a mapping of ``query`` (one text), ``queries`` (texts, or mappings of ``text`` and
         ``weight``), ``samples`` (URLs, or mappings of ``url``, ``text``, ``body``, ``unwanted``,
-        ``weight``), ``languages`` (ISO 639 codes) and ``least_words``; or the message.
+        ``weight``), ``languages`` (ISO 639 codes), ``least_words``, ``quality_weight``, ``embedding`` and
+        ``embedding_weight``; or the message.
 
     Raises
     ------
@@ -190,15 +194,15 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     --------
     >>> wanted_spec({"query": "pricing and limits", "languages": ["en"]}).queries[0].text
     'pricing and limits'
-    >>> wanted_spec({"quarry": "pricing"})
+    >>> wanted_spec({"quarry": "pricing"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: wanted: no such field: quarry (there are query, queries, samples, languages, least_words)
+    ValueError: wanted: no such field: quarry (there are query, queries, samples, ...
     """
     if wanted is None or isinstance(wanted, crawl_pb2.Wanted):
         return wanted
     given: dict[str, Any] = {"query": wanted} if isinstance(wanted, str) else dict(wanted)
-    known = ("query", "queries", "samples", "languages", "least_words")
+    known = ("query", "queries", "samples", "languages", *_WANTED_NUMBERS)
     if unknown := [name for name in given if name not in known]:
         raise ValueError(f"wanted: no such field: {', '.join(unknown)} (there are {', '.join(known)})")
     query = [given["query"]] if "query" in given else []
@@ -207,7 +211,7 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
             queries=[_named(one, "text") for one in (*query, *given.get("queries", ()))],
             samples=[_named(one, "url") for one in given.get("samples", ())],
             languages=given.get("languages", ()),
-            least_words=given.get("least_words", 0),
+            **{name: given[name] for name in _WANTED_NUMBERS if name in given},
         )
     except TypeError as exc:
         raise ValueError(f"wanted: {exc}") from exc

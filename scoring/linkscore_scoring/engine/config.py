@@ -147,7 +147,7 @@ class CrawlConfig:
         """What to read of the words of pages: nothing, unless a policy reads them and `wanted` is given."""
         if self.wanted is None or not any(choice.reads_words for choice in self._choices):
             return Words.NONE
-        return Words.WITH_LANGUAGE if self.wanted.languages else Words.COUNTED
+        return self.wanted.reads
 
     @cached_property
     def learns_on_demand(self) -> bool:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.types import PageObservation, Suggestion
+from linkscore_scoring.wanted import PageRelevance
 
 
 @dataclass(slots=True)
@@ -76,7 +77,7 @@ class PageOutcome:
     thread_id: str = ""
     relearned: int = 0
     page_type: int = 0
-    relevance: float | None = None
+    relevance: PageRelevance | None = None
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ def page_from_extracted(
     text_blocks
         Texts outside anchors; those under 25 characters are passed over.
     words
-        Whether to count the words of the text blocks; title and headings are not known.
+        What to read of the words of the text blocks; title, headings and anchors are not known.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def page_from_extracted(
     page.block_chars = [len(text) for text in blocks]
     page.text_chars = sum(map(len, text_blocks))
     if words:
-        page.words = words_of_texts("", "", " ".join(blocks), language=words is Words.WITH_LANGUAGE)
+        page.words = words_of_texts("", "", *blocks, read=words)
     if canonical_url:
         resolved = UrlResolver(url).resolve(canonical_url)
         page.canonical_key = resolved[1] if isinstance(resolved, tuple) else ""

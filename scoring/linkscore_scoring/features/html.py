@@ -126,7 +126,8 @@ class Extractor:
         if not self._native or not self._native.read(markup, features, resolver_of, layout=layout):
             self._read_purely(markup, features, layout=layout)
         if words and (root := self._parse(markup, features)) is not None:
-            features.words = page_words(root, language=words is Words.WITH_LANGUAGE)
+            chars = features.text_chars + features.anchor_chars
+            features.words = page_words(root, words, in_anchors=features.anchor_chars / max(1, chars))
         if title:
             features.title = self._title(markup)
         return features
@@ -232,7 +233,7 @@ def extract(
     layout
         Whether to find records and link groups too, which costs two to three times as much again.
     words
-        Whether to count its words too, and to tell its language; see `features.words`.
+        What to read of its words; see `features.words`.
     title
         Whether to keep its title, cut at 200 characters.
 

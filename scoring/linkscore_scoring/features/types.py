@@ -7,7 +7,7 @@ crawler that has its own parser can send them ready-made.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntFlag
 from typing import Any
 
 import numpy as np
@@ -118,12 +118,15 @@ Hashes = NDArray[np.uint32]
 """(n,), distinct, ascending."""
 
 
-class Words(IntEnum):
-    """What is read of the words of pages."""
+class Words(IntFlag):
+    """What is read of the words of pages: nothing, their counts, and more beside these."""
 
     NONE = 0
     COUNTED = 1
-    WITH_LANGUAGE = 2
+    LANGUAGE = 2
+    QUALITY = 4
+    EXCERPT = 8
+    WITH_LANGUAGE = COUNTED | LANGUAGE
 
 
 @dataclass(slots=True)
@@ -141,6 +144,12 @@ class PageWords:
         Words of title, headings and text, all of them counted.
     language
         ISO 639 code of the main text; empty if not looked at, or too short to tell.
+    measures
+        Of how well it reads, in the order of `text_quality.Measures`; empty if not looked at.
+    meaning
+        How near it is to what is wanted by an embedding, in [0, 1]; None if none was asked.
+    excerpt
+        Title, headings and the beginning of the text, for an embedding; never kept.
     """
 
     hashes: bytes = b""
@@ -149,6 +158,9 @@ class PageWords:
     text: bytes = b""
     lengths: list[int] = field(default_factory=lambda: [0, 0, 0])
     language: str = ""
+    measures: list[float] = field(default_factory=list)
+    meaning: float | None = None
+    excerpt: str = ""
 
     def columns(self) -> tuple[Hashes, NDArray[np.float64]]:
         """Return hashes, (n,), and counts in title, headings and text, (n, 3)."""
@@ -156,8 +168,11 @@ class PageWords:
         return np.frombuffer(self.hashes, "<u4"), np.stack(fields, axis=1).astype(np.float64)
 
     def plain(self) -> list[Any]:
-        """Return the fields in their order, for the event log."""
-        return [getattr(self, name) for name in PageWords.__slots__]
+        """Return the fields in their order, for the event log; an end that was not read is left out."""
+        kept: list[Any] = [self.hashes, self.title, self.headings, self.text, self.lengths, self.language]
+        if self.measures or self.meaning is not None:  # left out else, so that versions before can read it
+            kept += [self.measures, self.meaning]
+        return kept
 
 
 @dataclass(slots=True)

@@ -20,7 +20,8 @@ import Stemmer
 from lxml import etree
 
 from linkscore_scoring.features.markup import SKIPPED_TAGS
-from linkscore_scoring.features.types import PageWords
+from linkscore_scoring.features.text_quality import measure
+from linkscore_scoring.features.types import PageWords, Words
 from linkscore_scoring.features.walk import BLOCK_CHARS
 from linkscore_scoring.hashing import hash64
 
@@ -28,6 +29,8 @@ MAX_WORDS = 2_000
 """Distinct words kept of a page, those met first: a bound, chosen; 10 bytes each in the log."""
 MAX_TEXT_CHARS = 200_000
 """Characters of a page that are read for words, and for the language: a bound, chosen."""
+EXCERPT_CHARS = 2_000
+"""Characters of a page that an embedding is given; chosen: small models read some 256 word pieces."""
 _LANGUAGE_CHARS = 2_000  # of the main text, by which the language is told; chosen: more says the same
 _LEAST_LANGUAGE_CHARS = 60  # of main text, below which a language is a guess; chosen, not measured
 _MAX_LINK_WORDS = 32  # words of an anchor or a URL; a bound
@@ -102,8 +105,10 @@ def matching_words(text: str, terms: Container[int], *, is_url: bool = False) ->
     return list(found)[:_MAX_LINK_WORDS]
 
 
-def page_words(root: etree._Element, *, language: bool = False) -> PageWords:
+def page_words(root: etree._Element, read: Words = Words.COUNTED, *, in_anchors: float = 0.0) -> PageWords:
     """Return the words of a page, as parsed; its tree is used up.
+
+    `in_anchors` is the share of its displayed characters that are in anchors.
 
     Main text is every text of 25 characters and more outside of anchors, as everywhere in linkscore: menus,
     lists of links and buttons are not part of it.
@@ -119,24 +124,35 @@ def page_words(root: etree._Element, *, language: bool = False) -> PageWords:
     found = (text for heading in root.iter(*_HEADINGS) for text in heading.itertext())
     headings = " ".join(islice(found, _MAX_HEADING_TEXTS))
     etree.strip_elements(root, "a", "title", *SKIPPED_TAGS, with_tail=False)
-    return words_of_texts(title, headings, _blocks(root.itertext()), language=language)
+    return words_of_texts(title, headings, *_blocks(root.itertext()), read=read, in_anchors=in_anchors)
 
 
-def words_of_texts(title: str, headings: str, text: str, *, language: bool = False) -> PageWords:
-    """Return the words of a page whose texts were taken apart already."""
-    texts = [" ".join(one[:MAX_TEXT_CHARS].split()) for one in (title, headings, text)]
-    counts = [Counter(words_of(one)) for one in texts]
-    known = list(dict.fromkeys(word for found in counts for word in found))[:MAX_WORDS]
+def words_of_texts(
+    title: str, headings: str, *blocks: str, read: Words = Words.COUNTED, in_anchors: float = 0.0
+) -> PageWords:
+    """Return the words of a page whose texts were taken apart already; see `page_words`."""
+    texts = [" ".join(one[:MAX_TEXT_CHARS].split()) for one in (title, headings, " ".join(blocks))]
+    found = [words_of(one) for one in texts]
+    counts = list(map(Counter, found))
+    known = list(dict.fromkeys(word for counted in counts for word in counted))[:MAX_WORDS]
     hashes = np.array([word_hash(word) for word in known], np.uint32)
     distinct, rows = np.unique(hashes, return_index=True)
     title_count, headings_count, text_count = (
-        np.array([min(255, found[known[row]]) for row in rows.tolist()], np.uint8).tobytes()
-        for found in counts
+        np.array([min(255, counted[known[row]]) for row in rows.tolist()], np.uint8).tobytes()
+        for counted in counts
     )
-    lengths = [found.total() for found in counts]
-    spoken = language_of(texts[2] or texts[1]) if language else ""
-    raw = distinct.astype("<u4").tobytes()
-    return PageWords(raw, title_count, headings_count, text_count, lengths, spoken)
+    page = PageWords(
+        distinct.astype("<u4").tobytes(), title_count, headings_count, text_count, list(map(len, found))
+    )
+    if Words.LANGUAGE in read:
+        page.language = language_of(texts[2] or texts[1])
+    if Words.QUALITY in read:
+        spaced = not _UNSPACED.search(texts[2][:_LANGUAGE_CHARS])
+        measured = measure(_within(blocks, MAX_TEXT_CHARS), found[2], in_anchors, spaced=spaced)
+        page.measures = [round(float(value), 4) for value in measured]
+    if Words.EXCERPT in read:
+        page.excerpt = "\n".join(filter(None, texts))[:EXCERPT_CHARS]
+    return page
 
 
 def language_of(text: str) -> str:
@@ -167,15 +183,19 @@ def _url_text(url: str) -> str:
     return _CAMEL.sub(" ", unquote(f"{parts.path} {parts.query}"))
 
 
-def _blocks(texts: Iterable[str]) -> str:
+def _blocks(texts: Iterable[str]) -> list[str]:
+    return _within((found for text in texts if len(found := text.strip()) >= BLOCK_CHARS), MAX_TEXT_CHARS)
+
+
+def _within(texts: Iterable[str], most_chars: int) -> list[str]:
+    """Return the first texts, up to the one with which there are enough characters."""
     found, chars = [], 0
     for text in texts:
-        if len(stripped := text.strip()) >= BLOCK_CHARS:
-            found.append(stripped)
-            chars += len(stripped)
-            if chars > MAX_TEXT_CHARS:
-                break
-    return " ".join(found)
+        found.append(text)
+        chars += len(text)
+        if chars > most_chars:
+            break
+    return found
 
 
 def _stem(word: str) -> str:

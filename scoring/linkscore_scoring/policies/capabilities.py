@@ -27,7 +27,7 @@ from linkscore_scoring.types import (
     Suggestion,
     UrlRule,
 )
-from linkscore_scoring.wanted import Wanted
+from linkscore_scoring.wanted import PageRelevance, Wanted
 
 Part = tuple[type[Policy], Params]
 """A policy that another one is made of: its class and parameters."""
@@ -253,8 +253,8 @@ class TellsPageTypes(Protocol):
 class TellsRelevance(Protocol):
     """Tells how far pages are what the crawl wants in words."""
 
-    def relevance_of(self, page: PageObservation, site: SiteModel) -> float | None:
-        """Return how far an observed page is wanted, in [0, 1]; None if not known. Only reads."""
+    def relevance_of(self, page: PageObservation, site: SiteModel) -> PageRelevance | None:
+        """Return how far an observed page is wanted, and why; None if not known. Only reads."""
 
 
 @runtime_checkable
@@ -447,7 +447,7 @@ def thread_of(policy: Policy, page: PageObservation, site: SiteModel) -> str:
     return found.thread_of(page, site) if found is not None else ""
 
 
-def relevance_of(policy: Policy, page: PageObservation, site: SiteModel) -> float | None:
+def relevance_of(policy: Policy, page: PageObservation, site: SiteModel) -> PageRelevance | None:
     """Return how far an observed page is what the crawl wants in words, None if the policy does not tell."""
     found = _find(policy, TellsRelevance)
     return found.relevance_of(page, site) if found is not None else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.features.text_quality import Measures, TextQuality, quality_of
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.words import word_hash, words_of
 from linkscore_scoring.state import Stateful, Stored
@@ -125,6 +127,63 @@ class Topic:
             weight * min(1.0, sum(facet[word] for word in words if word in facet))
             for weight, facet in self.facets
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PageRelevance:
+    """What a page is worth to a crawl that says what it wants in words, and of what parts.
+
+    Attributes
+    ----------
+    value
+        In [0, 1].
+    words
+        Relevance by `Topic`; None if the crawl names no words.
+    meaning
+        How near the page is to a query by an embedding; None without one.
+    language
+        ISO 639 code; empty if not looked at, or too short to tell.
+    length
+        Words of main text as a share of the least length, at most 1; None if any length does.
+    quality
+        How well it reads; None if that does not count.
+    """
+
+    value: float
+    words: float | None = None
+    meaning: float | None = None
+    language: str = ""
+    length: float | None = None
+    quality: TextQuality | None = None
+
+
+def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_words: float) -> PageRelevance:
+    """Return what a page is worth; without a query and samples its words count as `without_words`.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.features.words import words_of_texts
+    >>> from linkscore_scoring.wanted.spec import WantedQuery
+    >>> wanted = Wanted((WantedQuery("price"),), least_words=8)
+    >>> page = words_of_texts("Price", "", "The price of it.")
+    >>> found = relevance_of(page, wanted, Topic(wanted, WordCounts(), {}), 0.0)
+    >>> round(found.words, 2), found.length, round(found.value, 2)
+    (0.82, 0.5, 0.41)
+    """
+    by_words = None if topic is None else topic.relevance(page)
+    value = without_words if by_words is None else by_words
+    if page.meaning is not None:
+        value += wanted.meaning_share * (page.meaning - value)
+    length = quality = None
+    if wanted.least_words:
+        length = min(1.0, page.lengths[2] / wanted.least_words)
+        value *= length
+    if wanted.quality_weight and page.measures:
+        quality = quality_of(Measures(*page.measures))
+        value *= 1.0 - wanted.quality_weight * (1.0 - quality.value)
+    if wanted.languages and page.language not in ("", *wanted.languages):
+        value = 0.0
+    return PageRelevance(value, by_words, page.meaning, page.language, length, quality)
 
 
 def expansion_of(

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.features.types import PageWords
+from linkscore_scoring.features.types import PageWords, Words
 from linkscore_scoring.features.words import languages, words_of
+from linkscore_scoring.state import State, to_state
 
 MAX_QUERIES, MAX_QUERY_BYTES = 20, 2_000
 """A bound of the wire contract: query texts of a crawl, and UTF-8 bytes of one."""
@@ -18,6 +19,10 @@ MAX_LANGUAGES = 20
 """A bound of the wire contract."""
 MAX_LEAST_WORDS = 100_000
 """A bound of the wire contract: more words than `features.words.MAX_TEXT_CHARS` can hold make no sense."""
+MAX_EMBEDDING_CHARS = 100
+"""A bound of the wire contract: the name of an embedding."""
+EMBEDDING_WEIGHT = 0.5
+"""Share of an embedding in relevance, unless told; chosen, not measured: models are the user's."""
 MAX_WEIGHT = 10.0
 """A bound of the wire contract: what weighs ten times less decides nothing."""
 
@@ -73,6 +78,12 @@ class Wanted:
         ISO 639 codes: pages in any other language are not wanted.
     least_words
         Words of main text from which on a page counts in full; one of half as many counts half.
+    quality_weight
+        How much of what a page is worth depends on how well it reads, in [0, 1].
+    embedding
+        Name of a plug-in that compares pages with the queries by meaning; empty: by words alone.
+    embedding_weight
+        Share of that in relevance, in (0, 1]; `EMBEDDING_WEIGHT` unless told.
 
     Examples
     --------
@@ -85,13 +96,44 @@ class Wanted:
     samples: tuple[WantedSample, ...] = ()
     languages: tuple[str, ...] = ()
     least_words: int = 0
+    quality_weight: float = 0.0
+    embedding: str = ""
+    embedding_weight: float | None = None
+
+    @property
+    def reads(self) -> Words:
+        """What is to be read of the words of pages."""
+        return (
+            Words.COUNTED
+            | (Words.LANGUAGE if self.languages else Words.NONE)
+            | (Words.QUALITY if self.quality_weight else Words.NONE)
+            | (Words.EXCERPT if self.embedding else Words.NONE)
+        )
+
+    @property
+    def meaning_share(self) -> float:
+        """Share of an embedding in the relevance of a page."""
+        if not self.embedding:
+            return 0.0
+        return EMBEDDING_WEIGHT if self.embedding_weight is None else self.embedding_weight
+
+    def to_state(self) -> State:
+        """Return it as plain values; what is not asked is left out, so that versions before can read it."""
+        state: State = to_state(self)
+        asked = {"quality_weight": self.quality_weight, "embedding": self.embedding}
+        asked["embedding_weight"] = self.embedding_weight is not None
+        return {name: value for name, value in state.items() if asked.get(name, True)}
 
     def problems(self, field: str) -> Iterator[FieldProblem]:
         """Yield a problem for each field that breaks a rule; `field` is the path of this one."""
         if not (
-            self.queries or self.languages or self.least_words or any(not s.unwanted for s in self.samples)
+            self.queries
+            or self.languages
+            or self.least_words
+            or self.quality_weight
+            or any(not s.unwanted for s in self.samples)
         ):
-            rule = "must have a query, a wanted sample, a language or least_words"
+            rule = "must have a query, a wanted sample, a language, least_words or quality_weight"
             yield FieldProblem(field, rule, "REQUIRED")
         for name, items, most in (
             ("queries", self.queries, MAX_QUERIES),
@@ -112,6 +154,21 @@ class Wanted:
         if not 0 <= self.least_words <= MAX_LEAST_WORDS:
             rule = f"must be in [0, {MAX_LEAST_WORDS}], got {self.least_words}"
             yield FieldProblem(f"{field}.least_words", rule)
+        if not 0.0 <= self.quality_weight <= 1.0:
+            yield FieldProblem(f"{field}.quality_weight", f"must be in [0, 1], got {self.quality_weight}")
+        yield from self._embedding_problems(field)
+
+    def _embedding_problems(self, field: str) -> Iterator[FieldProblem]:
+        if len(self.embedding) > MAX_EMBEDDING_CHARS:
+            rule = f"must be at most {MAX_EMBEDDING_CHARS} characters, got {len(self.embedding)}"
+            yield FieldProblem(f"{field}.embedding", rule)
+        elif self.embedding and not self.queries:
+            yield FieldProblem(f"{field}.embedding", "needs a query to compare pages with")
+        weight = self.embedding_weight
+        if weight is not None and not self.embedding:
+            yield FieldProblem(f"{field}.embedding_weight", "says nothing without `embedding`")
+        elif weight is not None and not 0.0 < weight <= 1.0:
+            yield FieldProblem(f"{field}.embedding_weight", f"must be in (0, 1], got {weight}")
 
     def _query_problems(self, field: str) -> Iterator[FieldProblem]:
         for i, query in enumerate(self.queries):

@@ -35,6 +35,7 @@ from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.types import ExamplePage
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
@@ -94,8 +95,10 @@ class CrawlRegistry:
         most_open: int = 0,
         tracing: Tracing = NO_TRACING,
         owns: Callable[[Shard], bool] = lambda _: True,
+        embeddings: Embeddings | None = None,
     ) -> None:
         self._owns = owns
+        self.embeddings = embeddings or Embeddings()
         self._store = store
         self._settings = settings
         self._metrics = metrics
@@ -245,7 +248,7 @@ class CrawlRegistry:
         """
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
-        await self._in_thread(_check, config)  # which may have to load what knows languages
+        await self._in_thread(self._check, config)  # which may have to load what knows languages
 
     async def change(
         self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
@@ -300,6 +303,7 @@ class CrawlRegistry:
         self._background.shutdown()
         self._snapshots.shutdown()
         self._reader.shutdown()
+        self.embeddings.close()
         self._learner.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self, name: str) -> CrawlActor:
@@ -386,7 +390,7 @@ class CrawlRegistry:
             if (n := len(crawls)) >= self._settings.max_crawls:
                 raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
             await self._make_room()
-            await self._in_thread(load_libraries, config)
+            await self._in_thread(self._load_libraries, config)
             actor = await self._in_thread(self._new_actor, name, config)
             actor.start()
             try:
@@ -405,8 +409,8 @@ class CrawlRegistry:
             config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
             if config.groups > 1:
                 config = dataclasses.replace(config, revision=config.revision + 1)
-            await self._in_thread(_check, config)
-            await self._in_thread(load_libraries, config)
+            await self._in_thread(self._check, config)
+            await self._in_thread(self._load_libraries, config)
             await actor.submit(ConfigChanged(config.to_state()))
             return actor
 
@@ -414,7 +418,7 @@ class CrawlRegistry:
         async with self._change_lock:
             actor = await self._open(name)
             if actor.model.config.revision < config.revision:
-                await self._in_thread(load_libraries, config)
+                await self._in_thread(self._load_libraries, config)
                 await actor.submit(ConfigChanged(config.to_state()))
             return actor
 
@@ -514,7 +518,7 @@ class CrawlRegistry:
                 f"the folder holds crawl {own!r}, whose visits and tickets go by that name: rename it back, "
                 "or move crawls with `linkscore data export` and `linkscore data import`"
             )
-        load_libraries(model.config)
+        self._load_libraries(model.config)
         self._store.visits(name).recover(model.ledger.batches)
 
     def _bounds(self) -> SiteBounds:
@@ -528,22 +532,27 @@ class CrawlRegistry:
         task.add_done_callback(self._changes.discard)
         return await asyncio.shield(task)
 
+    def _check(self, config: CrawlConfig) -> None:
+        try:
+            config.check()
+            self.embeddings.check(config.wanted)
+        except InvalidInput as exc:
+            raise exc.under("crawl") from exc
+
+    def _load_libraries(self, config: CrawlConfig) -> None:
+        load_libraries(config)
+        if Words.EXCERPT in config.words and config.wanted is not None:
+            self.embeddings.load(config.wanted.embedding)
+
     async def _in_thread(self, call: Callable[..., _T], *args: object) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
-
-
-def _check(config: CrawlConfig) -> None:
-    try:
-        config.check()
-    except InvalidInput as exc:
-        raise exc.under("crawl") from exc
 
 
 def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
     for choice in (config.policy, *config.extra_policies):
         capabilities.load_libraries(policy_class(choice.name), choice.checked())
-    if config.words is Words.WITH_LANGUAGE:
+    if Words.LANGUAGE in config.words:
         languages()
     if config.scope == "domain":
         _suffixes()

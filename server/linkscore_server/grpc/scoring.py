@@ -326,6 +326,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                     if isinstance(event, PageFetched):
                         together.append(event)
                     if together and (is_last or _is_enough(together)):
+                        await self._registry.embeddings.compare(actor.model.config.wanted, together)
                         written.append(_watched(actor.submit_all(together)))
                         together = []
             outcomes = iter([outcome for group in written for outcome in await group])
@@ -355,6 +356,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             parsed = await self._parsed(actor, page, own, context)
         if not isinstance(parsed, PageFetched):
             return pb.PageResult(status=parsed)
+        await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
         return self._result(actor, parsed, await actor.submit(parsed), choice, encode)
 
     async def _read_large(

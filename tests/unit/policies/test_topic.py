@@ -9,14 +9,14 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, decode, encode
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.topic.learning import SiteArms
 from linkscore_scoring.site.config import SiteBounds
-from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
+from linkscore_scoring.wanted import PageRelevance, Wanted, WantedQuery, WantedSample
 
 HOST = "http://h"
 KAYAKS = Wanted((WantedQuery("kayak repair"),))
@@ -28,7 +28,10 @@ def crawl(wanted: Wanted | None = KAYAKS) -> CrawlModel:
     return CrawlModel(config, ticket_key=b"key")
 
 
-def fetch(model: CrawlModel, path: str, html: str, *, words: Words = Words.WITH_LANGUAGE) -> PageOutcome:
+ALL = Words.WITH_LANGUAGE | Words.QUALITY
+
+
+def fetch(model: CrawlModel, path: str, html: str, *, words: Words = ALL) -> PageOutcome:
     url = HOST + path
     page = extract(html.encode(), url=url, content_type="text/html; charset=utf-8", words=words)
     outcome: PageOutcome = model.apply(model.seq + 1, PageFetched("", "h", url, url, 200, "", b"", 0.0, page))
@@ -118,6 +121,53 @@ def test_pages_in_another_language_and_short_pages_are_worth_less() -> None:
     assert worth[0] > worth[2] > worth[1]
 
 
+PROSE = "A kayak that leaks can be repaired at home, with glue and patience, as everybody here knows. "
+JUNK = "kayak repair kayak repair kayak repair shop now "
+
+
+def test_pages_that_read_badly_are_worth_less_where_the_crawl_asks_for_it() -> None:
+    pages = [f"<title>Kayak repair</title><p>{text * 6}</p>" for text in (PROSE, JUNK)]
+    worth = []
+    for weight in (0.0, 0.5, 1.0):
+        model = crawl(replace(KAYAKS, quality_weight=weight))
+        found = [fetch(model, f"/{n}", page).relevance for n, page in enumerate(pages)]
+        worth.append([one.value for one in found if one is not None])
+        assert [one is not None and one.quality is not None for one in found] == [weight > 0.0] * 2
+    (_, plain), (_, half), (_, whole) = worth
+    assert plain > half > whole
+    assert whole < 0.3 * plain
+
+
+def test_the_parts_of_relevance_make_up_its_value() -> None:
+    model = crawl(replace(KAYAKS, languages=("en",), least_words=200, quality_weight=0.5))
+    found = fetch(model, "/", f"<title>Kayak repair</title><p>{PROSE * 6}</p>").relevance
+    assert found is not None
+    assert found.words is not None
+    assert found.length is not None
+    assert found.quality is not None
+    assert found.language == "en"
+    assert found.value == pytest.approx(found.words * found.length * (0.5 + 0.5 * found.quality.value))
+
+
+def test_a_page_near_the_query_by_meaning_is_worth_more_and_no_model_is_needed_to_read_its_event_again() -> (
+    None
+):
+    wanted = replace(KAYAKS, embedding="toy", embedding_weight=0.25)
+    found = []
+    for meaning in (None, 1.0):
+        model = crawl(wanted)
+        page = extract(b"<title>Mending canoes</title>", url=f"{HOST}/", words=wanted.reads)
+        assert page.words is not None
+        page.words.meaning = meaning
+        event = PageFetched("", "h", page.url, page.url, 200, "", b"", 0.0, page)
+        again = decode(encode(event))
+        assert again.features.words.excerpt == ""
+        outcome = model.apply(model.seq + 1, again)
+        assert outcome.relevance is not None
+        found.append((outcome.relevance.value, outcome.relevance.meaning))
+    assert found == [(0.0, None), (0.25, 1.0)]
+
+
 def test_a_sample_given_by_url_counts_once_it_is_fetched() -> None:
     sample = WantedSample(f"{HOST}/s", f"{HOST}/s")
     model = crawl(Wanted(samples=(sample,)))
@@ -154,8 +204,8 @@ def test_an_unwanted_sample_is_worth_nothing_whatever_it_says() -> None:
         fetch(model, path, "<title>Kayak repair</title>").relevance for path in ("/a", "/jobs")
     )
     assert wanted is not None
-    assert wanted > 0.5
-    assert unwanted == 0.0
+    assert wanted.value > 0.5
+    assert unwanted == PageRelevance(0.0)
 
 
 def test_what_is_wanted_may_change_at_any_time() -> None:

@@ -29,6 +29,12 @@ A_PAGE = "http://a.org/1"
         (Wanted((QUERY,) * 21), "wanted.queries"),
         (Wanted((QUERY,), languages=("en", "klingon")), "wanted.languages[1]"),
         (Wanted((QUERY,), least_words=-1), "wanted.least_words"),
+        (Wanted((QUERY,), quality_weight=1.5), "wanted.quality_weight"),
+        (Wanted((QUERY,), quality_weight=float("nan")), "wanted.quality_weight"),
+        (Wanted(languages=("en",), embedding="e"), "wanted.embedding"),
+        (Wanted((QUERY,), embedding="e" * 101), "wanted.embedding"),
+        (Wanted((QUERY,), embedding_weight=0.5), "wanted.embedding_weight"),
+        (Wanted((QUERY,), embedding="e", embedding_weight=0.0), "wanted.embedding_weight"),
         (
             Wanted(samples=(WantedSample(A_PAGE, A_PAGE), WantedSample(A_PAGE, A_PAGE, unwanted=True))),
             "wanted.samples[1].unwanted",
@@ -63,6 +69,21 @@ def test_words_are_read_if_words_are_wanted_and_a_policy_reads_them() -> None:
     assert CrawlConfig("c", PolicyChoice("keyword"), wanted=Wanted((QUERY,))).words is Words.NONE
     assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,))).words is Words.COUNTED
     assert CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,), languages=("cs",))).words is Words.WITH_LANGUAGE
+
+
+def test_what_is_read_of_words_follows_from_what_is_asked() -> None:
+    assert Wanted((QUERY,), quality_weight=0.5).reads == Words.COUNTED | Words.QUALITY
+    assert Wanted((QUERY,), embedding="e").reads == Words.COUNTED | Words.EXCERPT
+    assert CrawlConfig("c", TOPIC, wanted=Wanted(quality_weight=1.0)).words == Words.COUNTED | Words.QUALITY
+
+
+def test_what_versions_before_do_not_know_is_written_only_where_it_is_asked() -> None:
+    asked = {"quality_weight", "embedding", "embedding_weight"}
+    assert asked.isdisjoint(Wanted((QUERY,)).to_state())
+    whole = Wanted((QUERY,), quality_weight=0.5, embedding="e", embedding_weight=0.25)
+    assert asked <= set(whole.to_state())
+    config = CrawlConfig("c", TOPIC, wanted=whole)
+    assert CrawlConfig.from_state(config.to_state()) == config
 
 
 def test_the_configuration_is_the_same_after_a_restart() -> None:

@@ -109,16 +109,22 @@ class WantedSample(_message.Message):
     def __init__(self, url: _Optional[str] = ..., text: _Optional[str] = ..., body: _Optional[bytes] = ..., content_type: _Optional[str] = ..., unwanted: bool = ..., weight: _Optional[float] = ...) -> None: ...
 
 class Wanted(_message.Message):
-    __slots__ = ("queries", "samples", "languages", "least_words")
+    __slots__ = ("queries", "samples", "languages", "least_words", "quality_weight", "embedding", "embedding_weight")
     QUERIES_FIELD_NUMBER: _ClassVar[int]
     SAMPLES_FIELD_NUMBER: _ClassVar[int]
     LANGUAGES_FIELD_NUMBER: _ClassVar[int]
     LEAST_WORDS_FIELD_NUMBER: _ClassVar[int]
+    QUALITY_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_WEIGHT_FIELD_NUMBER: _ClassVar[int]
     queries: _containers.RepeatedCompositeFieldContainer[WantedQuery]
     samples: _containers.RepeatedCompositeFieldContainer[WantedSample]
     languages: _containers.RepeatedScalarFieldContainer[str]
     least_words: int
-    def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ...) -> None: ...
+    quality_weight: float
+    embedding: str
+    embedding_weight: float
+    def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ..., quality_weight: _Optional[float] = ..., embedding: _Optional[str] = ..., embedding_weight: _Optional[float] = ...) -> None: ...
 
 class Crawl(_message.Message):
     __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles")

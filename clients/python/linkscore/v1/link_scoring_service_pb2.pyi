@@ -23,8 +23,36 @@ class IngestPagesRequest(_message.Message):
     encoding: _common_pb2.PriorityEncoding
     def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ...) -> None: ...
 
+class TextQuality(_message.Message):
+    __slots__ = ("value", "length", "links", "repetition", "readability")
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    REPETITION_FIELD_NUMBER: _ClassVar[int]
+    READABILITY_FIELD_NUMBER: _ClassVar[int]
+    value: float
+    length: float
+    links: float
+    repetition: float
+    readability: float
+    def __init__(self, value: _Optional[float] = ..., length: _Optional[float] = ..., links: _Optional[float] = ..., repetition: _Optional[float] = ..., readability: _Optional[float] = ...) -> None: ...
+
+class RelevanceParts(_message.Message):
+    __slots__ = ("words", "meaning", "language", "length", "quality")
+    WORDS_FIELD_NUMBER: _ClassVar[int]
+    MEANING_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_FIELD_NUMBER: _ClassVar[int]
+    QUALITY_FIELD_NUMBER: _ClassVar[int]
+    words: float
+    meaning: float
+    language: str
+    length: float
+    quality: TextQuality
+    def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., language: _Optional[str] = ..., length: _Optional[float] = ..., quality: _Optional[_Union[TextQuality, _Mapping]] = ...) -> None: ...
+
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -39,6 +67,7 @@ class PageResult(_message.Message):
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
+    RELEVANCE_PARTS_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     site: str
     cluster: str
@@ -53,7 +82,8 @@ class PageResult(_message.Message):
     thread_id: str
     page_type: _common_pb2.PageType
     relevance: float
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ...) -> None: ...
+    relevance_parts: RelevanceParts
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., relevance_parts: _Optional[_Union[RelevanceParts, _Mapping]] = ...) -> None: ...
 
 class IngestPagesResponse(_message.Message):
     __slots__ = ("results", "policy")

@@ -30,7 +30,8 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
-from linkscore_scoring.wanted import Wanted
+from linkscore_scoring.wanted import PageRelevance, Wanted
+from linkscore_scoring.wanted.relevance import relevance_of
 
 _MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words, or worth, are kept; bounds
 _MAX_ANCHOR_WORDS = 32  # of all anchors that led to a page; a bound
@@ -75,8 +76,9 @@ class Topical(Stateful, Policy):
 
     What is wanted stands in the configuration of the crawl (`wanted`). The worth of a page is its relevance,
     BM25F over title, headings and text by the crawl's own document frequencies, in [0, 1]; 0 in a language
-    not wanted; less in proportion below the least length; what feedback says instead, if it comes. Without a
-    query and samples it is text of the page's own.
+    not wanted; less in proportion below the least length, and, as far as the crawl asks, where its text
+    reads badly; with an embedding, in part, how near it is by that; what feedback says instead, if it comes.
+    Without a query and samples it is text of the page's own.
 
     A link is worth w . x + gain + unknown: x = (1, share of the topic's words in the anchors, in the URL,
     relevance of the best page it stands on, mean worth of its arm and of its list), w by Bayesian regression
@@ -123,6 +125,7 @@ class Topical(Stateful, Policy):
         self.crawl_wide: CrawlKnowledge | None = TopicCrawl(self.tunables)
         self._wanted_digest = ""
         self._links: dict[int, LinkWords] = {}
+        self._latest: tuple[int, PageRelevance | None] = (-1, None)
         self._forget()
 
     @property
@@ -149,10 +152,11 @@ class Topical(Stateful, Policy):
         features = self._features(arms, lists, signs)
         if page.words is not None:
             self.crawl.add(page, page.words)
-        reward = self._reward(page)
-        if reward is None:  # its words are not known: its links count as those of a page like others
+        found = self._relevance(page)
+        if found is None:  # its words are not known: its links count as those of a page like others
             self._take_links(page, site, float(features[_ARM]))
             return
+        reward, self._latest = found.value, (page.seq, found)
         self._open_lists(page, site, signs, reward)
         self._credit_lists_of_samples(page, site)
         behind = self._take_links(page, site, reward)
@@ -181,10 +185,15 @@ class Topical(Stateful, Policy):
             self.lists.credit(source, apath, change, pulls=0.0)
         page.reward = event.reward
 
-    def relevance_of(self, page: PageObservation, site: SiteModel) -> float | None:
-        """Return what a page observed before was judged to be worth."""
+    def relevance_of(self, page: PageObservation, site: SiteModel) -> PageRelevance | None:
+        """Return what a page observed before was judged to be worth; of the last one, of what parts too."""
+        seq, found = self._latest
+        if self.crawl.wanted is None:
+            return None
+        if seq == page.seq:
+            return found
         known = self._pages.get(page.key)
-        return None if known is None or self.crawl.wanted is None else known.reward
+        return None if known is None else PageRelevance(known.reward)
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm and signs; links that are alike in both are equal."""
@@ -204,23 +213,18 @@ class Topical(Stateful, Policy):
         rows = zip(keys, links.urls, links.anchors, strict=True)
         return [self._explanation(key, url, anchor) for key, url, anchor in rows]
 
-    def _reward(self, page: PageObservation) -> float | None:
-        """Return what a page is worth, in [0, 1]; None if its words would say so and are not known."""
-        wanted, topic = self.crawl.wanted, self.crawl.topic
+    def _relevance(self, page: PageObservation) -> PageRelevance | None:
+        """Return what a page is worth; None if its words would say so and are not known."""
+        wanted = self.crawl.wanted
         if page.failed:
-            return 0.0
+            return PageRelevance(0.0)
         if (known := self.crawl.known_pages.get(page.key)) is not None:
-            return known
+            return PageRelevance(known)
         if wanted is None:
-            return text_reward(page.own_chars)
+            return PageRelevance(text_reward(page.own_chars))
         if page.words is None:
             return None
-        reward = text_reward(page.own_chars) if topic is None else topic.relevance(page.words)
-        if wanted.languages and page.words.language not in ("", *wanted.languages):
-            return 0.0
-        if wanted.least_words:
-            reward *= min(1.0, page.words.lengths[2] / wanted.least_words)
-        return reward
+        return relevance_of(page.words, wanted, self.crawl.topic, text_reward(page.own_chars))
 
     def _take_links(self, page: PageObservation, site: SiteModel, worth: float) -> list[float]:
         """Remember what the links of a page say; return what each page not fetched yet is expected worth."""

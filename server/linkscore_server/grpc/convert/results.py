@@ -13,6 +13,7 @@ from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import PolicyTrust, SitesRanked
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Suggestion
+from linkscore_scoring.wanted import PageRelevance
 from linkscore_server.grpc.convert.names import site_name, site_of
 
 _T = TypeVar("_T")
@@ -149,12 +150,26 @@ def page_result(crawl: str, outcome: PageOutcome, links: Links | None, notes: li
         learning=outcome.learning,
         thread_id=outcome.thread_id,
         page_type=wire_page_type(outcome.page_type),
-        relevance=outcome.relevance,
+        relevance=None if outcome.relevance is None else outcome.relevance.value,
+        relevance_parts=relevance_parts(outcome.relevance),
     )
     if outcome.rescored_urls:
         result.rescored.CopyFrom(link_scores(outcome.rescored))
         result.rescored.urls.extend(outcome.rescored_urls)
     return result
+
+
+def relevance_parts(found: PageRelevance | None) -> pb.RelevanceParts | None:
+    """Return what relevance is made of; None of a page that says nothing of its own."""
+    if found is None or (found.words, found.length, found.quality) == (None, None, None):
+        return None
+    parts = pb.RelevanceParts(
+        words=found.words, meaning=found.meaning, language=found.language, length=found.length
+    )
+    if (quality := found.quality) is not None:
+        names = ("value", "length", "links", "repetition", "readability")
+        parts.quality.CopyFrom(pb.TextQuality(**{name: getattr(quality, name) for name in names}))
+    return parts
 
 
 def classification(crawl: str, found: PageClassified) -> pb.PageClassification:

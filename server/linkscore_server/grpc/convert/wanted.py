@@ -37,6 +37,9 @@ def wanted_of(crawl: pb.Crawl) -> Wanted | None:
         tuple(samples),
         tuple(message.languages),
         message.least_words,
+        message.quality_weight,
+        message.embedding,
+        message.embedding_weight if message.HasField("embedding_weight") else None,
     )
     problems += wanted.problems("crawl.wanted")
     if problems:
@@ -54,6 +57,9 @@ def wanted_message(wanted: Wanted) -> pb.Wanted:
         ],
         languages=wanted.languages,
         least_words=wanted.least_words,
+        quality_weight=wanted.quality_weight,
+        embedding=wanted.embedding,
+        embedding_weight=wanted.embedding_weight,
     )
 
 

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/link_scoring_service.proto.
  */
 export const file_linkscore_v1_link_scoring_service: GenFile = /*@__PURE__*/
-  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyK8AwoKUGFnZVJlc3VsdBIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEicKBWxpbmtzGAUgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSEwoLbm92ZWxfY2hhcnMYBiABKA0SMgoLc3VnZ2VzdGlvbnMYByADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uEhEKCWV2ZW50X3NlcRgIIAEoBBIWCg5tb2RlbF9yZXZpc2lvbhgJIAEoBBIqCghyZXNjb3JlZBgKIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhAKCGxlYXJuaW5nGAsgASgIEhEKCXRocmVhZF9pZBgMIAEoCRIpCglwYWdlX3R5cGUYDSABKA4yFi5saW5rc2NvcmUudjEuUGFnZVR5cGUSFgoJcmVsZXZhbmNlGA4gASgBSACIAQFCDAoKX3JlbGV2YW5jZSJQChNJbmdlc3RQYWdlc1Jlc3BvbnNlEikKB3Jlc3VsdHMYASADKAsyGC5saW5rc2NvcmUudjEuUGFnZVJlc3VsdBIOCgZwb2xpY3kYAiABKAkitQEKElN0cmVhbVBhZ2VzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgEEiAKBHBhZ2UYAyABKAsyEi5saW5rc2NvcmUudjEuUGFnZRIwCghlbmNvZGluZxgEIAEoDjIeLmxpbmtzY29yZS52MS5Qcmlvcml0eUVuY29kaW5nEigKBnBvbGljeRgFIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjImMKE1N0cmVhbVBhZ2VzUmVzcG9uc2USEgoKcmVxdWVzdF9pZBgBIAEoBBIoCgZyZXN1bHQYAiABKAsyGC5saW5rc2NvcmUudjEuUGFnZVJlc3VsdBIOCgZwb2xpY3kYAyABKAkiSAoUQ2xhc3NpZnlQYWdlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSIQoFcGFnZXMYAiADKAsyEi5saW5rc2NvcmUudjEuUGFnZSLaAQoSUGFnZUNsYXNzaWZpY2F0aW9uEigKBnN0YXR1cxgBIAEoCzIYLmxpbmtzY29yZS52MS5JdGVtU3RhdHVzEgwKBHNpdGUYAiABKAkSDwoHY2x1c3RlchgDIAEoCRImCgVzdGFnZRgEIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USEAoIZGlzdGFuY2UYBSABKAESFgoObW9kZWxfcmV2aXNpb24YBiABKAQSKQoJcGFnZV90eXBlGAcgASgOMhYubGlua3Njb3JlLnYxLlBhZ2VUeXBlIlIKFUNsYXNzaWZ5UGFnZXNSZXNwb25zZRI5Cg9jbGFzc2lmaWNhdGlvbnMYASADKAsyIC5saW5rc2NvcmUudjEuUGFnZUNsYXNzaWZpY2F0aW9uIkEKDUNhbmRpZGF0ZUxpbmsSCwoDdXJsGAEgASgJEg4KBnRpY2tldBgCIAEoDBITCgthbmNob3JfdGV4dBgDIAEoCSLDAQoRU2NvcmVMaW5rc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKgoFbGlua3MYAiADKAsyGy5saW5rc2NvcmUudjEuQ2FuZGlkYXRlTGluaxIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIwCghlbmNvZGluZxgEIAEoDjIeLmxpbmtzY29yZS52MS5Qcmlvcml0eUVuY29kaW5nEhcKD3JlcXVpcmVfbGVhcm5lZBgFIAEoCCKIAQoSU2NvcmVMaW5rc1Jlc3BvbnNlEicKBWxpbmtzGAEgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSDgoGcG9saWN5GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIRCglldmVudF9zZXEYBCABKAQiPgoOQnVja2V0SW5GbGlnaHQSDgoGYnVja2V0GAEgASgJEhIKBWNvdW50GAIgASgNSACIAQFCCAoGX2NvdW50Is4BChJSYW5rQnVja2V0c1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDwoHYnVja2V0cxgCIAMoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDRIJCgFuGAUgASgNEg8KB3dhaXRpbmcYBiADKA0SLwoJaW5fZmxpZ2h0GAcgAygLMhwubGlua3Njb3JlLnYxLkJ1Y2tldEluRmxpZ2h0EgwKBGZpbGwYCCABKAgiZQoTUmFua0J1Y2tldHNSZXNwb25zZRINCgVvcmRlchgBIAMoDRIOCgZ2YWx1ZXMYAiADKAESDgoGcG9saWN5GAMgASgJEhEKCWV2ZW50X3NlcRgEIAEoBBIMCgR1cmxzGAUgAygNIj0KC1dhaXRpbmdTaXRlEgwKBHNpdGUYASABKAkSFAoHd2FpdGluZxgCIAEoDUgAiAEBQgoKCF93YWl0aW5nIqABChBSYW5rU2l0ZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEigKBXNpdGVzGAIgAygLMhkubGlua3Njb3JlLnYxLldhaXRpbmdTaXRlEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEg4KAW4YBCABKA1IAIgBARITCgttYXhfcmVzdWx0cxgFIAEoDUIECgJfbiJ3ChFSYW5rU2l0ZXNSZXNwb25zZRINCgVvcmRlchgBIAMoDRIOCgZ2YWx1ZXMYAiADKAESDAoEdXJscxgDIAMoDRISCgpkcmF3X3Byb2JzGAQgAygBEg4KBnBvbGljeRgFIAEoCRIRCglldmVudF9zZXEYBiABKAQitQEKCEZlZWRiYWNrEhAKCGV2ZW50X2lkGAEgASgJEgsKA3VybBgCIAEoCRIOCgZ0aWNrZXQYAyABKAwSEAoGcmV3YXJkGAQgASgBSAASFAoKaXRlbV9jb3VudBgFIAEoDUgAEhIKCHJlbGV2YW50GAYgASgISAASMwoPZXh0cmFjdGlvbl90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdvdXRjb21lIlAKFVJlcG9ydEZlZWRiYWNrUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCghmZWVkYmFjaxgCIAMoCzIWLmxpbmtzY29yZS52MS5GZWVkYmFjayJEChZSZXBvcnRGZWVkYmFja1Jlc3BvbnNlEioKCHN0YXR1c2VzGAEgAygLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMiegoTRXhwbGFpbkxpbmtzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIqCgVsaW5rcxgCIAMoCzIbLmxpbmtzY29yZS52MS5DYW5kaWRhdGVMaW5rEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjIj0KCVNjb3JlVGVybRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgBEhMKC2Rlc2NyaXB0aW9uGAMgASgJIvIBCg9MaW5rRXhwbGFuYXRpb24SKAoGc3RhdHVzGAEgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXMSCwoDdXJsGAIgASgJEg0KBXNjb3JlGAMgASgBEg4KBmJ1Y2tldBgEIAEoCRIPCgdzdW1tYXJ5GAUgASgJEiYKBXRlcm1zGAYgAygLMhcubGlua3Njb3JlLnYxLlNjb3JlVGVybRIWCg5zb3VyY2VfY2x1c3RlchgHIAEoCRIQCgh0YWdfcGF0aBgIIAEoCRImCgVzdGFnZRgJIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2UiWwoURXhwbGFpbkxpbmtzUmVzcG9uc2USMwoMZXhwbGFuYXRpb25zGAEgAygLMh0ubGlua3Njb3JlLnYxLkxpbmtFeHBsYW5hdGlvbhIOCgZwb2xpY3kYAiABKAkidAoWU3VnZ2VzdEV4YW1wbGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhMKC21heF9yZXN1bHRzGAQgASgNIpoBChBTdWdnZXN0ZWRFeGFtcGxlEgsKA3VybBgBIAEoCRIMCgRzaXRlGAIgASgJEg4KBnJlYXNvbhgDIAEoCRIVCghsaWtlbmVzcxgEIAEoAUgAiAEBEhMKC3BhZ2VzX2FsaWtlGAUgASgNEhMKC2FuY2hvcl90ZXh0GAYgASgJEg0KBXRpdGxlGAcgASgJQgsKCV9saWtlbmVzcyJuChdTdWdnZXN0RXhhbXBsZXNSZXNwb25zZRIwCghleGFtcGxlcxgBIAMoCzIeLmxpbmtzY29yZS52MS5TdWdnZXN0ZWRFeGFtcGxlEg4KBnBvbGljeRgCIAEoCRIRCglldmVudF9zZXEYAyABKAQyoQYKEkxpbmtTY29yaW5nU2VydmljZRJSCgtJbmdlc3RQYWdlcxIgLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXNwb25zZRJWCgtTdHJlYW1QYWdlcxIgLmxpbmtzY29yZS52MS5TdHJlYW1QYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuU3RyZWFtUGFnZXNSZXNwb25zZSgBMAESWAoNQ2xhc3NpZnlQYWdlcxIiLmxpbmtzY29yZS52MS5DbGFzc2lmeVBhZ2VzUmVxdWVzdBojLmxpbmtzY29yZS52MS5DbGFzc2lmeVBhZ2VzUmVzcG9uc2USTwoKU2NvcmVMaW5rcxIfLmxpbmtzY29yZS52MS5TY29yZUxpbmtzUmVxdWVzdBogLmxpbmtzY29yZS52MS5TY29yZUxpbmtzUmVzcG9uc2USUgoLUmFua0J1Y2tldHMSIC5saW5rc2NvcmUudjEuUmFua0J1Y2tldHNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlJhbmtCdWNrZXRzUmVzcG9uc2USTAoJUmFua1NpdGVzEh4ubGlua3Njb3JlLnYxLlJhbmtTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuUmFua1NpdGVzUmVzcG9uc2USWwoOUmVwb3J0RmVlZGJhY2sSIy5saW5rc2NvcmUudjEuUmVwb3J0RmVlZGJhY2tSZXF1ZXN0GiQubGlua3Njb3JlLnYxLlJlcG9ydEZlZWRiYWNrUmVzcG9uc2USVQoMRXhwbGFpbkxpbmtzEiEubGlua3Njb3JlLnYxLkV4cGxhaW5MaW5rc1JlcXVlc3QaIi5saW5rc2NvcmUudjEuRXhwbGFpbkxpbmtzUmVzcG9uc2USXgoPU3VnZ2VzdEV4YW1wbGVzEiQubGlua3Njb3JlLnYxLlN1Z2dlc3RFeGFtcGxlc1JlcXVlc3QaJS5saW5rc2NvcmUudjEuU3VnZ2VzdEV4YW1wbGVzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyJkCgtUZXh0UXVhbGl0eRINCgV2YWx1ZRgBIAEoARIOCgZsZW5ndGgYAiABKAESDQoFbGlua3MYAyABKAESEgoKcmVwZXRpdGlvbhgEIAEoARITCgtyZWFkYWJpbGl0eRgFIAEoASKuAQoOUmVsZXZhbmNlUGFydHMSEgoFd29yZHMYASABKAFIAIgBARIUCgdtZWFuaW5nGAIgASgBSAGIAQESEAoIbGFuZ3VhZ2UYAyABKAkSEwoGbGVuZ3RoGAQgASgBSAKIAQESKgoHcXVhbGl0eRgFIAEoCzIZLmxpbmtzY29yZS52MS5UZXh0UXVhbGl0eUIICgZfd29yZHNCCgoIX21lYW5pbmdCCQoHX2xlbmd0aCLzAwoKUGFnZVJlc3VsdBIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEicKBWxpbmtzGAUgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSEwoLbm92ZWxfY2hhcnMYBiABKA0SMgoLc3VnZ2VzdGlvbnMYByADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uEhEKCWV2ZW50X3NlcRgIIAEoBBIWCg5tb2RlbF9yZXZpc2lvbhgJIAEoBBIqCghyZXNjb3JlZBgKIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhAKCGxlYXJuaW5nGAsgASgIEhEKCXRocmVhZF9pZBgMIAEoCRIpCglwYWdlX3R5cGUYDSABKA4yFi5saW5rc2NvcmUudjEuUGFnZVR5cGUSFgoJcmVsZXZhbmNlGA4gASgBSACIAQESNQoPcmVsZXZhbmNlX3BhcnRzGA8gASgLMhwubGlua3Njb3JlLnYxLlJlbGV2YW5jZVBhcnRzQgwKCl9yZWxldmFuY2UiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIrUBChJTdHJlYW1QYWdlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoBBIgCgRwYWdlGAMgASgLMhIubGlua3Njb3JlLnYxLlBhZ2USMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIoCgZwb2xpY3kYBSABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyJjChNTdHJlYW1QYWdlc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAQSKAoGcmVzdWx0GAIgASgLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAMgASgJIkgKFENsYXNzaWZ5UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2Ui2gEKElBhZ2VDbGFzc2lmaWNhdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhAKCGRpc3RhbmNlGAUgASgBEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEikKCXBhZ2VfdHlwZRgHIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlVHlwZSJSChVDbGFzc2lmeVBhZ2VzUmVzcG9uc2USOQoPY2xhc3NpZmljYXRpb25zGAEgAygLMiAubGlua3Njb3JlLnYxLlBhZ2VDbGFzc2lmaWNhdGlvbiJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAkiwwEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIXCg9yZXF1aXJlX2xlYXJuZWQYBSABKAgiiAEKElNjb3JlTGlua3NSZXNwb25zZRInCgVsaW5rcxgBIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEg4KBnBvbGljeRgCIAEoCRImCgVzdGFnZRgDIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USEQoJZXZlbnRfc2VxGAQgASgEIj4KDkJ1Y2tldEluRmxpZ2h0Eg4KBmJ1Y2tldBgBIAEoCRISCgVjb3VudBgCIAEoDUgAiAEBQggKBl9jb3VudCLOAQoSUmFua0J1Y2tldHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEg8KB2J1Y2tldHMYAiADKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0SCQoBbhgFIAEoDRIPCgd3YWl0aW5nGAYgAygNEi8KCWluX2ZsaWdodBgHIAMoCzIcLmxpbmtzY29yZS52MS5CdWNrZXRJbkZsaWdodBIMCgRmaWxsGAggASgIImUKE1JhbmtCdWNrZXRzUmVzcG9uc2USDQoFb3JkZXIYASADKA0SDgoGdmFsdWVzGAIgAygBEg4KBnBvbGljeRgDIAEoCRIRCglldmVudF9zZXEYBCABKAQSDAoEdXJscxgFIAMoDSI9CgtXYWl0aW5nU2l0ZRIMCgRzaXRlGAEgASgJEhQKB3dhaXRpbmcYAiABKA1IAIgBAUIKCghfd2FpdGluZyKgAQoQUmFua1NpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCgVzaXRlcxgCIAMoCzIZLmxpbmtzY29yZS52MS5XYWl0aW5nU2l0ZRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIOCgFuGAQgASgNSACIAQESEwoLbWF4X3Jlc3VsdHMYBSABKA1CBAoCX24idwoRUmFua1NpdGVzUmVzcG9uc2USDQoFb3JkZXIYASADKA0SDgoGdmFsdWVzGAIgAygBEgwKBHVybHMYAyADKA0SEgoKZHJhd19wcm9icxgEIAMoARIOCgZwb2xpY3kYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEIrUBCghGZWVkYmFjaxIQCghldmVudF9pZBgBIAEoCRILCgN1cmwYAiABKAkSDgoGdGlja2V0GAMgASgMEhAKBnJld2FyZBgEIAEoAUgAEhQKCml0ZW1fY291bnQYBSABKA1IABISCghyZWxldmFudBgGIAEoCEgAEjMKD2V4dHJhY3Rpb25fdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHb3V0Y29tZSJQChVSZXBvcnRGZWVkYmFja1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKAoIZmVlZGJhY2sYAiADKAsyFi5saW5rc2NvcmUudjEuRmVlZGJhY2siRAoWUmVwb3J0RmVlZGJhY2tSZXNwb25zZRIqCghzdGF0dXNlcxgBIAMoCzIYLmxpbmtzY29yZS52MS5JdGVtU3RhdHVzInoKE0V4cGxhaW5MaW5rc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKgoFbGlua3MYAiADKAsyGy5saW5rc2NvcmUudjEuQ2FuZGlkYXRlTGluaxIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyI9CglTY29yZVRlcm0SDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoARITCgtkZXNjcmlwdGlvbhgDIAEoCSLyAQoPTGlua0V4cGxhbmF0aW9uEigKBnN0YXR1cxgBIAEoCzIYLmxpbmtzY29yZS52MS5JdGVtU3RhdHVzEgsKA3VybBgCIAEoCRINCgVzY29yZRgDIAEoARIOCgZidWNrZXQYBCABKAkSDwoHc3VtbWFyeRgFIAEoCRImCgV0ZXJtcxgGIAMoCzIXLmxpbmtzY29yZS52MS5TY29yZVRlcm0SFgoOc291cmNlX2NsdXN0ZXIYByABKAkSEAoIdGFnX3BhdGgYCCABKAkSJgoFc3RhZ2UYCSABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlIlsKFEV4cGxhaW5MaW5rc1Jlc3BvbnNlEjMKDGV4cGxhbmF0aW9ucxgBIAMoCzIdLmxpbmtzY29yZS52MS5MaW5rRXhwbGFuYXRpb24SDgoGcG9saWN5GAIgASgJInQKFlN1Z2dlc3RFeGFtcGxlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSKaAQoQU3VnZ2VzdGVkRXhhbXBsZRILCgN1cmwYASABKAkSDAoEc2l0ZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSFQoIbGlrZW5lc3MYBCABKAFIAIgBARITCgtwYWdlc19hbGlrZRgFIAEoDRITCgthbmNob3JfdGV4dBgGIAEoCRINCgV0aXRsZRgHIAEoCUILCglfbGlrZW5lc3MibgoXU3VnZ2VzdEV4YW1wbGVzUmVzcG9uc2USMAoIZXhhbXBsZXMYASADKAsyHi5saW5rc2NvcmUudjEuU3VnZ2VzdGVkRXhhbXBsZRIOCgZwb2xpY3kYAiABKAkSEQoJZXZlbnRfc2VxGAMgASgEMqEGChJMaW5rU2NvcmluZ1NlcnZpY2USUgoLSW5nZXN0UGFnZXMSIC5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkluZ2VzdFBhZ2VzUmVzcG9uc2USVgoLU3RyZWFtUGFnZXMSIC5saW5rc2NvcmUudjEuU3RyZWFtUGFnZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlN0cmVhbVBhZ2VzUmVzcG9uc2UoATABElgKDUNsYXNzaWZ5UGFnZXMSIi5saW5rc2NvcmUudjEuQ2xhc3NpZnlQYWdlc1JlcXVlc3QaIy5saW5rc2NvcmUudjEuQ2xhc3NpZnlQYWdlc1Jlc3BvbnNlEk8KClNjb3JlTGlua3MSHy5saW5rc2NvcmUudjEuU2NvcmVMaW5rc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuU2NvcmVMaW5rc1Jlc3BvbnNlElIKC1JhbmtCdWNrZXRzEiAubGlua3Njb3JlLnYxLlJhbmtCdWNrZXRzUmVxdWVzdBohLmxpbmtzY29yZS52MS5SYW5rQnVja2V0c1Jlc3BvbnNlEkwKCVJhbmtTaXRlcxIeLmxpbmtzY29yZS52MS5SYW5rU2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLlJhbmtTaXRlc1Jlc3BvbnNlElsKDlJlcG9ydEZlZWRiYWNrEiMubGlua3Njb3JlLnYxLlJlcG9ydEZlZWRiYWNrUmVxdWVzdBokLmxpbmtzY29yZS52MS5SZXBvcnRGZWVkYmFja1Jlc3BvbnNlElUKDEV4cGxhaW5MaW5rcxIhLmxpbmtzY29yZS52MS5FeHBsYWluTGlua3NSZXF1ZXN0GiIubGlua3Njb3JlLnYxLkV4cGxhaW5MaW5rc1Jlc3BvbnNlEl4KD1N1Z2dlc3RFeGFtcGxlcxIkLmxpbmtzY29yZS52MS5TdWdnZXN0RXhhbXBsZXNSZXF1ZXN0GiUubGlua3Njb3JlLnYxLlN1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * Request of IngestPages.
@@ -61,6 +61,106 @@ export type IngestPagesRequest = Message<"linkscore.v1.IngestPagesRequest"> & {
  */
 export const IngestPagesRequestSchema: GenMessage<IngestPagesRequest> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_link_scoring_service, 0);
+
+/**
+ * How well the main text of a page reads, for corpora of language models. Each part is 1 within published bounds, which
+ * docs/policies.md names, and falls in proportion beyond them.
+ *
+ * @generated from message linkscore.v1.TextQuality
+ */
+export type TextQuality = Message<"linkscore.v1.TextQuality"> & {
+  /**
+   * All parts multiplied, in [0, 1].
+   *
+   * @generated from field: double value = 1;
+   */
+  value: number;
+
+  /**
+   * By its number of words, in [0, 1].
+   *
+   * @generated from field: double length = 2;
+   */
+  length: number;
+
+  /**
+   * By how much of the displayed text is anchors, in [0, 1].
+   *
+   * @generated from field: double links = 3;
+   */
+  links: number;
+
+  /**
+   * By how much of it repeats itself, in [0, 1].
+   *
+   * @generated from field: double repetition = 4;
+   */
+  repetition: number;
+
+  /**
+   * By sentences, words and signs, in [0, 1].
+   *
+   * @generated from field: double readability = 5;
+   */
+  readability: number;
+};
+
+/**
+ * Describes the message linkscore.v1.TextQuality.
+ * Use `create(TextQualitySchema)` to create a new message.
+ */
+export const TextQualitySchema: GenMessage<TextQuality> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_link_scoring_service, 1);
+
+/**
+ * What the relevance of a page is made of. A part the crawl does not ask for, or that could not be told, is absent.
+ *
+ * @generated from message linkscore.v1.RelevanceParts
+ */
+export type RelevanceParts = Message<"linkscore.v1.RelevanceParts"> & {
+  /**
+   * How far its words are those of a query or of the samples (BM25F), in [0, 1].
+   *
+   * @generated from field: optional double words = 1;
+   */
+  words?: number | undefined;
+
+  /**
+   * How near it is to a query by the embedding of the crawl, in [0, 1].
+   *
+   * @generated from field: optional double meaning = 2;
+   */
+  meaning?: number | undefined;
+
+  /**
+   * ISO 639 code of its main text; empty if it was not looked at, or is too short to tell. One that is not wanted makes
+   * the page worth 0.
+   *
+   * @generated from field: string language = 3;
+   */
+  language: string;
+
+  /**
+   * Its words of main text as a share of `Wanted.least_words`, at most 1; multiplied with the rest.
+   *
+   * @generated from field: optional double length = 4;
+   */
+  length?: number | undefined;
+
+  /**
+   * How well it reads; counts as `Wanted.quality_weight` says.
+   *
+   * @generated from field: linkscore.v1.TextQuality quality = 5;
+   */
+  quality?: TextQuality | undefined;
+};
+
+/**
+ * Describes the message linkscore.v1.RelevanceParts.
+ * Use `create(RelevancePartsSchema)` to create a new message.
+ */
+export const RelevancePartsSchema: GenMessage<RelevanceParts> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_link_scoring_service, 2);
 
 /**
  * What became of one page.
@@ -170,6 +270,13 @@ export type PageResult = Message<"linkscore.v1.PageResult"> & {
    * @generated from field: optional double relevance = 14;
    */
   relevance?: number | undefined;
+
+  /**
+   * What `relevance` is made of; absent with it, and for a sample page that was given by URL, which is worth 1 or 0.
+   *
+   * @generated from field: linkscore.v1.RelevanceParts relevance_parts = 15;
+   */
+  relevanceParts?: RelevanceParts | undefined;
 };
 
 /**
@@ -177,7 +284,7 @@ export type PageResult = Message<"linkscore.v1.PageResult"> & {
  * Use `create(PageResultSchema)` to create a new message.
  */
 export const PageResultSchema: GenMessage<PageResult> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 1);
+  messageDesc(file_linkscore_v1_link_scoring_service, 3);
 
 /**
  * Response of IngestPages.
@@ -205,7 +312,7 @@ export type IngestPagesResponse = Message<"linkscore.v1.IngestPagesResponse"> & 
  * Use `create(IngestPagesResponseSchema)` to create a new message.
  */
 export const IngestPagesResponseSchema: GenMessage<IngestPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 2);
+  messageDesc(file_linkscore_v1_link_scoring_service, 4);
 
 /**
  * Request of StreamPages.
@@ -254,7 +361,7 @@ export type StreamPagesRequest = Message<"linkscore.v1.StreamPagesRequest"> & {
  * Use `create(StreamPagesRequestSchema)` to create a new message.
  */
 export const StreamPagesRequestSchema: GenMessage<StreamPagesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 3);
+  messageDesc(file_linkscore_v1_link_scoring_service, 5);
 
 /**
  * Response of StreamPages.
@@ -289,7 +396,7 @@ export type StreamPagesResponse = Message<"linkscore.v1.StreamPagesResponse"> & 
  * Use `create(StreamPagesResponseSchema)` to create a new message.
  */
 export const StreamPagesResponseSchema: GenMessage<StreamPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 4);
+  messageDesc(file_linkscore_v1_link_scoring_service, 6);
 
 /**
  * Request of ClassifyPages.
@@ -317,7 +424,7 @@ export type ClassifyPagesRequest = Message<"linkscore.v1.ClassifyPagesRequest"> 
  * Use `create(ClassifyPagesRequestSchema)` to create a new message.
  */
 export const ClassifyPagesRequestSchema: GenMessage<ClassifyPagesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 5);
+  messageDesc(file_linkscore_v1_link_scoring_service, 7);
 
 /**
  * Cluster and type of one page.
@@ -380,7 +487,7 @@ export type PageClassification = Message<"linkscore.v1.PageClassification"> & {
  * Use `create(PageClassificationSchema)` to create a new message.
  */
 export const PageClassificationSchema: GenMessage<PageClassification> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 6);
+  messageDesc(file_linkscore_v1_link_scoring_service, 8);
 
 /**
  * Response of ClassifyPages.
@@ -401,7 +508,7 @@ export type ClassifyPagesResponse = Message<"linkscore.v1.ClassifyPagesResponse"
  * Use `create(ClassifyPagesResponseSchema)` to create a new message.
  */
 export const ClassifyPagesResponseSchema: GenMessage<ClassifyPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 7);
+  messageDesc(file_linkscore_v1_link_scoring_service, 9);
 
 /**
  * A link to score.
@@ -436,7 +543,7 @@ export type CandidateLink = Message<"linkscore.v1.CandidateLink"> & {
  * Use `create(CandidateLinkSchema)` to create a new message.
  */
 export const CandidateLinkSchema: GenMessage<CandidateLink> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 8);
+  messageDesc(file_linkscore_v1_link_scoring_service, 10);
 
 /**
  * Request of ScoreLinks.
@@ -486,7 +593,7 @@ export type ScoreLinksRequest = Message<"linkscore.v1.ScoreLinksRequest"> & {
  * Use `create(ScoreLinksRequestSchema)` to create a new message.
  */
 export const ScoreLinksRequestSchema: GenMessage<ScoreLinksRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 9);
+  messageDesc(file_linkscore_v1_link_scoring_service, 11);
 
 /**
  * Response of ScoreLinks.
@@ -528,7 +635,7 @@ export type ScoreLinksResponse = Message<"linkscore.v1.ScoreLinksResponse"> & {
  * Use `create(ScoreLinksResponseSchema)` to create a new message.
  */
 export const ScoreLinksResponseSchema: GenMessage<ScoreLinksResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 10);
+  messageDesc(file_linkscore_v1_link_scoring_service, 12);
 
 /**
  * Fetches under way of links of one bucket.
@@ -557,7 +664,7 @@ export type BucketInFlight = Message<"linkscore.v1.BucketInFlight"> & {
  * Use `create(BucketInFlightSchema)` to create a new message.
  */
 export const BucketInFlightSchema: GenMessage<BucketInFlight> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 11);
+  messageDesc(file_linkscore_v1_link_scoring_service, 13);
 
 /**
  * Request of RankBuckets.
@@ -630,7 +737,7 @@ export type RankBucketsRequest = Message<"linkscore.v1.RankBucketsRequest"> & {
  * Use `create(RankBucketsRequestSchema)` to create a new message.
  */
 export const RankBucketsRequestSchema: GenMessage<RankBucketsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 12);
+  messageDesc(file_linkscore_v1_link_scoring_service, 14);
 
 /**
  * Response of RankBuckets.
@@ -682,7 +789,7 @@ export type RankBucketsResponse = Message<"linkscore.v1.RankBucketsResponse"> & 
  * Use `create(RankBucketsResponseSchema)` to create a new message.
  */
 export const RankBucketsResponseSchema: GenMessage<RankBucketsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 13);
+  messageDesc(file_linkscore_v1_link_scoring_service, 15);
 
 /**
  * A site that has URLs waiting.
@@ -712,7 +819,7 @@ export type WaitingSite = Message<"linkscore.v1.WaitingSite"> & {
  * Use `create(WaitingSiteSchema)` to create a new message.
  */
 export const WaitingSiteSchema: GenMessage<WaitingSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 14);
+  messageDesc(file_linkscore_v1_link_scoring_service, 16);
 
 /**
  * Request of RankSites.
@@ -761,7 +868,7 @@ export type RankSitesRequest = Message<"linkscore.v1.RankSitesRequest"> & {
  * Use `create(RankSitesRequestSchema)` to create a new message.
  */
 export const RankSitesRequestSchema: GenMessage<RankSitesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 15);
+  messageDesc(file_linkscore_v1_link_scoring_service, 17);
 
 /**
  * Response of RankSites. Policies with a host bandit, `anthelion`, make one decision for each URL; a site falls asleep
@@ -820,7 +927,7 @@ export type RankSitesResponse = Message<"linkscore.v1.RankSitesResponse"> & {
  * Use `create(RankSitesResponseSchema)` to create a new message.
  */
 export const RankSitesResponseSchema: GenMessage<RankSitesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 16);
+  messageDesc(file_linkscore_v1_link_scoring_service, 18);
 
 /**
  * What extraction found on one page.
@@ -894,7 +1001,7 @@ export type Feedback = Message<"linkscore.v1.Feedback"> & {
  * Use `create(FeedbackSchema)` to create a new message.
  */
 export const FeedbackSchema: GenMessage<Feedback> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 17);
+  messageDesc(file_linkscore_v1_link_scoring_service, 19);
 
 /**
  * Request of ReportFeedback.
@@ -922,7 +1029,7 @@ export type ReportFeedbackRequest = Message<"linkscore.v1.ReportFeedbackRequest"
  * Use `create(ReportFeedbackRequestSchema)` to create a new message.
  */
 export const ReportFeedbackRequestSchema: GenMessage<ReportFeedbackRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 18);
+  messageDesc(file_linkscore_v1_link_scoring_service, 20);
 
 /**
  * Response of ReportFeedback.
@@ -943,7 +1050,7 @@ export type ReportFeedbackResponse = Message<"linkscore.v1.ReportFeedbackRespons
  * Use `create(ReportFeedbackResponseSchema)` to create a new message.
  */
 export const ReportFeedbackResponseSchema: GenMessage<ReportFeedbackResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 19);
+  messageDesc(file_linkscore_v1_link_scoring_service, 21);
 
 /**
  * Request of ExplainLinks.
@@ -978,7 +1085,7 @@ export type ExplainLinksRequest = Message<"linkscore.v1.ExplainLinksRequest"> & 
  * Use `create(ExplainLinksRequestSchema)` to create a new message.
  */
 export const ExplainLinksRequestSchema: GenMessage<ExplainLinksRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 20);
+  messageDesc(file_linkscore_v1_link_scoring_service, 22);
 
 /**
  * One number behind a score.
@@ -1013,7 +1120,7 @@ export type ScoreTerm = Message<"linkscore.v1.ScoreTerm"> & {
  * Use `create(ScoreTermSchema)` to create a new message.
  */
 export const ScoreTermSchema: GenMessage<ScoreTerm> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 21);
+  messageDesc(file_linkscore_v1_link_scoring_service, 23);
 
 /**
  * Why one link has its score.
@@ -1090,7 +1197,7 @@ export type LinkExplanation = Message<"linkscore.v1.LinkExplanation"> & {
  * Use `create(LinkExplanationSchema)` to create a new message.
  */
 export const LinkExplanationSchema: GenMessage<LinkExplanation> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 22);
+  messageDesc(file_linkscore_v1_link_scoring_service, 24);
 
 /**
  * Response of ExplainLinks.
@@ -1118,7 +1225,7 @@ export type ExplainLinksResponse = Message<"linkscore.v1.ExplainLinksResponse"> 
  * Use `create(ExplainLinksResponseSchema)` to create a new message.
  */
 export const ExplainLinksResponseSchema: GenMessage<ExplainLinksResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 23);
+  messageDesc(file_linkscore_v1_link_scoring_service, 25);
 
 /**
  * Request of SuggestExamples.
@@ -1161,7 +1268,7 @@ export type SuggestExamplesRequest = Message<"linkscore.v1.SuggestExamplesReques
  * Use `create(SuggestExamplesRequestSchema)` to create a new message.
  */
 export const SuggestExamplesRequestSchema: GenMessage<SuggestExamplesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 24);
+  messageDesc(file_linkscore_v1_link_scoring_service, 26);
 
 /**
  * A fetched page to ask a user about.
@@ -1228,7 +1335,7 @@ export type SuggestedExample = Message<"linkscore.v1.SuggestedExample"> & {
  * Use `create(SuggestedExampleSchema)` to create a new message.
  */
 export const SuggestedExampleSchema: GenMessage<SuggestedExample> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 25);
+  messageDesc(file_linkscore_v1_link_scoring_service, 27);
 
 /**
  * Response of SuggestExamples.
@@ -1263,7 +1370,7 @@ export type SuggestExamplesResponse = Message<"linkscore.v1.SuggestExamplesRespo
  * Use `create(SuggestExamplesResponseSchema)` to create a new message.
  */
 export const SuggestExamplesResponseSchema: GenMessage<SuggestExamplesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 26);
+  messageDesc(file_linkscore_v1_link_scoring_service, 28);
 
 /**
  * Scores links and learns from what was fetched and extracted.
