@@ -131,5 +131,9 @@ class Queue:
             and self.blocked < now
             and self.given + (delay if self.delay is None else self.delay) <= now
             and not 0 < self.most <= self.states[State.DONE]
-            and (not each or self.states[State.LEASED] < each)
+            and self.room(each, 1) > 0
         )
+
+    def room(self, each: int, most: int) -> int:
+        """Return how many it may give: until `each` are under way (0: any number), and `most` at once."""
+        return min(most, each - self.states[State.LEASED]) if each else most

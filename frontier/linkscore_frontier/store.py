@@ -288,12 +288,14 @@ class CrawlStore:
     def take(
         self, *, queues: int, each: int, lease_s: int, now: float, delay: int, key: str = ""
     ) -> list[Given]:
-        """Lease the best URLs: of the `queues` best queues that may give any, up to `each` (0: any number).
+        """Lease the best URLs of the best queues.
 
         Parameters
         ----------
-        queues, each
-            Bounds of the answer.
+        queues
+            Queues of the answer at most; 0: any number.
+        each
+            URLs of a queue that are under way when it is given: those leased before count. 0: any number.
         lease_s
             Seconds for which nobody else is given them.
         now
@@ -312,8 +314,8 @@ class CrawlStore:
         given: list[Given] = []
         with self._transaction():
             for _, queue in best:
-                room = MAX_GIVEN - len(given)
-                taken = self._take(queue, min(each or room, room), int(now) + lease_s)
+                room = queue.room(each, MAX_GIVEN - len(given))
+                taken = self._take(queue, room, int(now) + lease_s)
                 if taken:  # not what an earlier queue left nothing for
                     given += taken
                     queue.given = now
@@ -409,10 +411,11 @@ class CrawlStore:
         self._is_news = False
         self._allotment.asked()
         under_way = {self._names[n]: count for n, count in self._under_way.items() if n > UNKNOWN}
+        rooms = heapq.nlargest(queues or len(able), (queue.room(each, MAX_GIVEN) for queue in able))
         return Question(
             waiting={self._names[number]: waiting[number] for number in numbers[:_MAX_RANKED]},
             under_way=dict(islice(under_way.items(), MAX_GIVEN)),
-            places=min(MAX_GIVEN, (each or MAX_GIVEN) * min(queues or len(able), len(able))),
+            places=min(MAX_GIVEN, sum(rooms)),
             fill=not self._is_scored,
         )
 

@@ -104,7 +104,7 @@ def test_a_lease_runs_out_and_its_url_goes_first_among_its_equals(store: CrawlSt
     assert take(store, each=1, lease_s=30) == "a"
     assert take(store, NOW + 29, each=0) == "b"
     store.put([link("c")], NOW + 29)
-    assert take(store, NOW + 31, each=2) == "a c"
+    assert take(store, NOW + 31, each=3) == "a c"
 
 
 def test_a_fetched_url_is_done_unless_it_has_a_date(store: CrawlStore) -> None:
@@ -136,8 +136,8 @@ def test_known_urls_go_out_by_their_dates(store: CrawlStore) -> None:
 def test_a_queue_rests_between_two_gifts(store: CrawlStore) -> None:
     store.put([link("a"), link("b"), link("c")], NOW)
     assert take(store, each=1) == "a"
-    assert take(store, NOW + 0.9, each=2) == ""
-    assert take(store, NOW + 1, each=2) == "b c"
+    assert take(store, NOW + 0.9, each=3) == ""
+    assert take(store, NOW + 1, each=3) == "b c"
     store.set_queue("a.org", "delay", 10)
     store.put([link("d")], NOW)
     assert take(store, NOW + 10.9) == ""
@@ -145,7 +145,7 @@ def test_a_queue_rests_between_two_gifts(store: CrawlStore) -> None:
 
 
 def test_a_queue_has_no_more_under_way_than_is_asked_for(store: CrawlStore) -> None:
-    store.put([link("a"), link("b"), link("c")], NOW)
+    store.put([link("a"), link("b"), link("c"), link("d")], NOW)
     assert take(store, each=2) == "a b"
     assert take(store, NOW + 5, each=2) == ""
     done = link("a")
@@ -185,6 +185,7 @@ def test_linkscore_is_told_what_waits_what_is_under_way_and_how_many_places_ther
     assert question(store, each=2, queues=5) == Question({"x": 3, "y": 1}, {}, places=2, fill=False)
     assert take(store, each=2) == "x0 x1"
     later = NOW + 10
+    assert question(store, later, each=3, queues=5).places == 4  # one more of its queue, three of the other
     assert question(store, later, queues=2).under_way == {"x": 2}
     assert question(store, later).waiting == {"x": 1, "y": 1, "z": 1}
     store.put([fetched("x0")], later)
