@@ -260,6 +260,12 @@ class FakeLinkscore(
         rule = site_model_service_pb2.UrlRule(kind=request.name, confidence=request.min_confidence)
         return site_model_service_pb2.ExportRulesResponse(files=files, url_rules=[rule])
 
+    def ExportExperience(self, request, context):
+        self._enter("ExportExperience", context)
+        return site_model_service_pb2.ExportExperienceResponse(
+            experience=request.name.encode(), group_count=1
+        )
+
     def GetActivity(self, request, context):
         self._enter("GetActivity", context)
         return inspection_service_pb2.GetActivityResponse(site_count=1)

@@ -112,6 +112,13 @@ def list_(as_json: bool, connection: Connection) -> None:
 @click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
 @click.option("--keep-titles", is_flag=True, help="Keep titles of pages, for people to look at.")
 @click.option(
+    "--experience",
+    "experiences",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="File of `linkscore export-experience` to start from; repeatable.",
+)
+@click.option(
     "--groups",
     type=click.IntRange(1, 256),
     help="Groups that sites are divided into.  [default: 1, or those of a crawl that is there]",
@@ -138,6 +145,7 @@ def create(
     observe_only: bool,
     groups: int | None,
     keep_titles: bool,
+    experiences: tuple[Path, ...],
     learn: str | None,
     as_json: bool,
     connection: Connection,
@@ -159,6 +167,7 @@ def create(
             wanted=_wanted_of(queries, languages, quality_weight, embedding),
             groups=groups or 0,
             keep_titles=keep_titles,
+            experience=[path.read_bytes() for path in experiences],
         )
     _show(made, as_json)
 
@@ -305,6 +314,8 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
         table.add_row("observe only", "yes")
     if crawl.keep_titles:
         table.add_row("keep titles", "yes")
+    if crawl.experience_count:
+        table.add_row("experience", f"of {crawl.experience_count} sites")
     if crawl.seed:
         table.add_row("seed", str(crawl.seed))
     table.add_row("created", crawl.create_time.ToJsonString())

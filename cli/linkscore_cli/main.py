@@ -12,13 +12,13 @@ from linkscore_cli.logs import logs
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.score import explain, score
 from linkscore_cli.shards import shards
-from linkscore_cli.sites import advise, export_rules, seeds
+from linkscore_cli.sites import advise, export_experience, export_rules, seeds
 from linkscore_cli.tokens import token
 from linkscore_cli.top import top
 
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "shards", "data", "top", "console", "frontier"),
-    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-rules", "logs"),
+    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-rules", "export-experience", "logs"),
     "Replay and measure": ("demo", "replay", "suite", "compare", "cluster", "flips", "regexes"),
     "Develop": ("conformance",),
     "Train": ("train",),
@@ -57,5 +57,17 @@ def main() -> None:
     """Which links should a crawler follow? A gRPC service that learns while you crawl."""
 
 
-for _command in (crawls, score, explain, advise, seeds, export_rules, logs, shards, token, top):
+for _command in (
+    crawls,
+    score,
+    explain,
+    advise,
+    seeds,
+    export_rules,
+    export_experience,
+    logs,
+    shards,
+    token,
+    top,
+):
     main.add_command(_command)

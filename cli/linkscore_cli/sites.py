@@ -1,4 +1,4 @@
-"""What a crawl knows of one site: `linkscore advise`, `seeds` and `export-rules`."""
+"""What a crawl knows of one site: `linkscore advise`, `seeds`, `export-rules` and `export-experience`."""
 
 from __future__ import annotations
 
@@ -126,6 +126,24 @@ def export_rules(
         _write(answer, out, Console())
     except OSError as error:
         raise click.ClickException(f"--out: cannot write: {error}") from error
+
+
+@click.command("export-experience")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
+@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@_of_site
+def export_experience(
+    site: str, out: Path, policy: policy_pb2.PolicySpec | None, connection: Connection
+) -> None:
+    """Write what CRAWL learned of SITE, for crawls of other sites of its software to start from."""
+    crawl = connection.crawl
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        answer = client.export_experience(crawl=crawl, site=site, policy=policy)
+    try:
+        out.write_bytes(answer.experience)
+    except OSError as error:
+        raise click.ClickException(f"--out: cannot write: {error}") from error
+    click.echo(f"wrote {out}: {answer.group_count:,} groups of links, {answer.page_count:,} pages")
 
 
 def _write(answer: pb.ExportRulesResponse, out: Path, console: Console) -> None:

@@ -106,7 +106,16 @@ def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, cra
 
 
 @pytest.mark.parametrize(
-    "method", ["GetSite", "GetSitemap", "ListNavigationEntries", "LearnSite", "GetSamplePlan", "ExportRules"]
+    "method",
+    [
+        "GetSite",
+        "GetSitemap",
+        "ListNavigationEntries",
+        "LearnSite",
+        "GetSamplePlan",
+        "ExportRules",
+        "ExportExperience",
+    ],
 )
 def test_a_name_that_is_no_site_is_refused(server: Stubs, crawl: str, method: str) -> None:
     ask, kind = getattr(server.sites, method), getattr(pb, f"{method}Request")

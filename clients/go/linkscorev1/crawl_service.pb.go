@@ -705,9 +705,15 @@ type Crawl struct {
 	Groups uint32 `protobuf:"varint,16,opt,name=groups,proto3" json:"groups,omitempty"`
 	// Keep the titles of the pages kept for learning, at most 200 characters each, for people to look at: in
 	// TemplatePage and SuggestedExample. They are then in the log too. Read from HTML in `Page.body` alone.
-	KeepTitles    bool `protobuf:"varint,17,opt,name=keep_titles,json=keepTitles,proto3" json:"keep_titles,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	KeepTitles bool `protobuf:"varint,17,opt,name=keep_titles,json=keepTitles,proto3" json:"keep_titles,omitempty"`
+	// What other crawls learned of other sites, to start from: documents of ExportExperience, at most 16, each at most
+	// 128 KiB. It helps on sites of the same software, fades where it misleads, and is fixed when the crawl is created.
+	// Policies that start from it: harvest, and those that are made of it. Input only.
+	Experience [][]byte `protobuf:"bytes,18,rep,name=experience,proto3" json:"experience,omitempty"`
+	// Number of documents of experience it was created with. Output only.
+	ExperienceCount uint32 `protobuf:"varint,19,opt,name=experience_count,json=experienceCount,proto3" json:"experience_count,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Crawl) Reset() {
@@ -857,6 +863,20 @@ func (x *Crawl) GetKeepTitles() bool {
 		return x.KeepTitles
 	}
 	return false
+}
+
+func (x *Crawl) GetExperience() [][]byte {
+	if x != nil {
+		return x.Experience
+	}
+	return nil
+}
+
+func (x *Crawl) GetExperienceCount() uint32 {
+	if x != nil {
+		return x.ExperienceCount
+	}
+	return 0
 }
 
 // Request of CreateCrawl.
@@ -1651,7 +1671,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x0equality_weight\x18\x05 \x01(\x01R\rqualityWeight\x12\x1c\n" +
 	"\tembedding\x18\x06 \x01(\tR\tembedding\x12.\n" +
 	"\x10embedding_weight\x18\a \x01(\x01H\x00R\x0fembeddingWeight\x88\x01\x01B\x13\n" +
-	"\x11_embedding_weight\"\xb7\x05\n" +
+	"\x11_embedding_weight\"\x82\x06\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -1674,7 +1694,11 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x06wanted\x18\x0f \x01(\v2\x14.linkscore.v1.WantedR\x06wanted\x12\x16\n" +
 	"\x06groups\x18\x10 \x01(\rR\x06groups\x12\x1f\n" +
 	"\vkeep_titles\x18\x11 \x01(\bR\n" +
-	"keepTitles\"?\n" +
+	"keepTitles\x12\x1e\n" +
+	"\n" +
+	"experience\x18\x12 \x03(\fR\n" +
+	"experience\x12)\n" +
+	"\x10experience_count\x18\x13 \x01(\rR\x0fexperienceCount\"?\n" +
 	"\x12CreateCrawlRequest\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"@\n" +
 	"\x13CreateCrawlResponse\x12)\n" +

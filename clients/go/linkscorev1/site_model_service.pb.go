@@ -2138,6 +2138,135 @@ func (x *ExportRulesRequest) GetMinConfidence() float64 {
 	return 0
 }
 
+// Request of ExportExperience.
+type ExportExperienceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the site. Required.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Policy whose experience is wanted; absent means the crawl's.
+	Policy        *PolicySpec `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportExperienceRequest) Reset() {
+	*x = ExportExperienceRequest{}
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportExperienceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportExperienceRequest) ProtoMessage() {}
+
+func (x *ExportExperienceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportExperienceRequest.ProtoReflect.Descriptor instead.
+func (*ExportExperienceRequest) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ExportExperienceRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ExportExperienceRequest) GetPolicy() *PolicySpec {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+// Response of ExportExperience.
+type ExportExperienceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The document, UTF-8 JSON with a version of its own: groups of links by hashes of tag path and URL shape, and what
+	// following them brought. No URL, host or text is in it. At most 128 KiB.
+	Experience []byte `protobuf:"bytes,1,opt,name=experience,proto3" json:"experience,omitempty"`
+	// Groups of links in it.
+	GroupCount uint32 `protobuf:"varint,2,opt,name=group_count,json=groupCount,proto3" json:"group_count,omitempty"`
+	// Pages they were learned from.
+	PageCount uint64 `protobuf:"varint,3,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
+	// Sequence number of the last event it reflects.
+	EventSeq      uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportExperienceResponse) Reset() {
+	*x = ExportExperienceResponse{}
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportExperienceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportExperienceResponse) ProtoMessage() {}
+
+func (x *ExportExperienceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportExperienceResponse.ProtoReflect.Descriptor instead.
+func (*ExportExperienceResponse) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ExportExperienceResponse) GetExperience() []byte {
+	if x != nil {
+		return x.Experience
+	}
+	return nil
+}
+
+func (x *ExportExperienceResponse) GetGroupCount() uint32 {
+	if x != nil {
+		return x.GroupCount
+	}
+	return 0
+}
+
+func (x *ExportExperienceResponse) GetPageCount() uint64 {
+	if x != nil {
+		return x.PageCount
+	}
+	return 0
+}
+
+func (x *ExportExperienceResponse) GetEventSeq() uint64 {
+	if x != nil {
+		return x.EventSeq
+	}
+	return 0
+}
+
 // URLs of one kind, by regular expression.
 type UrlRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2159,7 +2288,7 @@ type UrlRule struct {
 
 func (x *UrlRule) Reset() {
 	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2171,7 +2300,7 @@ func (x *UrlRule) String() string {
 func (*UrlRule) ProtoMessage() {}
 
 func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2184,7 +2313,7 @@ func (x *UrlRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
 func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *UrlRule) GetKind() string {
@@ -2250,7 +2379,7 @@ type TagPathRule struct {
 
 func (x *TagPathRule) Reset() {
 	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2262,7 +2391,7 @@ func (x *TagPathRule) String() string {
 func (*TagPathRule) ProtoMessage() {}
 
 func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2275,7 +2404,7 @@ func (x *TagPathRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
 func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TagPathRule) GetTagPath() string {
@@ -2339,7 +2468,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2351,7 +2480,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2364,7 +2493,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -2425,7 +2554,7 @@ type ExportRulesResponse struct {
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2437,7 +2566,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2450,7 +2579,7 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
@@ -2665,7 +2794,19 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12%\n" +
-	"\x0emin_confidence\x18\x04 \x01(\x01R\rminConfidence\"\xba\x01\n" +
+	"\x0emin_confidence\x18\x04 \x01(\x01R\rminConfidence\"_\n" +
+	"\x17ExportExperienceRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
+	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\"\x97\x01\n" +
+	"\x18ExportExperienceResponse\x12\x1e\n" +
+	"\n" +
+	"experience\x18\x01 \x01(\fR\n" +
+	"experience\x12\x1f\n" +
+	"\vgroup_count\x18\x02 \x01(\rR\n" +
+	"groupCount\x12\x1d\n" +
+	"\n" +
+	"page_count\x18\x03 \x01(\x04R\tpageCount\x12\x1b\n" +
+	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\"\xba\x01\n" +
 	"\aUrlRule\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\apattern\x18\x02 \x01(\tR\apattern\x12\x1e\n" +
@@ -2724,7 +2865,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x11RULE_FORMAT_NUTCH\x10\x03\x12\x1c\n" +
 	"\x18RULE_FORMAT_STORMCRAWLER\x10\x04\x12\x18\n" +
 	"\x14RULE_FORMAT_HERITRIX\x10\x05\x12\x1b\n" +
-	"\x17RULE_FORMAT_BROWSERTRIX\x10\x062\xbe\x05\n" +
+	"\x17RULE_FORMAT_BROWSERTRIX\x10\x062\xa1\x06\n" +
 	"\x10SiteModelService\x12L\n" +
 	"\tListSites\x12\x1e.linkscore.v1.ListSitesRequest\x1a\x1f.linkscore.v1.ListSitesResponse\x12F\n" +
 	"\aGetSite\x12\x1c.linkscore.v1.GetSiteRequest\x1a\x1d.linkscore.v1.GetSiteResponse\x12O\n" +
@@ -2734,7 +2875,8 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\tLearnSite\x12\x1e.linkscore.v1.LearnSiteRequest\x1a\x1f.linkscore.v1.LearnSiteResponse\x12X\n" +
 	"\rGetSamplePlan\x12\".linkscore.v1.GetSamplePlanRequest\x1a#.linkscore.v1.GetSamplePlanResponse\x12U\n" +
 	"\fSuggestSeeds\x12!.linkscore.v1.SuggestSeedsRequest\x1a\".linkscore.v1.SuggestSeedsResponse\x12R\n" +
-	"\vExportRules\x12 .linkscore.v1.ExportRulesRequest\x1a!.linkscore.v1.ExportRulesResponseB>\n" +
+	"\vExportRules\x12 .linkscore.v1.ExportRulesRequest\x1a!.linkscore.v1.ExportRulesResponse\x12a\n" +
+	"\x10ExportExperience\x12%.linkscore.v1.ExportExperienceRequest\x1a&.linkscore.v1.ExportExperienceResponseB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -2750,7 +2892,7 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(PolicyRole)(0),                       // 0: linkscore.v1.PolicyRole
 	(RewardSource)(0),                     // 1: linkscore.v1.RewardSource
@@ -2780,22 +2922,24 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(*Seed)(nil),                          // 25: linkscore.v1.Seed
 	(*SuggestSeedsResponse)(nil),          // 26: linkscore.v1.SuggestSeedsResponse
 	(*ExportRulesRequest)(nil),            // 27: linkscore.v1.ExportRulesRequest
-	(*UrlRule)(nil),                       // 28: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),                   // 29: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),                      // 30: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),           // 31: linkscore.v1.ExportRulesResponse
-	nil,                                   // 32: linkscore.v1.Site.ClusterPagesEntry
-	nil,                                   // 33: linkscore.v1.NavigationEntry.DestinationProbsEntry
-	(SiteStage)(0),                        // 34: linkscore.v1.SiteStage
-	(*FetchSuggestion)(nil),               // 35: linkscore.v1.FetchSuggestion
-	(*PolicySpec)(nil),                    // 36: linkscore.v1.PolicySpec
+	(*ExportExperienceRequest)(nil),       // 28: linkscore.v1.ExportExperienceRequest
+	(*ExportExperienceResponse)(nil),      // 29: linkscore.v1.ExportExperienceResponse
+	(*UrlRule)(nil),                       // 30: linkscore.v1.UrlRule
+	(*TagPathRule)(nil),                   // 31: linkscore.v1.TagPathRule
+	(*RuleFile)(nil),                      // 32: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),           // 33: linkscore.v1.ExportRulesResponse
+	nil,                                   // 34: linkscore.v1.Site.ClusterPagesEntry
+	nil,                                   // 35: linkscore.v1.NavigationEntry.DestinationProbsEntry
+	(SiteStage)(0),                        // 36: linkscore.v1.SiteStage
+	(*FetchSuggestion)(nil),               // 37: linkscore.v1.FetchSuggestion
+	(*PolicySpec)(nil),                    // 38: linkscore.v1.PolicySpec
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	34, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
-	32, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
+	36, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	34, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
 	5,  // 2: linkscore.v1.Site.policy_trust:type_name -> linkscore.v1.PolicyTrust
 	0,  // 3: linkscore.v1.PolicyTrust.role:type_name -> linkscore.v1.PolicyRole
-	33, // 4: linkscore.v1.NavigationEntry.destination_probs:type_name -> linkscore.v1.NavigationEntry.DestinationProbsEntry
+	35, // 4: linkscore.v1.NavigationEntry.destination_probs:type_name -> linkscore.v1.NavigationEntry.DestinationProbsEntry
 	4,  // 5: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
 	4,  // 6: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
 	13, // 7: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
@@ -2805,39 +2949,42 @@ var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
 	2,  // 11: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
 	6,  // 12: linkscore.v1.GetSitemapResponse.clusters:type_name -> linkscore.v1.Cluster
 	7,  // 13: linkscore.v1.GetSitemapResponse.edges:type_name -> linkscore.v1.ClusterEdge
-	34, // 14: linkscore.v1.GetSitemapResponse.stage:type_name -> linkscore.v1.SiteStage
+	36, // 14: linkscore.v1.GetSitemapResponse.stage:type_name -> linkscore.v1.SiteStage
 	8,  // 15: linkscore.v1.ListNavigationEntriesResponse.entries:type_name -> linkscore.v1.NavigationEntry
 	4,  // 16: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	35, // 17: linkscore.v1.GetSamplePlanResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	36, // 18: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	37, // 17: linkscore.v1.GetSamplePlanResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	38, // 18: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
 	25, // 19: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
 	3,  // 20: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	36, // 21: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 22: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	30, // 23: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	28, // 24: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	29, // 25: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	9,  // 26: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	11, // 27: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	16, // 28: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
-	18, // 29: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
-	20, // 30: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	22, // 31: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
-	24, // 32: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	27, // 33: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	10, // 34: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	12, // 35: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	17, // 36: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
-	19, // 37: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
-	21, // 38: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	23, // 39: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
-	26, // 40: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	31, // 41: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	34, // [34:42] is the sub-list for method output_type
-	26, // [26:34] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	38, // 21: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	38, // 22: linkscore.v1.ExportExperienceRequest.policy:type_name -> linkscore.v1.PolicySpec
+	3,  // 23: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	32, // 24: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	30, // 25: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	31, // 26: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	9,  // 27: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	11, // 28: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	16, // 29: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
+	18, // 30: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
+	20, // 31: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	22, // 32: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
+	24, // 33: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	27, // 34: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	28, // 35: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
+	10, // 36: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	12, // 37: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	17, // 38: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
+	19, // 39: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
+	21, // 40: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	23, // 41: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
+	26, // 42: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	33, // 43: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	29, // 44: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
+	36, // [36:45] is the sub-list for method output_type
+	27, // [27:36] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -2853,7 +3000,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   30,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

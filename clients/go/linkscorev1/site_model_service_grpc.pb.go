@@ -29,6 +29,7 @@ const (
 	SiteModelService_GetSamplePlan_FullMethodName         = "/linkscore.v1.SiteModelService/GetSamplePlan"
 	SiteModelService_SuggestSeeds_FullMethodName          = "/linkscore.v1.SiteModelService/SuggestSeeds"
 	SiteModelService_ExportRules_FullMethodName           = "/linkscore.v1.SiteModelService/ExportRules"
+	SiteModelService_ExportExperience_FullMethodName      = "/linkscore.v1.SiteModelService/ExportExperience"
 )
 
 // SiteModelServiceClient is the client API for SiteModelService service.
@@ -55,6 +56,9 @@ type SiteModelServiceClient interface {
 	// What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
 	// FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
 	ExportRules(ctx context.Context, in *ExportRulesRequest, opts ...grpc.CallOption) (*ExportRulesResponse, error)
+	// What was learned on the site that helps on others of the same software, for `Crawl.experience` of another crawl.
+	// Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
+	ExportExperience(ctx context.Context, in *ExportExperienceRequest, opts ...grpc.CallOption) (*ExportExperienceResponse, error)
 }
 
 type siteModelServiceClient struct {
@@ -145,6 +149,16 @@ func (c *siteModelServiceClient) ExportRules(ctx context.Context, in *ExportRule
 	return out, nil
 }
 
+func (c *siteModelServiceClient) ExportExperience(ctx context.Context, in *ExportExperienceRequest, opts ...grpc.CallOption) (*ExportExperienceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExportExperienceResponse)
+	err := c.cc.Invoke(ctx, SiteModelService_ExportExperience_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SiteModelServiceServer is the server API for SiteModelService service.
 // All implementations must embed UnimplementedSiteModelServiceServer
 // for forward compatibility.
@@ -169,6 +183,9 @@ type SiteModelServiceServer interface {
 	// What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
 	// FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
 	ExportRules(context.Context, *ExportRulesRequest) (*ExportRulesResponse, error)
+	// What was learned on the site that helps on others of the same software, for `Crawl.experience` of another crawl.
+	// Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
+	ExportExperience(context.Context, *ExportExperienceRequest) (*ExportExperienceResponse, error)
 	mustEmbedUnimplementedSiteModelServiceServer()
 }
 
@@ -202,6 +219,9 @@ func (UnimplementedSiteModelServiceServer) SuggestSeeds(context.Context, *Sugges
 }
 func (UnimplementedSiteModelServiceServer) ExportRules(context.Context, *ExportRulesRequest) (*ExportRulesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ExportRules not implemented")
+}
+func (UnimplementedSiteModelServiceServer) ExportExperience(context.Context, *ExportExperienceRequest) (*ExportExperienceResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method ExportExperience not implemented")
 }
 func (UnimplementedSiteModelServiceServer) mustEmbedUnimplementedSiteModelServiceServer() {}
 func (UnimplementedSiteModelServiceServer) testEmbeddedByValue()                          {}
@@ -368,6 +388,24 @@ func _SiteModelService_ExportRules_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SiteModelService_ExportExperience_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExportExperienceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SiteModelServiceServer).ExportExperience(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SiteModelService_ExportExperience_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SiteModelServiceServer).ExportExperience(ctx, req.(*ExportExperienceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SiteModelService_ServiceDesc is the grpc.ServiceDesc for SiteModelService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -406,6 +444,10 @@ var SiteModelService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExportRules",
 			Handler:    _SiteModelService_ExportRules_Handler,
+		},
+		{
+			MethodName: "ExportExperience",
+			Handler:    _SiteModelService_ExportExperience_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -70,6 +70,7 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         wanted=wanted_spec(config.get("wanted")),
         groups=config.get("groups", 0),
         keep_titles=config.get("keep_titles", False),
+        experience=config.get("experience", ()),
     )
 
 
@@ -273,6 +274,15 @@ def export_rules(
             policy=policy_spec(policy),
             min_confidence=min_confidence,
         ),
+    )
+
+
+def export_experience(
+    *, crawl: str, site: str, policy: Policy | None
+) -> Call[site_pb2.ExportExperienceResponse]:
+    return Call(
+        "sites.ExportExperience",
+        site_pb2.ExportExperienceRequest(name=site_name(crawl, site), policy=policy_spec(policy)),
     )
 
 

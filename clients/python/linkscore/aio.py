@@ -473,6 +473,17 @@ class AsyncClient:
             timeout_s,
         )
 
+    async def export_experience(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        policy: Policy | None = None,
+        timeout_s: float | None = None,
+    ) -> site_pb2.ExportExperienceResponse:
+        """Give what was learned on a site that helps on others of its software, to create a crawl with."""
+        return await self._run(_calls.export_experience(crawl=crawl, site=site, policy=policy), timeout_s)
+
     # What people look at
 
     async def get_activity(

@@ -605,6 +605,17 @@ class Client:
             timeout_s,
         )
 
+    def export_experience(
+        self,
+        *,
+        crawl: str,
+        site: str,
+        policy: Policy | None = None,
+        timeout_s: float | None = None,
+    ) -> site_pb2.ExportExperienceResponse:
+        """Give what was learned on a site that helps on others of its software, to create a crawl with."""
+        return self._run(_calls.export_experience(crawl=crawl, site=site, policy=policy), timeout_s)
+
     # What people look at
 
     def get_activity(

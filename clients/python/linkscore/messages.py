@@ -68,6 +68,8 @@ class CrawlOptions(TypedDict, total=False):
         Groups that its sites are divided into, 1 to 256, so that several processes share the crawl.
     keep_titles
         Keep titles of pages, for people to look at.
+    experience
+        What other crawls learned of other sites, as `export_experience` gives it; at most 16 documents.
     """
 
     policy: Policy | None
@@ -81,6 +83,7 @@ class CrawlOptions(TypedDict, total=False):
     wanted: Wanted | None
     groups: int
     keep_titles: bool
+    experience: Sequence[bytes]
 
 
 @dataclass(frozen=True, slots=True)

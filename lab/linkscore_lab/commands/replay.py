@@ -26,6 +26,12 @@ _REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "br
 @click.option("--structured-data", default="", help="Type (QAPage, say) that wanted pages carry.")
 @click.option("--wanted-tag", default="", help="Tag that wanted pages carry; --relevant: pages it counts on.")
 @click.option("--wanted", default="", help="Query that policies which go by words are told.")
+@click.option(
+    "--warm-start",
+    type=FILE,
+    multiple=True,
+    help="File of `linkscore export-experience` to start from; repeatable.",
+)
 @click.option("--feedback-file", type=FILE, help="TSV of url and reward in [0, 1].")
 @click.option("--target-type", "targets", multiple=True, help="Page type to crawl for; repeatable.")
 @click.option("--policy", "policies", multiple=True, help="NAME[:param=value,...]; repeatable.")

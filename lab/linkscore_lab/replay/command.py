@@ -82,6 +82,8 @@ def _protocol(protocol: ReplayProtocol, options: Mapping[str, Any]) -> ReplayPro
     given = {k: v for k, v in options.items() if k in names and v not in (None, False, "")}
     if options["examples"] is not None:
         given["n_examples"] = options["examples"]
+    if options["warm_start"]:
+        given["experience"] = tuple(path.read_bytes() for path in options["warm_start"])
     return replace(protocol, **given)
 
 

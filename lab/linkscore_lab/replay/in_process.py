@@ -154,7 +154,13 @@ def crawl_config(setup: CrawlSetup) -> CrawlConfig:
     choice = PolicyChoice(setup.policy, setup.params)
     examples = tuple(_example(given) for given in setup.examples)
     return CrawlConfig(
-        "replay", choice, learning=learning, examples=examples, seed=setup.seed, wanted=setup.wanted
+        "replay",
+        choice,
+        learning=learning,
+        examples=examples,
+        seed=setup.seed,
+        wanted=setup.wanted,
+        experience=tuple(setup.experience),
     )
 
 

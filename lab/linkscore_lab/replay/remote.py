@@ -157,6 +157,7 @@ def _create_request(setup: CrawlSetup, name: str) -> crawl_service_pb2.CreateCra
         seed=setup.seed,
         examples=[_example(given) for given in setup.examples],
         wanted=wanted_message(setup.wanted) if setup.wanted is not None else None,
+        experience=setup.experience,
     )
     return crawl_service_pb2.CreateCrawlRequest(crawl=crawl)
 

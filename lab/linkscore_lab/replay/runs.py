@@ -52,6 +52,8 @@ class ReplayProtocol:
         own parameters say otherwise. Of a site no model was trained with the whole one is without it.
     wanted
         Query that policies which go by words are told; empty: none.
+    experience
+        What crawls start from: documents learned elsewhere, `Experience.to_bytes`.
     obey_verdicts, obey_requests, in_flight, latency_spread
         See `CrawlPlan`.
     """
@@ -70,6 +72,7 @@ class ReplayProtocol:
     in_flight: int = 1
     latency_spread: float = 0.0
     wanted: str = ""
+    experience: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +160,7 @@ class Experiment:
         given = [self._given(number) for number in examples] if case.mode == EXAMPLES else []
         words = wanted_by(case.policy, p.wanted)
         return self.make_scorer(
-            CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper, given, words)
+            CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper, given, words, p.experience)
         )
 
     def _given(self, number: int) -> GivenExample:

@@ -141,6 +141,8 @@ class CrawlSetup:
         Example pages of what is wanted.
     wanted
         What is wanted in words.
+    experience
+        What other crawls learned, to start from.
     """
 
     policy: str
@@ -150,6 +152,7 @@ class CrawlSetup:
     paper: bool = False
     examples: Sequence[GivenExample] = ()
     wanted: Wanted | None = None
+    experience: Sequence[bytes] = ()
 
 
 def best_first(

@@ -81,7 +81,8 @@ _SITE_KEYS = {
     "wanted_tag", "kinds", "tasks", "modes",
 }  # fmt: skip
 _SUITE_KEYS = {"site", "policies", "seeds", "starts", "mixed", "tasks", "modes"}
-_PROTOCOL_KEYS = {f.name for f in fields(ReplayProtocol)}
+# What crawls start from is a file, named on the command line.
+_PROTOCOL_KEYS = {f.name for f in fields(ReplayProtocol)} - {"experience"}
 
 
 def read_suite(path: Path) -> Suite:

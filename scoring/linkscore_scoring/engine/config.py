@@ -13,6 +13,7 @@ from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Params, make_params
 from linkscore_scoring.policies.capabilities import Sharing
+from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.state import from_state, to_state
@@ -21,6 +22,8 @@ from linkscore_scoring.wanted import Wanted
 
 MAX_EXAMPLES = 100
 """A bound of the wire contract: example pages of a crawl."""
+MAX_EXPERIENCES = 16
+"""A bound of the wire contract: documents of experience that a crawl may be given."""
 Scope = Literal["host", "domain", "any"]
 
 
@@ -90,6 +93,7 @@ class CrawlConfig:
     groups: int = 1
     revision: int = 0
     keep_titles: bool = False
+    experience: tuple[bytes, ...] = ()
 
     def check(self) -> None:
         """Refuse a configuration that cannot work.
@@ -98,7 +102,7 @@ class CrawlConfig:
         ------
         InvalidInput
             With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`,
-            `wanted.*`, `groups`.
+            `wanted.*`, `experience`, `groups`.
         NotFound
             If a policy is not registered.
         """
@@ -114,9 +118,20 @@ class CrawlConfig:
             if not problems and not any(choice.takes_wanted for choice in self._choices):
                 rule = "no policy of the crawl goes by words: topic and keyword do, as policy or extra policy"
                 problems.append(FieldProblem("wanted", rule))
+        problems += self._experience_problems()
         problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)
+
+    def _experience_problems(self) -> Iterator[FieldProblem]:
+        if len(self.experience) > MAX_EXPERIENCES:
+            rule = f"must have at most {MAX_EXPERIENCES} entries, got {len(self.experience)}"
+            yield FieldProblem("experience", rule, "TOO_MANY_ITEMS")
+        for i, document in enumerate(self.experience[:MAX_EXPERIENCES]):
+            try:
+                Experience.from_bytes(document)
+            except InvalidInput as exc:
+                yield from exc.under(f"experience[{i}]").problems
 
     def _group_problems(self) -> Iterator[FieldProblem]:
         if not 1 <= self.groups <= MAX_GROUPS:
@@ -125,6 +140,11 @@ class CrawlConfig:
         if whole and self.groups > 1:
             rule = f"must be 1: {whole[0]} learns one model from all sites of the crawl, got {self.groups}"
             yield FieldProblem("groups", rule)
+
+    @cached_property
+    def experiences(self) -> tuple[Experience, ...]:
+        """What the crawl starts from."""
+        return tuple(Experience.from_bytes(document) for document in self.experience)
 
     @cached_property
     def ticket_scope(self) -> str:
@@ -175,6 +195,8 @@ class CrawlConfig:
             del state["groups"], state["revision"]
         if not self.keep_titles:
             del state["keep_titles"]
+        if not self.experience:
+            del state["experience"]
         return state
 
     @classmethod

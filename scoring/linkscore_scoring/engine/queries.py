@@ -28,12 +28,13 @@ from linkscore_scoring.engine.results import (
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.site_rules import site_rules
 from linkscore_scoring.engine.tickets import NO_TICKET
-from linkscore_scoring.errors import NotLearned
+from linkscore_scoring.errors import NoRules, NotLearned
 from linkscore_scoring.exporters.base import SiteRules
 from linkscore_scoring.learners.bandits.allocation import allocate_best
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, LinkBatch, SeedWanted, Suggestion, UrlRule
 from linkscore_scoring.urls.identity import identity
@@ -360,6 +361,21 @@ class CrawlQueries:
         shard = self.crawl.shard(site)
         policy = shard.policy(choice)
         return site_rules(self.crawl.config, shard.model, policy, self.crawl.seq, min_confidence)
+
+    def experience(self, site: str, choice: PolicyChoice | None = None) -> Experience:
+        """Return what was learned on a site that helps on others.
+
+        Raises
+        ------
+        NoRules
+            If the policy learned nothing of the kind.
+        """
+        shard = self.crawl.shard(site)
+        policy = shard.policy(choice)
+        learned = capabilities.experience(policy, shard.model)
+        if learned is None:
+            raise NoRules(f"site {site!r}: {policy.name} has learned nothing yet that helps on other sites")
+        return learned
 
     def policy_state(self, site: str, choice: PolicyChoice | None = None) -> str:
         """Say what a policy goes by on a site, and why it abstains if it does."""

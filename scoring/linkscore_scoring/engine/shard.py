@@ -106,7 +106,7 @@ class SiteShard:
         self.model.on_demand = config.learns_on_demand
         choices = (config.policy, *config.extra_policies)
         kept = self._policies
-        self._examples, self._wanted = examples, config.wanted
+        self._examples, self._wanted, self._experiences = examples, config.wanted, config.experiences
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
         for policy in kept.values():
             capabilities.set_examples(policy, examples, self.model)
@@ -227,6 +227,7 @@ class SiteShard:
             capabilities.logs_mined(policy, self.model)
         capabilities.set_examples(policy, self._examples, self.model)
         capabilities.set_wanted(policy, self._wanted, self.model)
+        capabilities.set_experience(policy, self._experiences, self.model)
         return policy
 
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from linkscore_scoring.learners.classifiers import online
 from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl, PolicyTrust, SitesRanked
 from linkscore_scoring.policies.base import Params, Policy, Scores
+from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (
     ExamplePage,
@@ -223,6 +224,17 @@ class SuggestsSeeds(Protocol):
 
 
 @runtime_checkable
+class StartsWarm(Protocol):
+    """Learns what helps on other sites too, and can start from it."""
+
+    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
+        """Start from what was learned elsewhere; called once, when the policy is made."""
+
+    def experience(self, site: SiteModel) -> Experience:
+        """Return what was learned on this site, without what it started from. Only reads."""
+
+
+@runtime_checkable
 class TakesWanted(Protocol):
     """Goes by what the crawl says it wants in words."""
 
@@ -415,6 +427,19 @@ def set_wanted(policy: Policy, wanted: Wanted | None, site: SiteModel) -> None:
     """Tell a policy what the crawl wants in words."""
     if (found := _find(policy, TakesWanted)) is not None:
         found.set_wanted(wanted, site)
+
+
+def set_experience(policy: Policy, experiences: Sequence[Experience], site: SiteModel) -> None:
+    """Let a policy start from what was learned elsewhere."""
+    if (found := _find(policy, StartsWarm)) is not None:
+        found.set_experience(experiences, site)
+
+
+def experience(policy: Policy, site: SiteModel) -> Experience | None:
+    """Return what a policy learned on a site that helps on others, None if nothing."""
+    found = _find(policy, StartsWarm)
+    learned = found.experience(site) if found is not None else None
+    return learned if learned is not None and learned.groups else None
 
 
 def suggest_examples(policy: Policy, n: int, site: SiteModel) -> list[ExampleWanted]:

@@ -11,6 +11,7 @@ from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, 
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, make_params
 from linkscore_scoring.policies.capabilities import CrawlKnowledge, FetchesInFlight, Part, Sharing
+from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import (
@@ -180,6 +181,16 @@ class Composite(Policy):
         """Tell every part what is wanted in words."""
         for part in self.parts:
             capabilities.set_wanted(part, wanted, site)
+
+    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
+        """Let every part start from what was learned elsewhere."""
+        for part in self.parts:
+            capabilities.set_experience(part, experiences, site)
+
+    def experience(self, site: SiteModel) -> Experience:
+        """Return what the first part learned that learned anything for others."""
+        found = (capabilities.experience(part, site) for part in self.parts)
+        return next((learned for learned in found if learned is not None), Experience(()))
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Return what the first part asks that asks anything."""

@@ -195,11 +195,15 @@ class UrlPatterns:
 
     def text(self, pattern_id: int) -> str:
         """Return the pattern an id stands for now; the root is the empty string."""
+        return " ".join(self.tokens(pattern_id)).replace(" /", "/").replace(" :", ":").replace(" ?", "?")
+
+    def tokens(self, pattern_id: int) -> list[str]:
+        """Return the slots of the pattern an id stands for now, the host first; none of the root."""
         node, tokens = self._nodes[self.resolve(pattern_id)], []
         while node.parent >= 0:
             tokens.append(node.token)
             node = self._nodes[node.parent]
-        return " ".join(reversed(tokens)).replace(" /", "/").replace(" :", ":").replace(" ?", "?")
+        return tokens[::-1]
 
     def count(self, pattern_id: int) -> int:
         """Return how many inserted URLs passed the node an id stands for."""

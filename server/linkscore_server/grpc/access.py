@@ -59,6 +59,7 @@ RPCS: dict[str, Rpc] = {
     "SiteModelService/GetSamplePlan": Rpc(Role.READ, "name"),
     "SiteModelService/SuggestSeeds": Rpc(Role.READ, "crawl"),
     "SiteModelService/ExportRules": Rpc(Role.READ, "name"),
+    "SiteModelService/ExportExperience": Rpc(Role.READ, "name"),
     "BrowseLogService/ImportBrowseRecords": Rpc(Role.WRITE, "crawl", audited=True),
     "BrowseLogService/MineSite": Rpc(Role.WRITE, "name", audited=True),
     "BrowseLogService/GetBrowseStats": Rpc(Role.READ, "crawl"),

@@ -105,6 +105,19 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         found = actor.queries.site_rules(site.name, choice, min_confidence=request.min_confidence)
         return rules.exported_rules(found, wanted)
 
+    async def ExportExperience(
+        self, request: pb.ExportExperienceRequest, context: Any
+    ) -> pb.ExportExperienceResponse:
+        """Return what was learned on a site that helps on others."""
+        actor, site = await self._found(request.name)
+        learned = actor.queries.experience(site.name, choice_of(request.policy))
+        return pb.ExportExperienceResponse(
+            experience=learned.to_bytes(),
+            group_count=len(learned.groups),
+            page_count=site.history.fetches,
+            event_seq=actor.model.seq,
+        )
+
     async def _model(self, name: str) -> SiteModel:
         """Return a site of which somebody wants to know what was learned."""
         actor, site = await self._found(name)

@@ -276,6 +276,7 @@ WHOLES: dict[str, Answer] = {
             "SiteModelService/LearnSite",
             "SiteModelService/GetSamplePlan",
             "SiteModelService/ExportRules",
+            "SiteModelService/ExportExperience",
             "BrowseLogService/MineSite",
             "InspectionService/ListTemplates",
             "InspectionService/ListTemplatePages",

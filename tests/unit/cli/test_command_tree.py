@@ -35,7 +35,9 @@ def leaves(command: click.Command, *path: str) -> dict[tuple[str, ...], click.Co
 
 TREE = leaves(main)
 ONLINE = {
-    path for path in TREE if path[0] in ("crawls", "explain", "advise", "seeds", "export-rules", "logs")
+    path
+    for path in TREE
+    if path[0] in ("crawls", "explain", "advise", "seeds", "export-rules", "export-experience", "logs")
 }
 
 
@@ -269,7 +271,7 @@ def test_a_policy_that_cannot_be_read_says_why(text: str, rule: str) -> None:
     ("words", "completed"),
     [
         ("linkscore crawls create --policy source", ["source_ucc", "source_target"]),
-        ("linkscore export", ["export-rules"]),
+        ("linkscore export", ["export-rules", "export-experience"]),
         ("linkscore crawls create --scope d", ["domain"]),
     ],
 )

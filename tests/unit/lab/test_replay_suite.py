@@ -25,7 +25,7 @@ NO_OPTIONS: dict[str, Any] = {
     "structured_data": "", "wanted_tag": "", "feedback_file": None, "targets": (), "policies": (),
     "budget": None, "seeds": None,
     "starts": None, "examples": None, "feedback": False, "delay": None, "share": None, "every": None,
-    "clusterer": None, "paper": False, "free_sampling": False,
+    "clusterer": None, "paper": False, "free_sampling": False, "warm_start": (),
 }  # fmt: skip
 
 
@@ -112,6 +112,13 @@ def test_options_make_a_suite_of_one_site(tmp_path: Path) -> None:
     assert (site.targets, site.modes) == (("item",), ("examples", "feedback"))
     assert [(p.name, p.params) for p in suite.policies] == [("opic", {}), ("harvest", {"exploration": 0.5})]
     assert (suite.seeds, suite.protocol.n_examples) == (3, 2)
+
+
+def test_what_crawls_start_from_is_read_from_files(tmp_path: Path) -> None:
+    warc, labels = shop(tmp_path)
+    given = {"archives": (warc,), "labels": labels, "relevant": "item"}
+    learned = write(tmp_path / "learned.json", "{}")
+    assert suite_of(NO_OPTIONS | given | {"warm_start": (learned,)}).protocol.experience == (b"{}",)
 
 
 def test_options_win_over_a_suite(tmp_path: Path) -> None:

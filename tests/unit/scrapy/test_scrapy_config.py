@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from scrapy.settings import Settings
 
@@ -35,6 +37,13 @@ def test_every_setting_is_read() -> None:
     )
     policy, wanted = ("source_ucc", {"alpha": 0.2}), {"query": "pricing", "languages": ["en"]}
     assert config == Config("h:1", True, "mine", policy, 0.5, 9, "t", True, False, True, "on_demand", wanted)
+
+
+def test_the_files_of_experience_are_read_and_named_if_they_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "board.json").write_bytes(b"{}")
+    assert read(LINKSCORE_EXPERIENCE=[str(tmp_path / "board.json")]).experience == (b"{}",)
+    with pytest.raises(ValueError, match=r"LINKSCORE_EXPERIENCE: cannot read '.*none' \(No such file"):
+        read(LINKSCORE_EXPERIENCE=[str(tmp_path / "none")])
 
 
 def test_all_problems_are_named_at_once() -> None:

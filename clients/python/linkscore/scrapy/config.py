@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from linkscore._channel import DEFAULT_TARGET
@@ -49,6 +51,9 @@ class Config:
     wanted
         What the crawl is for in words: a query, or a mapping such as ``{"query": "...", "languages":
         ["en"]}`` (`linkscore.messages.wanted_spec`); without a policy, `topic` then scores.
+    experience
+        What other crawls learned, for this one to start from: documents of ``linkscore export-experience``.
+        The setting names their files.
     """
 
     target: str = DEFAULT_TARGET
@@ -63,6 +68,7 @@ class Config:
     obey_skip: bool = False
     learn: str = "always"
     wanted: Wanted | None = None
+    experience: tuple[bytes, ...] = ()
 
     @classmethod
     def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
@@ -76,12 +82,15 @@ class Config:
         known = {PREFIX + name.upper() for name in cls.__dataclass_fields__}
         given = {name for name in settings if name.startswith(PREFIX)}
         problems = [f"{name}: no such setting" for name in sorted(given - known)]
+        experience, unread = _read_all("LINKSCORE_EXPERIENCE", settings.getlist("LINKSCORE_EXPERIENCE"))
+        problems += unread
         made = cls(
             target=settings.get("LINKSCORE_TARGET", DEFAULT_TARGET),
             observe_only=settings.getbool("LINKSCORE_OBSERVE_ONLY"),
             crawl=settings.get("LINKSCORE_CRAWL") or crawl_id(spider_name),
             policy=settings.get("LINKSCORE_POLICY"),
             wanted=settings.get("LINKSCORE_WANTED") or None,
+            experience=experience,
             learn=settings.get("LINKSCORE_LEARN", "always"),
             timeout=settings.getfloat("LINKSCORE_TIMEOUT", 5.0),
             refresh=settings.getint("LINKSCORE_REFRESH", 1),
@@ -112,6 +121,17 @@ class Config:
         if self.refresh < 1:
             found.append(f"LINKSCORE_REFRESH: must be >= 1, got {self.refresh}")
         return found
+
+
+def _read_all(setting: str, names: Sequence[str]) -> tuple[tuple[bytes, ...], list[str]]:
+    """Return the contents of files, and a problem for each that cannot be read."""
+    contents, problems = [], []
+    for name in names:
+        try:
+            contents.append(Path(name).read_bytes())
+        except OSError as e:
+            problems.append(f"{setting}: cannot read {name!r} ({e.strerror})")
+    return tuple(contents), problems
 
 
 def crawl_id(name: str) -> str:

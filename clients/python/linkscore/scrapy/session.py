@@ -124,6 +124,7 @@ class Session:
                 policy=config.policy,
                 wanted=wanted_spec(config.wanted),
                 learn=LEARN[config.learn],
+                experience=config.experience,
             )
             self._created = asyncio.ensure_future(work)
         created = self._created

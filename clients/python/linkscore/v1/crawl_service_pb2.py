@@ -27,7 +27,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from linkscore.v1 import policy_pb2 as linkscore_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n linkscore/v1/crawl_service.proto\x12\x0clinkscore.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/policy.proto\"\xba\x01\n\x0eLearningConfig\x12*\n\tclusterer\x18\x01 \x01(\x0e\x32\x17.linkscore.v1.Clusterer\x12\x19\n\x0csample_pages\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x1d\n\x10max_sample_pages\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x12\n\x05paper\x18\x04 \x01(\x08H\x02\x88\x01\x01\x42\x0f\n\r_sample_pagesB\x13\n\x11_max_sample_pagesB\x08\n\x06_paper\"Q\n\x0b\x45xamplePage\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x03 \x01(\t\x12\x11\n\tpage_type\x18\x04 \x01(\t\";\n\x0bWantedQuery\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x13\n\x06weight\x18\x02 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\x7f\n\x0cWantedSample\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x10\n\x08unwanted\x18\x05 \x01(\x08\x12\x13\n\x06weight\x18\x06 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\xe8\x01\n\x06Wanted\x12*\n\x07queries\x18\x01 \x03(\x0b\x32\x19.linkscore.v1.WantedQuery\x12+\n\x07samples\x18\x02 \x03(\x0b\x32\x1a.linkscore.v1.WantedSample\x12\x11\n\tlanguages\x18\x03 \x03(\t\x12\x13\n\x0bleast_words\x18\x04 \x01(\r\x12\x16\n\x0equality_weight\x18\x05 \x01(\x01\x12\x11\n\tembedding\x18\x06 \x01(\t\x12\x1d\n\x10\x65mbedding_weight\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\x13\n\x11_embedding_weight\"\x8e\x04\n\x05\x43rawl\x12\x0c\n\x04name\x18\x01 \x01(\t\x12(\n\x06policy\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x0e\x65xtra_policies\x18\x03 \x03(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\'\n\x05scope\x18\x04 \x01(\x0e\x32\x18.linkscore.v1.CrawlScope\x12.\n\x08learning\x18\x05 \x01(\x0b\x32\x1c.linkscore.v1.LearningConfig\x12\x14\n\x0cobserve_only\x18\x06 \x01(\x08\x12\x0c\n\x04seed\x18\x07 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npage_count\x18\t \x01(\x04\x12\x16\n\x0e\x66\x65\x65\x64\x62\x61\x63k_count\x18\n \x01(\x04\x12\x12\n\nsite_count\x18\x0b \x01(\r\x12\x11\n\tevent_seq\x18\x0c \x01(\x04\x12+\n\x08\x65xamples\x18\r \x03(\x0b\x32\x19.linkscore.v1.ExamplePage\x12\"\n\x05learn\x18\x0e \x01(\x0e\x32\x13.linkscore.v1.Learn\x12$\n\x06wanted\x18\x0f \x01(\x0b\x32\x14.linkscore.v1.Wanted\x12\x0e\n\x06groups\x18\x10 \x01(\r\x12\x13\n\x0bkeep_titles\x18\x11 \x01(\x08\"8\n\x12\x43reateCrawlRequest\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"9\n\x13\x43reateCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"\x1f\n\x0fGetCrawlRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"6\n\x10GetCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\":\n\x11ListCrawlsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListCrawlsResponse\x12#\n\x06\x63rawls\x18\x01 \x03(\x0b\x32\x13.linkscore.v1.Crawl\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"i\n\x12UpdateCrawlRequest\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\"9\n\x13UpdateCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"\"\n\x12\x44\x65leteCrawlRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13\x44\x65leteCrawlResponse\"I\n\x11ListShardsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x9a\x02\n\x05Shard\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\r\x12\x13\n\x0bgroup_count\x18\x03 \x01(\r\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.linkscore.v1.ShardState\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x11\n\tevent_seq\x18\x06 \x01(\x04\x12\x14\n\x0creplay_count\x18\x07 \x01(\x04\x12\x12\n\ndisk_bytes\x18\x08 \x01(\x04\x12\x12\n\nsite_count\x18\t \x01(\x04\x12\x17\n\x0flive_site_count\x18\n \x01(\x04\x12\x14\n\x0cmemory_bytes\x18\x0b \x01(\x04\x12\x15\n\rwaiting_count\x18\x0c \x01(\x04\x12\x0f\n\x07trouble\x18\r \x01(\t\"R\n\x12ListShardsResponse\x12#\n\x06shards\x18\x01 \x03(\x0b\x32\x13.linkscore.v1.Shard\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*l\n\nCrawlScope\x12\x1b\n\x17\x43RAWL_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43RAWL_SCOPE_HOST\x10\x01\x12\x16\n\x12\x43RAWL_SCOPE_DOMAIN\x10\x02\x12\x13\n\x0f\x43RAWL_SCOPE_ANY\x10\x03*\xac\x01\n\tClusterer\x12\x19\n\x15\x43LUSTERER_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43LUSTERER_COSINE_LINKAGE\x10\x01\x12\x14\n\x10\x43LUSTERER_DBSCAN\x10\x02\x12\x1b\n\x17\x43LUSTERER_CRESCENZI_MDL\x10\x03\x12\x15\n\x11\x43LUSTERER_UXCLUST\x10\x04\x12\x1c\n\x18\x43LUSTERER_IROBOT_REGIONS\x10\x05*E\n\x05Learn\x12\x15\n\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n\x0cLEARN_ALWAYS\x10\x01\x12\x13\n\x0fLEARN_ON_DEMAND\x10\x02*\x8a\x01\n\nShardState\x12\x1b\n\x17SHARD_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10SHARD_STATE_OPEN\x10\x01\x12\x18\n\x14SHARD_STATE_PUT_AWAY\x10\x02\x12\x17\n\x13SHARD_STATE_DAMAGED\x10\x03\x12\x16\n\x12SHARD_STATE_SILENT\x10\x04\x32\xf7\x03\n\x0c\x43rawlService\x12R\n\x0b\x43reateCrawl\x12 .linkscore.v1.CreateCrawlRequest\x1a!.linkscore.v1.CreateCrawlResponse\x12I\n\x08GetCrawl\x12\x1d.linkscore.v1.GetCrawlRequest\x1a\x1e.linkscore.v1.GetCrawlResponse\x12O\n\nListCrawls\x12\x1f.linkscore.v1.ListCrawlsRequest\x1a .linkscore.v1.ListCrawlsResponse\x12R\n\x0bUpdateCrawl\x12 .linkscore.v1.UpdateCrawlRequest\x1a!.linkscore.v1.UpdateCrawlResponse\x12R\n\x0b\x44\x65leteCrawl\x12 .linkscore.v1.DeleteCrawlRequest\x1a!.linkscore.v1.DeleteCrawlResponse\x12O\n\nListShards\x12\x1f.linkscore.v1.ListShardsRequest\x1a .linkscore.v1.ListShardsResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n linkscore/v1/crawl_service.proto\x12\x0clinkscore.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/policy.proto\"\xba\x01\n\x0eLearningConfig\x12*\n\tclusterer\x18\x01 \x01(\x0e\x32\x17.linkscore.v1.Clusterer\x12\x19\n\x0csample_pages\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x1d\n\x10max_sample_pages\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x12\n\x05paper\x18\x04 \x01(\x08H\x02\x88\x01\x01\x42\x0f\n\r_sample_pagesB\x13\n\x11_max_sample_pagesB\x08\n\x06_paper\"Q\n\x0b\x45xamplePage\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x03 \x01(\t\x12\x11\n\tpage_type\x18\x04 \x01(\t\";\n\x0bWantedQuery\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x13\n\x06weight\x18\x02 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\x7f\n\x0cWantedSample\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x10\n\x08unwanted\x18\x05 \x01(\x08\x12\x13\n\x06weight\x18\x06 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\xe8\x01\n\x06Wanted\x12*\n\x07queries\x18\x01 \x03(\x0b\x32\x19.linkscore.v1.WantedQuery\x12+\n\x07samples\x18\x02 \x03(\x0b\x32\x1a.linkscore.v1.WantedSample\x12\x11\n\tlanguages\x18\x03 \x03(\t\x12\x13\n\x0bleast_words\x18\x04 \x01(\r\x12\x16\n\x0equality_weight\x18\x05 \x01(\x01\x12\x11\n\tembedding\x18\x06 \x01(\t\x12\x1d\n\x10\x65mbedding_weight\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\x13\n\x11_embedding_weight\"\xbc\x04\n\x05\x43rawl\x12\x0c\n\x04name\x18\x01 \x01(\t\x12(\n\x06policy\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x0e\x65xtra_policies\x18\x03 \x03(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\'\n\x05scope\x18\x04 \x01(\x0e\x32\x18.linkscore.v1.CrawlScope\x12.\n\x08learning\x18\x05 \x01(\x0b\x32\x1c.linkscore.v1.LearningConfig\x12\x14\n\x0cobserve_only\x18\x06 \x01(\x08\x12\x0c\n\x04seed\x18\x07 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npage_count\x18\t \x01(\x04\x12\x16\n\x0e\x66\x65\x65\x64\x62\x61\x63k_count\x18\n \x01(\x04\x12\x12\n\nsite_count\x18\x0b \x01(\r\x12\x11\n\tevent_seq\x18\x0c \x01(\x04\x12+\n\x08\x65xamples\x18\r \x03(\x0b\x32\x19.linkscore.v1.ExamplePage\x12\"\n\x05learn\x18\x0e \x01(\x0e\x32\x13.linkscore.v1.Learn\x12$\n\x06wanted\x18\x0f \x01(\x0b\x32\x14.linkscore.v1.Wanted\x12\x0e\n\x06groups\x18\x10 \x01(\r\x12\x13\n\x0bkeep_titles\x18\x11 \x01(\x08\x12\x12\n\nexperience\x18\x12 \x03(\x0c\x12\x18\n\x10\x65xperience_count\x18\x13 \x01(\r\"8\n\x12\x43reateCrawlRequest\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"9\n\x13\x43reateCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"\x1f\n\x0fGetCrawlRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"6\n\x10GetCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\":\n\x11ListCrawlsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListCrawlsResponse\x12#\n\x06\x63rawls\x18\x01 \x03(\x0b\x32\x13.linkscore.v1.Crawl\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"i\n\x12UpdateCrawlRequest\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\"9\n\x13UpdateCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"\"\n\x12\x44\x65leteCrawlRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13\x44\x65leteCrawlResponse\"I\n\x11ListShardsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x9a\x02\n\x05Shard\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\r\x12\x13\n\x0bgroup_count\x18\x03 \x01(\r\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.linkscore.v1.ShardState\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x11\n\tevent_seq\x18\x06 \x01(\x04\x12\x14\n\x0creplay_count\x18\x07 \x01(\x04\x12\x12\n\ndisk_bytes\x18\x08 \x01(\x04\x12\x12\n\nsite_count\x18\t \x01(\x04\x12\x17\n\x0flive_site_count\x18\n \x01(\x04\x12\x14\n\x0cmemory_bytes\x18\x0b \x01(\x04\x12\x15\n\rwaiting_count\x18\x0c \x01(\x04\x12\x0f\n\x07trouble\x18\r \x01(\t\"R\n\x12ListShardsResponse\x12#\n\x06shards\x18\x01 \x03(\x0b\x32\x13.linkscore.v1.Shard\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*l\n\nCrawlScope\x12\x1b\n\x17\x43RAWL_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43RAWL_SCOPE_HOST\x10\x01\x12\x16\n\x12\x43RAWL_SCOPE_DOMAIN\x10\x02\x12\x13\n\x0f\x43RAWL_SCOPE_ANY\x10\x03*\xac\x01\n\tClusterer\x12\x19\n\x15\x43LUSTERER_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43LUSTERER_COSINE_LINKAGE\x10\x01\x12\x14\n\x10\x43LUSTERER_DBSCAN\x10\x02\x12\x1b\n\x17\x43LUSTERER_CRESCENZI_MDL\x10\x03\x12\x15\n\x11\x43LUSTERER_UXCLUST\x10\x04\x12\x1c\n\x18\x43LUSTERER_IROBOT_REGIONS\x10\x05*E\n\x05Learn\x12\x15\n\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n\x0cLEARN_ALWAYS\x10\x01\x12\x13\n\x0fLEARN_ON_DEMAND\x10\x02*\x8a\x01\n\nShardState\x12\x1b\n\x17SHARD_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10SHARD_STATE_OPEN\x10\x01\x12\x18\n\x14SHARD_STATE_PUT_AWAY\x10\x02\x12\x17\n\x13SHARD_STATE_DAMAGED\x10\x03\x12\x16\n\x12SHARD_STATE_SILENT\x10\x04\x32\xf7\x03\n\x0c\x43rawlService\x12R\n\x0b\x43reateCrawl\x12 .linkscore.v1.CreateCrawlRequest\x1a!.linkscore.v1.CreateCrawlResponse\x12I\n\x08GetCrawl\x12\x1d.linkscore.v1.GetCrawlRequest\x1a\x1e.linkscore.v1.GetCrawlResponse\x12O\n\nListCrawls\x12\x1f.linkscore.v1.ListCrawlsRequest\x1a .linkscore.v1.ListCrawlsResponse\x12R\n\x0bUpdateCrawl\x12 .linkscore.v1.UpdateCrawlRequest\x1a!.linkscore.v1.UpdateCrawlResponse\x12R\n\x0b\x44\x65leteCrawl\x12 .linkscore.v1.DeleteCrawlRequest\x1a!.linkscore.v1.DeleteCrawlResponse\x12O\n\nListShards\x12\x1f.linkscore.v1.ListShardsRequest\x1a .linkscore.v1.ListShardsResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,14 +35,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'linkscore.v1.crawl_service_
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\014linkscore.v1P\001Z,linkscore.example/go/linkscorev1;linkscorev1'
-  _globals['_CRAWLSCOPE']._serialized_start=2389
-  _globals['_CRAWLSCOPE']._serialized_end=2497
-  _globals['_CLUSTERER']._serialized_start=2500
-  _globals['_CLUSTERER']._serialized_end=2672
-  _globals['_LEARN']._serialized_start=2674
-  _globals['_LEARN']._serialized_end=2743
-  _globals['_SHARDSTATE']._serialized_start=2746
-  _globals['_SHARDSTATE']._serialized_end=2884
+  _globals['_CRAWLSCOPE']._serialized_start=2435
+  _globals['_CRAWLSCOPE']._serialized_end=2543
+  _globals['_CLUSTERER']._serialized_start=2546
+  _globals['_CLUSTERER']._serialized_end=2718
+  _globals['_LEARN']._serialized_start=2720
+  _globals['_LEARN']._serialized_end=2789
+  _globals['_SHARDSTATE']._serialized_start=2792
+  _globals['_SHARDSTATE']._serialized_end=2930
   _globals['_LEARNINGCONFIG']._serialized_start=145
   _globals['_LEARNINGCONFIG']._serialized_end=331
   _globals['_EXAMPLEPAGE']._serialized_start=333
@@ -54,33 +54,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_WANTED']._serialized_start=607
   _globals['_WANTED']._serialized_end=839
   _globals['_CRAWL']._serialized_start=842
-  _globals['_CRAWL']._serialized_end=1368
-  _globals['_CREATECRAWLREQUEST']._serialized_start=1370
-  _globals['_CREATECRAWLREQUEST']._serialized_end=1426
-  _globals['_CREATECRAWLRESPONSE']._serialized_start=1428
-  _globals['_CREATECRAWLRESPONSE']._serialized_end=1485
-  _globals['_GETCRAWLREQUEST']._serialized_start=1487
-  _globals['_GETCRAWLREQUEST']._serialized_end=1518
-  _globals['_GETCRAWLRESPONSE']._serialized_start=1520
-  _globals['_GETCRAWLRESPONSE']._serialized_end=1574
-  _globals['_LISTCRAWLSREQUEST']._serialized_start=1576
-  _globals['_LISTCRAWLSREQUEST']._serialized_end=1634
-  _globals['_LISTCRAWLSRESPONSE']._serialized_start=1636
-  _globals['_LISTCRAWLSRESPONSE']._serialized_end=1718
-  _globals['_UPDATECRAWLREQUEST']._serialized_start=1720
-  _globals['_UPDATECRAWLREQUEST']._serialized_end=1825
-  _globals['_UPDATECRAWLRESPONSE']._serialized_start=1827
-  _globals['_UPDATECRAWLRESPONSE']._serialized_end=1884
-  _globals['_DELETECRAWLREQUEST']._serialized_start=1886
-  _globals['_DELETECRAWLREQUEST']._serialized_end=1920
-  _globals['_DELETECRAWLRESPONSE']._serialized_start=1922
-  _globals['_DELETECRAWLRESPONSE']._serialized_end=1943
-  _globals['_LISTSHARDSREQUEST']._serialized_start=1945
-  _globals['_LISTSHARDSREQUEST']._serialized_end=2018
-  _globals['_SHARD']._serialized_start=2021
-  _globals['_SHARD']._serialized_end=2303
-  _globals['_LISTSHARDSRESPONSE']._serialized_start=2305
-  _globals['_LISTSHARDSRESPONSE']._serialized_end=2387
-  _globals['_CRAWLSERVICE']._serialized_start=2887
-  _globals['_CRAWLSERVICE']._serialized_end=3390
+  _globals['_CRAWL']._serialized_end=1414
+  _globals['_CREATECRAWLREQUEST']._serialized_start=1416
+  _globals['_CREATECRAWLREQUEST']._serialized_end=1472
+  _globals['_CREATECRAWLRESPONSE']._serialized_start=1474
+  _globals['_CREATECRAWLRESPONSE']._serialized_end=1531
+  _globals['_GETCRAWLREQUEST']._serialized_start=1533
+  _globals['_GETCRAWLREQUEST']._serialized_end=1564
+  _globals['_GETCRAWLRESPONSE']._serialized_start=1566
+  _globals['_GETCRAWLRESPONSE']._serialized_end=1620
+  _globals['_LISTCRAWLSREQUEST']._serialized_start=1622
+  _globals['_LISTCRAWLSREQUEST']._serialized_end=1680
+  _globals['_LISTCRAWLSRESPONSE']._serialized_start=1682
+  _globals['_LISTCRAWLSRESPONSE']._serialized_end=1764
+  _globals['_UPDATECRAWLREQUEST']._serialized_start=1766
+  _globals['_UPDATECRAWLREQUEST']._serialized_end=1871
+  _globals['_UPDATECRAWLRESPONSE']._serialized_start=1873
+  _globals['_UPDATECRAWLRESPONSE']._serialized_end=1930
+  _globals['_DELETECRAWLREQUEST']._serialized_start=1932
+  _globals['_DELETECRAWLREQUEST']._serialized_end=1966
+  _globals['_DELETECRAWLRESPONSE']._serialized_start=1968
+  _globals['_DELETECRAWLRESPONSE']._serialized_end=1989
+  _globals['_LISTSHARDSREQUEST']._serialized_start=1991
+  _globals['_LISTSHARDSREQUEST']._serialized_end=2064
+  _globals['_SHARD']._serialized_start=2067
+  _globals['_SHARD']._serialized_end=2349
+  _globals['_LISTSHARDSRESPONSE']._serialized_start=2351
+  _globals['_LISTSHARDSRESPONSE']._serialized_end=2433
+  _globals['_CRAWLSERVICE']._serialized_start=2933
+  _globals['_CRAWLSERVICE']._serialized_end=3436
 # @@protoc_insertion_point(module_scope)

@@ -127,7 +127,7 @@ class Wanted(_message.Message):
     def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ..., quality_weight: _Optional[float] = ..., embedding: _Optional[str] = ..., embedding_weight: _Optional[float] = ...) -> None: ...
 
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles")
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -145,6 +145,8 @@ class Crawl(_message.Message):
     WANTED_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     KEEP_TITLES_FIELD_NUMBER: _ClassVar[int]
+    EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
+    EXPERIENCE_COUNT_FIELD_NUMBER: _ClassVar[int]
     name: str
     policy: _policy_pb2.PolicySpec
     extra_policies: _containers.RepeatedCompositeFieldContainer[_policy_pb2.PolicySpec]
@@ -162,7 +164,9 @@ class Crawl(_message.Message):
     wanted: Wanted
     groups: int
     keep_titles: bool
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ...) -> None: ...
+    experience: _containers.RepeatedScalarFieldContainer[bytes]
+    experience_count: int
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)

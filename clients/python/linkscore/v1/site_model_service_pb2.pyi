@@ -385,6 +385,26 @@ class ExportRulesRequest(_message.Message):
     min_confidence: float
     def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., min_confidence: _Optional[float] = ...) -> None: ...
 
+class ExportExperienceRequest(_message.Message):
+    __slots__ = ("name", "policy")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    policy: _policy_pb2.PolicySpec
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ...) -> None: ...
+
+class ExportExperienceResponse(_message.Message):
+    __slots__ = ("experience", "group_count", "page_count", "event_seq")
+    EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
+    GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    experience: bytes
+    group_count: int
+    page_count: int
+    event_seq: int
+    def __init__(self, experience: _Optional[bytes] = ..., group_count: _Optional[int] = ..., page_count: _Optional[int] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
 class UrlRule(_message.Message):
     __slots__ = ("kind", "pattern", "confidence", "match_count", "total_count", "example_url")
     KIND_FIELD_NUMBER: _ClassVar[int]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import log, sqrt
 from typing import Annotated
 
@@ -20,7 +20,9 @@ SITE: Node = (ANY, ANY)
 NOTHING: Mapping[Node, int] = {}
 """No pulls under way."""
 
-_N, _REWARD, _HUB = range(3)  # columns of a node's counts
+Counts = list[float]
+"""Pulls, rewards and hub yields of a node, summed."""
+_N, _REWARD, _HUB = range(3)  # columns of these
 
 _DOUBT = 1.0  # standard errors, >= 0; measured with many in flight, docs/policies.md#many-in-flight
 _MAX_NODES = 60_000  # nodes; a bound: 3 a pattern or Apath at the default bound of 20,000 arms a site
@@ -48,6 +50,11 @@ class HierarchicalArms(Stateful):
         Share of its parents' pulls that an arm counts as its own when its exploration bonus is computed.
     max_nodes
         Nodes kept; beyond it the quarter with the fewest pulls is dropped and starts again from its parents.
+
+    Attributes
+    ----------
+    elsewhere
+        Gives the counts that a node starts with (`warm_start`), None of a node: nothing; None: none has any.
 
     Notes
     -----
@@ -81,6 +88,7 @@ class HierarchicalArms(Stateful):
         self.weight = weight
         self.pooled = pooled
         self.max_nodes = max_nodes
+        self.elsewhere: Callable[[Node], Counts | None] | None = None
         self.pulls_total = 0
         self._nodes, self._waiting = {}, {}
 
@@ -103,6 +111,29 @@ class HierarchicalArms(Stateful):
     def waiting(self, arm: Node) -> int:
         """Return how many links wait in an arm."""
         return self._waiting.get(arm, 0)
+
+    def links(self) -> Iterator[tuple[Node, float]]:
+        """Yield each arm found so far and the links that wait in it, or if none its pulls."""
+        yield from self._waiting.items()
+        for arm, pulls, _ in self.pulled():
+            if arm not in self._waiting:
+                yield arm, pulls
+
+    def pulled(self) -> Iterator[tuple[Node, float, float]]:
+        """Yield the arms pulled so far, with pulls and mean reward of each, by what this site brought."""
+        for node, (pulls, rewards, _) in self._nodes.items():
+            if pulls > 0.0 and ANY not in node:
+                yield node, pulls, rewards / pulls
+
+    def own_counts(self) -> Iterator[tuple[Node, Counts]]:
+        """Yield what every node counted on this site."""
+        yield from self._nodes.items()
+
+    @property
+    def own_mean(self) -> float:
+        """Mean reward of the site, 0 if nothing was pulled."""
+        pulls, rewards, _ = self._nodes.get(SITE, (0.0, 0.0, 0.0))
+        return rewards / pulls if pulls > 0.0 else 0.0
 
     def credit(self, nodes: Iterable[Node], reward: float, hub: float, weight: float = 1.0) -> None:
         """Count one pull of each node, with its reward and hub yield; `weight` of a pull, in (0, 1]."""
@@ -151,8 +182,8 @@ class HierarchicalArms(Stateful):
         site's node, so what is under way there tells nothing between them.
         """
         reward = hub = self.prior
-        weight, nodes = self.weight, self._nodes
-        counts = nodes.get(SITE)
+        weight, nodes, elsewhere = self.weight, self._nodes, self.elsewhere
+        counts = nodes.get(SITE) if elsewhere is None else self._with(elsewhere(SITE), SITE)
         if counts is not None:
             n = weight + counts[_N]
             reward = (counts[_REWARD] + weight * reward) / n
@@ -162,7 +193,7 @@ class HierarchicalArms(Stateful):
             if pulls > around:  # not `max`: a frontier asks for each arm after each fetch
                 around = pulls
             n, pulls = weight, 0.0
-            counts = nodes.get(node)
+            counts = nodes.get(node) if elsewhere is None else self._with(elsewhere(node), node)
             if counts is not None:
                 pulls, rewards, hubs = counts
                 n += pulls
@@ -175,6 +206,13 @@ class HierarchicalArms(Stateful):
         pooled = self.pooled * around
         n = 1.0 + (pulls if pulls >= pooled else pooled)
         return reward, hub, pulls, sqrt(2.0 * log(self.pulls_total + 1.0) / n)
+
+    def _with(self, more: Counts | None, node: Node) -> Counts | None:
+        """Return the counts of a node with those that it started with."""
+        own = self._nodes.get(node)
+        if more is None or own is None:
+            return own if more is None else more
+        return [own[_N] + more[_N], own[_REWARD] + more[_REWARD], own[_HUB] + more[_HUB]]
 
     def _evict(self) -> None:
         by_use = sorted(self._nodes, key=lambda node: self._nodes[node][_N])

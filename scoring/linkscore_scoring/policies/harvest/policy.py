@@ -13,11 +13,13 @@ import numpy as np
 
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
-from linkscore_scoring.policies.harvest.arms import NOTHING, SITE, HierarchicalArms, Node, nodes_of
+from linkscore_scoring.policies.experience import Experience
+from linkscore_scoring.policies.harvest.arms import ANY, NOTHING, SITE, HierarchicalArms, Node, nodes_of
 from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
 from linkscore_scoring.policies.harvest.rewards import PageRewards
 from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.policies.harvest.warm_start import WarmStart, experience_of
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
@@ -119,6 +121,7 @@ class Harvest(Stateful, Policy):
         self.arms = HierarchicalArms(prior=t.prior, weight=t.parent_pulls, pooled=t.pooled)
         self.rewards = PageRewards(self.arms, t)
         self.hubs = HubLedger(self.arms)
+        self._warm_start: WarmStart | None = None
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Credit the arms that led to a page, and revise the pages whose text it took."""
@@ -140,10 +143,33 @@ class Harvest(Stateful, Policy):
         self.rewards.record(page, worth, site)
         if self.rewards.labelled_share:
             self._count_hub(page, site)
+        self._judge_experience()
 
     def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these."""
         self.rewards.set_examples(examples, site)
+        self._judge_experience()
+
+    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
+        """Let what was learned on other sites count beside the pulls of this one."""
+        self._warm_start = WarmStart(experiences, site.patterns) if experiences else None
+        self.arms.elsewhere = self._warm_start.counts if self._warm_start is not None else None
+        self._judge_experience()
+
+    def experience(self, site: SiteModel) -> Experience:
+        """Return what the arms learned on this site."""
+        return experience_of(self.arms, site.patterns)
+
+    def describe(self, site: SiteModel) -> str:
+        """Say how far experience counts here; empty if none was given."""
+        if self._warm_start is None:
+            return ""
+        trust = ", ".join(f"{trust:.2f}" for trust in self._warm_start.trust)
+        return f"experience of other sites is trusted by {trust}"
+
+    def after_load(self) -> None:
+        """Judge experience by what was loaded."""
+        self._judge_experience()
 
     def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
         """Ask about big types of pages no example names, and pages that are half like one."""
@@ -153,6 +179,7 @@ class Harvest(Stateful, Policy):
         """Let an outside reward replace the page's own; a page never seen credits the arms of its links."""
         if not self.rewards.label(event.key, event.reward, site):
             self.arms.credit(self._nodes(event.pattern, event.contexts, site), event.reward, 0.0)
+        self._judge_experience()
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
@@ -222,8 +249,14 @@ class Harvest(Stateful, Policy):
 
     def _curiosity(self, apath: int) -> float:
         ledger = self.rewards.ledger
-        untried = ledger.tested(apath) < _TRIES
+        started = self._warm_start.counts((ANY, apath)) if self._warm_start is not None else None
+        untried = ledger.tested(apath) + (started[0] if started is not None else 0.0) < _TRIES
         return min(1.0, ledger.pages_showing(apath) / _CURIOUS_PAGES) if untried else 0.0
+
+    def _judge_experience(self) -> None:
+        """Say anew how far experience holds here; after each change of the arms."""
+        if self._warm_start is not None:
+            self._warm_start.judge(self.arms)
 
     def _nodes(self, pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel) -> list[Node]:
         """Return every node of the arms a URL was seen through, each once."""

@@ -75,6 +75,7 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
         observe_only=crawl.observe_only,
         seed=crawl.seed,
         keep_titles=crawl.keep_titles,
+        experience=tuple(crawl.experience),
         create_time_s=now_s,
         **values,
     )
@@ -142,6 +143,7 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         observe_only=config.observe_only,
         seed=config.seed,
         keep_titles=config.keep_titles,
+        experience_count=len(config.experience),
         examples=_example_messages(config.examples),
         wanted=wanted_message(config.wanted) if config.wanted is not None else None,
         groups=config.groups,

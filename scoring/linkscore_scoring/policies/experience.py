@@ -1,0 +1,125 @@
+"""What a crawl learned of a site, as a small document that another crawl can be given to start from."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from linkscore_scoring.errors import InvalidInput
+
+ANYTHING = 0
+"""Stands for every URL shape, or every tag path."""
+
+VERSION = 1
+"""Of the document. One of another version is refused: what its hashes are of may differ."""
+MAX_BYTES = 131_072
+"""A bound of the wire contract: bytes of a document."""
+MAX_GROUPS = 1_000
+"""A bound: groups of links of a document, those that most fetches came through; 70 bytes each."""
+
+_FORMAT = "linkscore experience"
+_HASH = re.compile(r"[0-9a-f]{16}")
+_DECIMALS = 4  # that are written: finer than any reward is known
+
+
+@dataclass(frozen=True, slots=True)
+class LinkGroup:
+    """Links of one URL shape at one tag path, or of all of either, and what came of following them.
+
+    Attributes
+    ----------
+    shape
+        Hash of the shape of their URLs, or `ANYTHING`.
+    apath
+        Hash of their tag path with classes, digits folded, or `ANYTHING`.
+    fetches
+        Pages fetched through them, in pulls, > 0.
+    reward, hub
+        Mean reward of these pages, and mean yield of the links found there, both in [0, 1].
+    """
+
+    shape: int
+    apath: int
+    fetches: float
+    reward: float
+    hub: float
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """What one crawl learned of one site: what came of following which links, by hashes that sites share.
+
+    No URL, host or text is in it, so it can be handed on; who guesses a tag path can tell by its hash whether
+    the site had it. Sites of the same software share tag paths and URL shapes, others few or none.
+
+    Examples
+    --------
+    >>> learned = Experience.of([LinkGroup(ANYTHING, 7, fetches=12.0, reward=0.9, hub=0.0)])
+    >>> Experience.from_bytes(learned.to_bytes()) == learned
+    True
+    """
+
+    groups: tuple[LinkGroup, ...]
+
+    @classmethod
+    def of(cls, groups: Iterable[LinkGroup]) -> Experience:
+        """Return the experience of some groups: those most fetched, in an order that is always the same."""
+        most = sorted(groups, key=lambda group: (-group.fetches, group.shape, group.apath))[:MAX_GROUPS]
+        return cls(tuple(sorted(most, key=lambda group: (group.shape, group.apath))))
+
+    def to_bytes(self) -> bytes:
+        """Return the document: JSON, a line a group, the same for the same experience."""
+        rows = ",\n".join(json.dumps(_row(group)) for group in self.groups)
+        return f'{{"format": "{_FORMAT}", "version": {VERSION}, "groups": [\n{rows}\n]}}\n'.encode()
+
+    @classmethod
+    def from_bytes(cls, document: bytes) -> Experience:
+        """Return the experience of a document.
+
+        Raises
+        ------
+        InvalidInput
+            Saying what is wrong with it; the field is the document itself.
+        """
+        if len(document) > MAX_BYTES:
+            raise InvalidInput(f"must be at most {MAX_BYTES} bytes, got {len(document)}", field="")
+        try:
+            found = json.loads(document)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or found.get("format") != _FORMAT:
+            raise InvalidInput("must be a document of `linkscore experience export`", field="")
+        if found.get("version") != VERSION:
+            rule = f"must be of version {VERSION}, got {found.get('version')!r:.20}: export it anew"
+            raise InvalidInput(rule, field="")
+        rows = found.get("groups")
+        if not isinstance(rows, list) or len(rows) > MAX_GROUPS:
+            raise InvalidInput(f"must have `groups`, a list of at most {MAX_GROUPS}", field="")
+        return cls.of(_group(i, row) for i, row in enumerate(rows))
+
+
+def _row(group: LinkGroup) -> list[Any]:
+    counts = (round(count, _DECIMALS) for count in (group.fetches, group.reward, group.hub))
+    return [f"{group.shape:016x}", f"{group.apath:016x}", *counts]
+
+
+def _group(i: int, row: Any) -> LinkGroup:
+    match row:
+        case [str() as shape, str() as apath, *numbers] if (
+            len(numbers) == 3
+            and _HASH.fullmatch(shape)
+            and _HASH.fullmatch(apath)
+            and all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
+        ):
+            fetches, reward, hub = map(float, numbers)
+            if fetches > 0.0 and 0.0 <= reward <= 1.0 and 0.0 <= hub <= 1.0:
+                return LinkGroup(int(shape, 16), int(apath, 16), fetches, reward, hub)
+    raise InvalidInput(
+        f"groups[{i}] must be [shape, tag path, fetches, reward, hub]: two hashes of 16 hexadecimal digits, "
+        "a number above 0 and two in [0, 1]",
+        field="",
+    )

@@ -1,0 +1,174 @@
+"""Warm start: what was learned on other sites, counted beside a site's own pulls as far as it holds here.
+
+Pulls are kept by URL pattern and Apath. Apaths are hashes of their text and mean the same everywhere; a URL
+pattern is a number that means something on one site only, and is told to others by its *shape*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from math import sqrt
+
+from linkscore_scoring.hashing import hash64
+from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
+from linkscore_scoring.policies.harvest.arms import ANY, Counts, HierarchicalArms, Node
+from linkscore_scoring.urls.pattern_tree import UrlPatterns
+from linkscore_scoring.urls.tokens import is_fixed, wildcard_of
+
+# Chosen on 20 sites of the choosing half of the zoo, docs/policies.md#warm-start.
+_MOST_PULLS = 8.0  # that experience of a group of links counts as, > 0
+_PATIENCE = 1.0  # squared error, in pulls, that experience is granted before it loses trust, > 0
+_OWN_PULLS = 8.0  # of an arm that count as evidence, > 0: one big arm is not the whole site
+
+_LOOKED_AT = 256  # arms, the first ones found, that trust is judged by; a bound of work
+
+# What a slot of a URL may say and be no name of a page: a word, maybe with digits (#) or an extension.
+_WORD = re.compile(r"[/:]?(?:\w+=)?[^\W_]{1,16}#?(?:\.[A-Za-z#]{1,5})?")
+
+
+class _Known:
+    """One experience: its groups by (shape, Apath), and how far it is trusted here, in [0, 1]."""
+
+    def __init__(self, experience: Experience) -> None:
+        self.groups = {(group.shape, group.apath): group for group in experience.groups}
+        self.trust = 0.0
+
+
+class WarmStart:
+    """Pulls of other sites that the arms of this one start with.
+
+    Each experience counts by its own trust = likeness x evidence^2. Likeness is the share of the arms found
+    here that it knows (each by the root of its links): software leaves its tag paths and URL shapes on every
+    site. Evidence = min(1, (1 + D0) / (1 + D)), D the squared error of its rewards for what the arms brought
+    here by now, D0 that of the mean of the site: one that misleads fades, one that knows no better than the
+    mean does no harm by staying. All of them together count as 8 pulls of a node at most.
+
+    Trust is judged anew after each event from the arms alone, so it is no state of its own.
+
+    Parameters
+    ----------
+    experiences
+        What was learned elsewhere.
+    patterns
+        URL patterns of this site.
+
+    Notes
+    -----
+    Not from a paper; that a prior should lose weight as it errs is that of exponentially weighted experts
+    (Cesa-Bianchi and Lugosi 2006, chapter 2). Cost: O(256 arms) an event.
+    """
+
+    def __init__(self, experiences: Iterable[Experience], patterns: UrlPatterns) -> None:
+        self._known = [_Known(experience) for experience in experiences]
+        self._patterns = patterns
+        self._shapes: dict[int, Sequence[int]] = {}
+        self._counts: dict[Node, Counts | None] = {}
+
+    @property
+    def trust(self) -> list[float]:
+        """How far each experience is trusted, in [0, 1]."""
+        return [known.trust for known in self._known]
+
+    def counts(self, node: Node) -> Counts | None:
+        """Return the pulls, rewards and hub yields that a node starts with, None if nothing is known."""
+        if node not in self._counts:
+            self._counts[node] = self._counted(node)
+        return self._counts[node]
+
+    def judge(self, arms: HierarchicalArms) -> None:
+        """Say anew how far each experience holds here."""
+        self._shapes, self._counts = {}, {}
+        for known in self._known:
+            known.trust = self._likeness(known, arms) * self._evidence(known, arms) ** 2
+
+    def _likeness(self, known: _Known, arms: HierarchicalArms) -> float:
+        """Return the share of the arms found here that are known, each by the root of its links."""
+        shared = found = 0.0
+        for arm, links in islice(arms.links(), _LOOKED_AT):
+            found += sqrt(links)
+            shared += sqrt(links) if self._group(known, arm) is not None else 0.0
+        return shared / found if found else 0.0
+
+    def _evidence(self, known: _Known, arms: HierarchicalArms) -> float:
+        """Return how its rewards fit what arms brought here, against the mean of the site; in (0, 1]."""
+        mean = arms.own_mean
+        error = baseline = _PATIENCE
+        for arm, pulls, reward in islice(arms.pulled(), _LOOKED_AT):
+            if (group := self._group(known, arm)) is not None:
+                weight = min(pulls, _OWN_PULLS)
+                error += weight * (reward - group.reward) ** 2
+                baseline += weight * (reward - mean) ** 2
+        return min(1.0, baseline / error)
+
+    def _counted(self, node: Node) -> Counts | None:
+        groups = [(known.trust, self._group(known, node)) for known in self._known if known.trust]
+        counted = [
+            (trust * min(group.fetches, _MOST_PULLS), group) for trust, group in groups if group is not None
+        ]
+        if not counted:
+            return None
+        share = min(1.0, _MOST_PULLS / sum(pulls for pulls, _ in counted))
+        return [
+            share * sum(pulls for pulls, _ in counted),
+            share * sum(pulls * group.reward for pulls, group in counted),
+            share * sum(pulls * group.hub for pulls, group in counted),
+        ]
+
+    def _group(self, known: _Known, node: Node) -> LinkGroup | None:
+        """Return what an experience knows of a node, by the finest shape that it knows."""
+        pattern, apath = node
+        if pattern not in self._shapes:
+            self._shapes[pattern] = shapes_of(self._patterns, pattern)
+        of_path = ANYTHING if apath == ANY else apath
+        found = (known.groups.get((shape, of_path)) for shape in self._shapes[pattern])
+        return next((group for group in found if group is not None), None)
+
+
+def experience_of(arms: HierarchicalArms, patterns: UrlPatterns) -> Experience:
+    """Return what the arms of a site learned here, without what they started with."""
+    sums: dict[tuple[int, int], Counts] = {}
+    for (pattern, apath), counts in arms.own_counts():
+        key = shapes_of(patterns, pattern)[0], ANYTHING if apath == ANY else apath
+        found = sums.setdefault(key, [0.0, 0.0, 0.0])
+        sums[key] = [before + more for before, more in zip(found, counts, strict=True)]
+    return Experience.of(
+        LinkGroup(*key, pulls, _mean(rewards, pulls), _mean(hubs, pulls))
+        for key, (pulls, rewards, hubs) in sums.items()
+        if pulls > 0.0
+    )
+
+
+def shapes_of(patterns: UrlPatterns, pattern: int) -> list[int]:
+    """Return hashes of what the URLs of a pattern look like on any site, the finer one first.
+
+    The shape is the pattern without its host, names of pages as wildcards: ``/forum/viewtopic.php?t`` stays,
+    ``/blog/my-first-post`` is ``/blog/*``. A word that comes last may be a name too (``/tag/linux``): the
+    second shape has a wildcard for it, as the pattern of a site that knows more such pages has.
+
+    Examples
+    --------
+    >>> patterns = UrlPatterns()
+    >>> one, other = patterns.insert("http://a/blog/my-1st"), patterns.insert("http://b/blog/x-y-z")
+    >>> shapes_of(patterns, one) == shapes_of(patterns, other)
+    True
+    """
+    if pattern == ANY:
+        return [ANYTHING]
+    slots = [_slot(token) for token in patterns.tokens(pattern)[1:]]
+    shapes = [slots]
+    names = [i for i, slot in enumerate(slots) if slot[:1] in {"/", ":"} and not is_fixed(slot)]
+    if names:
+        shapes.append([wildcard_of(slot) if i == names[-1] else slot for i, slot in enumerate(slots)])
+    return [hash64(" ".join(shape)) for shape in shapes]
+
+
+def _slot(token: str) -> str:
+    """Return a slot of a URL as it looks on any site."""
+    is_kept = is_fixed(token) or token.startswith("?") or _WORD.fullmatch(token)
+    return token if is_kept else wildcard_of(token)
+
+
+def _mean(total: float, pulls: float) -> float:
+    return min(1.0, max(0.0, total / pulls))  # revised pulls may leave a little below or above

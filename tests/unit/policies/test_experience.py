@@ -1,0 +1,85 @@
+"""The document of what a crawl learned, and what is refused as one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from linkscore_scoring.engine.config import MAX_EXPERIENCES, CrawlConfig
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.policies.experience import ANYTHING, MAX_BYTES, MAX_GROUPS, Experience, LinkGroup
+
+GROUP = LinkGroup(shape=0xAB, apath=ANYTHING, fetches=12.5, reward=0.75, hub=0.0)
+
+
+def document(**changes: object) -> bytes:
+    found = json.loads(Experience.of([GROUP]).to_bytes())
+    return json.dumps(found | changes).encode()
+
+
+def test_the_document_is_json_with_a_line_a_group() -> None:
+    assert Experience.of([GROUP]).to_bytes().decode().splitlines() == [
+        '{"format": "linkscore experience", "version": 1, "groups": [',
+        '["00000000000000ab", "0000000000000000", 12.5, 0.75, 0.0]',
+        "]}",
+    ]
+
+
+def test_the_order_of_the_groups_says_nothing() -> None:
+    groups = [LinkGroup(n, n, 1.0, 0.5, 0.5) for n in range(1, 9)]
+    assert Experience.of(groups).to_bytes() == Experience.of(reversed(groups)).to_bytes()
+
+
+def test_of_too_many_groups_the_most_fetched_stay_and_the_document_is_in_bounds() -> None:
+    groups = [
+        LinkGroup(2**64 - n, 2**64 - n, 1_000_000.1234 + n, 0.1234, 0.1234) for n in range(1, MAX_GROUPS + 9)
+    ]
+    learned = Experience.of(groups)
+    assert len(learned.groups) == MAX_GROUPS
+    assert min(group.fetches for group in learned.groups) == groups[8].fetches
+    assert len(learned.to_bytes()) <= MAX_BYTES
+    assert Experience.from_bytes(learned.to_bytes()) == learned
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        (b"", "must be a document of"),
+        (b"\xff\xfe", "must be a document of"),
+        (b"[" * 100_000, "must be a document of"),
+        (b"[]", "must be a document of"),
+        (document(format="rules"), "must be a document of"),
+        (document(version=2), "must be of version 1, got 2"),
+        (document(groups={}), "must have `groups`"),
+        (document(groups=[[]] * (MAX_GROUPS + 1)), "must have `groups`"),
+        (b" " * (MAX_BYTES + 1), f"must be at most {MAX_BYTES} bytes"),
+        (document(groups=[["AB" * 8, "0" * 16, 1, 0, 0]]), r"groups\[0\] must be"),
+        (document(groups=[["0" * 16, "0" * 16, 0, 0, 0]]), r"groups\[0\] must be"),
+        (document(groups=[["0" * 16, "0" * 16, 1, 1.5, 0]]), r"groups\[0\] must be"),
+        (document(groups=[["0" * 16, "0" * 16, 1, 0, float("nan")]]), r"groups\[0\] must be"),
+        (document(groups=[["0" * 16, "0" * 16, True, 0, 0]]), r"groups\[0\] must be"),
+        (document(groups=[["0" * 16, "0" * 16, 1, 0]]), r"groups\[0\] must be"),
+    ],
+    ids=range(15),
+)
+def test_what_is_no_document_is_refused_with_the_reason(given: bytes, rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule):
+        Experience.from_bytes(given)
+
+
+def test_a_crawl_names_the_document_that_it_cannot_start_from() -> None:
+    good = Experience.of([GROUP]).to_bytes()
+    CrawlConfig("c", experience=(good,)).check()
+    with pytest.raises(InvalidInput) as caught:
+        CrawlConfig("c", experience=(good, b"{}")).check()
+    assert [problem.field for problem in caught.value.problems] == ["experience[1]"]
+    with pytest.raises(InvalidInput, match="at most 16") as caught:
+        CrawlConfig("c", experience=(good,) * (MAX_EXPERIENCES + 1)).check()
+    assert [problem.field for problem in caught.value.problems] == ["experience"]
+
+
+def test_a_crawl_keeps_its_documents_and_one_without_any_is_written_as_before() -> None:
+    config = CrawlConfig("c", experience=(Experience.of([GROUP]).to_bytes(),))
+    assert CrawlConfig.from_state(config.to_state()).experiences == (Experience.of([GROUP]),)
+    assert "experience" not in CrawlConfig("c").to_state()
