@@ -36,6 +36,19 @@ class CrawlRow:
     rate: float | None
     trouble: list[str]
 
+    @property
+    def wanted(self) -> str:
+        """What is wanted beside the queries."""
+        wanted = self.crawl.wanted
+        said = [
+            f"in {', '.join(wanted.languages)}" if wanted.languages else "",
+            f"{len(wanted.samples)} samples" if wanted.samples else "",
+            f"{wanted.least_words} words and more" if wanted.least_words else "",
+            f"quality {wanted.quality_weight:g}" if wanted.quality_weight else "",
+            f"embedding {wanted.embedding}" if wanted.embedding else "",
+        ]
+        return ", ".join(filter(None, said))
+
 
 async def every(request: Request) -> Response:
     """List crawls."""
@@ -78,20 +91,24 @@ async def create(request: Request) -> Response:
         scope=scopes.get(form.get("scope", ""), crawl_service_pb2.CRAWL_SCOPE_UNSPECIFIED),
         observe_only="observe_only" in form,
         keep_titles="keep_titles" in form,
+        wanted=_wanted(form, crawl_service_pb2.Wanted()) or None,
     )
     return back_to(f"/{made.name}")
 
 
 async def configure(request: Request) -> Response:
-    """Change the policies of a crawl."""
+    """Change the policies of a crawl, and its queries."""
     console, name = console_of(request), request.path_params["crawl"]
     form = await console.form_of(request)
+    there = (await console.source.ask(console.source.client.get_crawl, crawl=name)).wanted
+    wanted = _wanted(form, there) if "queries" in form else there
     await console.source.tell(
         console.source.client.update_crawl,
         crawl=name,
         policy=form.get("policy") or None,
         extra_policies=_names(form),
         observe_only="observe_only" in form,
+        wanted=None if wanted == there else wanted or {},
     )
     return back_to(f"/crawls/{name}")
 
@@ -99,6 +116,17 @@ async def configure(request: Request) -> Response:
 def _names(form: Mapping[str, str]) -> list[str]:
     """Return the policies of a field, separated by commas or spaces."""
     return form.get("extra", "").replace(",", " ").split()
+
+
+def _wanted(form: Mapping[str, str], there: crawl_service_pb2.Wanted) -> crawl_service_pb2.Wanted | None:
+    """Return what is wanted with the queries of a form, one a line, for those there; None: nothing."""
+    known = {query.text: query for query in there.queries}
+    texts = [line.strip() for line in form.get("queries", "").splitlines() if line.strip()]
+    made = crawl_service_pb2.Wanted()
+    made.CopyFrom(there)
+    del made.queries[:]
+    made.queries.extend(known.get(text) or crawl_service_pb2.WantedQuery(text=text) for text in texts)
+    return made if made.ByteSize() else None
 
 
 async def _first_crawls(source: Source) -> list[crawl_service_pb2.Crawl]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.features.text_quality import Measures, TextQuality, quality_of
 from linkscore_scoring.features.types import PageWords
-from linkscore_scoring.features.words import word_hash, words_of
+from linkscore_scoring.features.words import url_forms, url_hashes, word_hash, words_of, written_forms
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.wanted.spec import Wanted
 
@@ -27,10 +27,13 @@ _K1 = 1.2  # saturation; the usual value (Robertson and Zaragoza 2009)
 _SLOTS = 1 << 16  # counters that words share by their hash; a bound of 256 KB a crawl
 MAX_EXPANSION = 20
 """Words that samples add to a query; chosen, not measured."""
-# Of them all, against the words of the query. Measured on the dev half of docs/policies.md (topic): beside a
-# query words of three pages cost recall at any weight, at .25 with links told by the query alone more than at
-# .5; so only samples that have no URL, which can teach in no other way, add words to a query.
-_EXPANSION_WEIGHT = 0.5
+SAMPLES_WEIGHT = 0.5
+"""Weight of the words of samples against those of the query. Measured on the dev half of docs/policies.md
+(topic): beside a query words of three pages cost recall at any weight, at .25 with links told by the query
+alone more than at .5; so only samples that have no URL, which can teach in no other way, add words to it."""
+# What a word of the query counts in a URL that has it in another form: `animations` where `animation` is
+# asked. Of 1, .7 and .5, on the dev half of docs/policies.md (topic).
+_INFLECTED = 0.5
 
 
 class WordCounts(Stateful):
@@ -86,17 +89,27 @@ class Topic:
     counts
         Of the crawl so far.
     expansion
-        Words that samples add, hash -> weight, see `expansion_of`.
+        Words that samples add, and pages found, hash -> weight, see `expansion_of`.
+    weight
+        Of them all, against the words of the query.
     """
 
-    def __init__(self, wanted: Wanted, counts: WordCounts, expansion: Mapping[int, float]) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        counts: WordCounts,
+        expansion: Mapping[int, float],
+        weight: float = SAMPLES_WEIGHT,
+    ) -> None:
         self._mean_text = counts.mean_text()
         most = max((query.weight for query in wanted.queries), default=1.0)
+        added = {term: weight * share for term, share in expansion.items()}
         self.facets: list[tuple[float, dict[int, float]]] = [
-            (query.weight / most, _facet(words_of(query.text), expansion, counts)) for query in wanted.queries
+            (query.weight / most, _facet(words_of(query.text), added, counts)) for query in wanted.queries
         ]
         if not self.facets and expansion:
-            self.facets = [(1.0, _facet((), expansion, counts))]
+            self.facets = [(1.0, _facet((), added, counts))]
+        self._forms = written_forms(" ".join(query.text for query in wanted.queries))
 
     @cached_property
     def terms(self) -> frozenset[int]:
@@ -121,10 +134,22 @@ class Topic:
 
     def coverage(self, words: Sequence[int]) -> float:
         """Return how much of the topic a few words name, by hash: idf share of the best facet, in [0, 1]."""
+        return self._coverage(words, lambda word: 1.0)
+
+    def coverage_of_url(self, url: str) -> float:
+        """Return how much of the topic a URL names; a word counts in full as the query writes it."""
+
+        def told(word: int) -> float:
+            forms = self._forms.get(word)
+            return 1.0 if forms is None or not forms.isdisjoint(url_forms(url)) else _INFLECTED
+
+        return self._coverage(url_hashes(url), told)
+
+    def _coverage(self, words: Sequence[int], told: Callable[[int], float]) -> float:
         if self.terms.isdisjoint(words):
             return 0.0
         return max(
-            weight * min(1.0, sum(facet[word] for word in words if word in facet))
+            weight * min(1.0, sum(facet[word] * told(word) for word in words if word in facet))
             for weight, facet in self.facets
         )
 
@@ -222,15 +247,30 @@ def expansion_of(
     return {word: weighed[word] / total for word in kept}
 
 
+def mixed(parts: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float]:
+    """Return several expansions, each with its weight, as one; all weights together 1.
+
+    Examples
+    --------
+    >>> mixed([(0.5, {1: 1.0}), (0.5, {1: 0.5, 2: 0.5}), (9.0, {})])
+    {1: 0.75, 2: 0.25}
+    """
+    total = sum(weight for weight, words in parts if words)
+    found: dict[int, float] = {}
+    for weight, words in parts:
+        for term, share in words.items():
+            found[term] = found.get(term, 0.0) + weight / total * share
+    return found
+
+
 def _facet(words: Iterable[str], expansion: Mapping[int, float], counts: WordCounts) -> dict[int, float]:
     """Return the share of each word in what a page can get, together 1."""
     own = {term: counts.idf(term) for term in map(word_hash, words)}
     total = sum(own.values())
     facet = {term: idf / total for term, idf in own.items()}
     if expansion:
-        weight = _EXPANSION_WEIGHT if own else 1.0
         for term, share in expansion.items():
-            facet[term] = facet.get(term, 0.0) + weight * share
+            facet[term] = facet.get(term, 0.0) + share
         total = sum(facet.values())
         facet = {term: share / total for term, share in facet.items()}
     return facet

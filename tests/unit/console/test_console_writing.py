@@ -50,6 +50,31 @@ def test_a_crawl_is_created_and_configured(writing: TestClient, target: str) -> 
     assert crawl.keep_titles
 
 
+def test_a_crawl_is_told_in_words_what_it_is_for(writing: TestClient, target: str) -> None:
+    token = token_of(writing)
+    form = {"token": token, "name": "in-words", "policy": "", "queries": "kayak repair\r\n\r\nboat <glue>"}
+    assert writing.post("/crawls", data=form).status_code == 303
+    with Client(target) as client:
+        made = client.get_crawl(crawl="in-words")
+        assert policy_name(made.policy) == "topic"
+        assert [query.text for query in made.wanted.queries] == ["kayak repair", "boat <glue>"]
+        heavier = {"queries": [{"text": "kayak repair", "weight": 2.0}, "boats"], "languages": ["en"]}
+        client.update_crawl(crawl="in-words", wanted=heavier)
+        shown = html.fromstring(writing.get("/crawls/in-words").text)
+        assert "kayak repair; boats" in shown.get_element_by_id("tiles").text_content()
+        assert "in en" in shown.get_element_by_id("tiles").text_content()
+        change = {"token": token, "policy": "topic", "extra": "", "queries": "kayak repair\r\ncanoes"}
+        assert writing.post("/crawls/in-words/config", data=change).status_code == 303
+        after = client.get_crawl(crawl="in-words").wanted
+        assert [(query.text, query.weight) for query in after.queries] == [
+            ("kayak repair", 2.0),
+            ("canoes", 0.0),
+        ]
+        assert list(after.languages) == ["en"]
+        writing.post("/crawls/in-words/config", data={"token": token, "policy": "topic", "extra": ""})
+        assert client.get_crawl(crawl="in-words").wanted == after
+
+
 def test_what_the_server_refuses_is_said_field_by_field(writing: TestClient) -> None:
     got = writing.post(
         "/crawls", data={"token": token_of(writing), "name": "Not A Name", "policy": "harvest"}

@@ -14,6 +14,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Words
+from linkscore_scoring.policies.topic import Topical
 from linkscore_scoring.policies.topic.learning import SiteArms
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.wanted import PageRelevance, Wanted, WantedQuery, WantedSample
@@ -166,6 +167,22 @@ def test_a_page_near_the_query_by_meaning_is_worth_more_and_no_model_is_needed_t
         assert outcome.relevance is not None
         found.append((outcome.relevance.value, outcome.relevance.meaning))
     assert found == [(0.0, None), (0.25, 1.0)]
+
+
+def test_the_first_relevant_pages_add_their_words_to_the_query() -> None:
+    model = crawl()
+    said = "<p>Fibreglass and fibreglass, with kayak repair.</p>"
+    about = f"<title>Kayak repair</title><h1>Kayak repair</h1>{said}"
+    before = fetch(model, "/", links(("/1", "Fibreglass"), ("/2", "Cars")))
+    fetch(model, "/a", about)
+    after = fetch(model, "/b", "<title>Fibreglass</title>" + links(("/3", "x")))
+    assert scores(before)[0] == scores(before)[1]
+    assert after.relevance is not None
+    assert 0.0 < after.relevance.value < 0.2
+    for n in range(40):
+        fetch(model, f"/more/{n}", about)
+    (state,) = model.crawl_wide.to_state().values()
+    assert len(state["samples"]) == Topical.tunables.found_pages
 
 
 def test_a_sample_given_by_url_counts_once_it_is_fetched() -> None:

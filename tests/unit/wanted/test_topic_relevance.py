@@ -55,6 +55,27 @@ def test_rare_words_of_a_query_decide() -> None:
     assert rare + common == pytest.approx(1.0)
 
 
+def test_a_word_of_a_url_counts_in_full_as_the_query_writes_it() -> None:
+    asked = topic(("animation", 1.0))
+    assert asked.coverage_of_url("http://h/tag/animation") == pytest.approx(1.0)
+    assert asked.coverage_of_url("http://h/tag/Animation") == pytest.approx(1.0)
+    assert asked.coverage_of_url("http://h/tag/animations") == pytest.approx(0.5)
+    assert asked.coverage_of_url("http://h/tag/other") == 0.0
+    both = topic(("animations of an animation", 1.0))
+    assert both.coverage_of_url("http://h/animations/of/an") == pytest.approx(1.0)
+    assert topic(("検索", 1.0)).coverage_of_url("http://h/検索エンジン") == pytest.approx(1.0)
+
+
+def test_expansions_weigh_as_they_are_told() -> None:
+    wanted = Wanted((WantedQuery("price"),))
+    found = {word_hash("cost"): 1.0}
+    for weight in (0.1, 0.5):
+        asked = Topic(wanted, WordCounts(), found, weight)
+        assert asked.coverage(text_hashes("cost")) == pytest.approx(weight / (1 + weight))
+    alone = Topic(Wanted(), WordCounts(), found, 0.1)
+    assert alone.coverage(text_hashes("cost")) == pytest.approx(1.0)
+
+
 def test_a_page_about_one_of_two_queries_is_wanted_as_much_as_that_query() -> None:
     asked = topic(("price", 1.0), ("limits", 4.0))
     price, limits = words_of_texts("price", "", ""), words_of_texts("limits", "", "")

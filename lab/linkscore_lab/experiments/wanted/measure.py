@@ -19,7 +19,10 @@ from linkscore_scoring.wanted import WantedSample
 TIMES = (1, 2, 4)
 """Fetches, in wanted pages, after which recall is told."""
 N_SAMPLES = 3
-"""Sample pages of orders ending in `_samples`, which look for the other pages of the task."""
+"""Sample pages of orders ending in `_samples`, which look for the other pages of the task.
+
+As recall is told by fetches for each page to find, three less make it harder, however the samples are used:
+`without_samples` has the same pages to find and is told the query alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ ORDERS: Mapping[str, Made] = {
     "keyword": lambda bench, task, given: bench.in_process("keyword", task, given, told=True),
     "topic": lambda bench, task, given: bench.in_process("topic", task, given, told=True),
     "topic_samples": lambda bench, task, given: bench.in_process("topic", task, given, told=True),
+    "without_samples": lambda bench, task, given: bench.in_process("topic", task, (), told=True),
     "harvest_feedback": lambda bench, task, given: bench.in_process("harvest", task, given, told=False),
     "topic_feedback": lambda bench, task, given: bench.in_process("topic", task, given, told=True),
     "oracle": lambda bench, task, given: bench.oracle(task, given),

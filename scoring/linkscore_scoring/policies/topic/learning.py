@@ -16,7 +16,7 @@ from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.state import Stateful, Stored, digest
 from linkscore_scoring.types import PageObservation
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts
-from linkscore_scoring.wanted.relevance import expansion_of
+from linkscore_scoring.wanted.relevance import SAMPLES_WEIGHT, expansion_of, mixed
 
 Arm = tuple[int, int]
 """URL pattern and folded Apath of a link; -1 in place of one stands for all."""
@@ -111,9 +111,10 @@ class TopicCrawl(Stateful):
     pulls, reward
         Pages judged, and what they were worth together.
     samples
-        Words of sample pages that were given by URL and fetched since, by identity of the URL.
+        Words of sample pages that were given by URL and fetched since, and of the first pages found that are
+        wanted, by identity of the URL.
     expansion
-        Words that samples add to the query.
+        Words that both add to the query.
     known_pages
         What sample pages are worth, by hash of their identity: 1, or 0 if not wanted.
     """
@@ -155,7 +156,7 @@ class TopicCrawl(Stateful):
     def topic(self) -> Topic | None:
         """What is wanted, weighed by today's counts; None if nothing is wanted in words."""
         if self._topic is None and self.wanted is not None:
-            self._topic = Topic(self.wanted, self.counts, self.expansion)
+            self._topic = Topic(self.wanted, self.counts, self.expansion, self._expansion_weight())
         return self._topic if self._topic is not None and self._topic.facets else None
 
     @property
@@ -180,14 +181,41 @@ class TopicCrawl(Stateful):
         self.pulls += 1
         self.reward += reward
 
+    def found(self, key: str, words: PageWords, relevance: float) -> None:
+        """Let one of the first pages that are wanted, by its words, add words to the query."""
+        least, most = self._tunables.found_relevance, self._tunables.found_pages
+        if relevance >= least and key not in self.samples and len(self._found_words()) < most:
+            self.samples[key] = words
+            self._expand()
+            self._topic = None
+
     def _expand(self) -> None:
+        found = expansion_of([(1.0, words) for words in self._found_words()], self.counts)
+        given = expansion_of(self._given_words(), self.counts)
+        self.expansion = mixed([(self._given_weight(), given), (self._tunables.found_weight, found)])
+
+    def _given_words(self) -> list[tuple[float, PageWords]]:
+        """Return the words of samples that add to the query, with their weights, below 0 if not wanted."""
         # Beside a query, pages whose URL is known teach by the links to them: their words blur it. Measured
         # on the dev half of docs/policies.md (topic).
         wanted = self.wanted
-        found = [s for s in wanted.samples if not (wanted.queries and s.key)] if wanted is not None else []
-        known = [(sample, sample.words or self.samples.get(sample.key)) for sample in found]
-        signed = [(-s.weight if s.unwanted else s.weight, words) for s, words in known if words is not None]
-        self.expansion = expansion_of(signed, self.counts)
+        given = [s for s in wanted.samples if not (wanted.queries and s.key)] if wanted is not None else []
+        known = [(sample, sample.words or self.samples.get(sample.key)) for sample in given]
+        return [(-s.weight if s.unwanted else s.weight, words) for s, words in known if words is not None]
+
+    def _given_weight(self) -> float:
+        return SAMPLES_WEIGHT if self.wanted is not None and self.wanted.queries else 1.0
+
+    def _found_words(self) -> list[PageWords]:
+        """Return the words of pages that the crawl found by itself."""
+        wanted = self.wanted
+        given = {sample.key for sample in wanted.samples} if wanted is not None else set()
+        return [words for key, words in self.samples.items() if key not in given]
+
+    def _expansion_weight(self) -> float:
+        """Return the weight of all added words against those of the query."""
+        given = self._given_weight() if self._given_words() else 0.0
+        return given + (self._tunables.found_weight if self._found_words() else 0.0)
 
     def _forget(self) -> None:
         self.weights = SignWeights(self._tunables)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.features.words import matching_words, text_hashes, url_hashes
+from linkscore_scoring.features.words import matching_words, text_hashes
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
 from linkscore_scoring.policies.capabilities import CrawlKnowledge
 from linkscore_scoring.policies.topic.learning import (
@@ -78,7 +78,8 @@ class Topical(Stateful, Policy):
     BM25F over title, headings and text by the crawl's own document frequencies, in [0, 1]; 0 in a language
     not wanted; less in proportion below the least length, and, as far as the crawl asks, where its text
     reads badly; with an embedding, in part, how near it is by that; what feedback says instead, if it comes.
-    Without a query and samples it is text of the page's own.
+    Without a query and samples it is text of the page's own. The first pages that are surely relevant add
+    their most telling words to the query, lightly.
 
     A link is worth w . x + gain + unknown: x = (1, share of the topic's words in the anchors, in the URL,
     relevance of the best page it stands on, mean worth of its arm and of its list), w by Bayesian regression
@@ -163,6 +164,8 @@ class Topical(Stateful, Policy):
         if arms:
             self.crawl.weights.learn(features, reward)
         self.crawl.judged(reward)
+        if page.words is not None and found.words is not None:
+            self.crawl.found(page.url, page.words, reward)
         self.arms.credit(arms, reward, gain=gain_behind(reward, behind, self.tunables.gain_links))
         for source, apath in lists:
             self.lists.credit(source, apath, reward)
@@ -289,7 +292,7 @@ class Topical(Stateful, Policy):
             return Signs(parent=round(4 * link.parent))
         named = max(topic.coverage(tuple(anchor)), topic.coverage(link.anchor))
         power = self.tunables.sign_power
-        in_url = topic.coverage(url_hashes(url))
+        in_url = topic.coverage_of_url(url)
         return Signs(round(4 * named**power), round(4 * in_url**power), round(4 * link.parent))
 
     def _features(self, arms: Sequence[Arm], lists: Sequence[Arm], signs: Signs) -> NDArray[np.float64]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
     """Weights, pulls and gains are those of a simulator tried on the dev half of the tasks of `make wanted`
-    (docs/policies.md, topic); precisions, `sign_power`, `list_trust` and optimism were chosen on that half
+    (docs/policies.md, topic); precisions, `sign_power`, `list_trust`, optimism and what is
+    said of pages found were chosen on that half
     itself, of a few values; what says when a page is a list was chosen, not measured.
 
     Attributes
@@ -34,6 +35,9 @@ class Tunables:
         Power of the share of the topic's words that anchor or URL say, > 0: one of two words says little.
     list_trust
         What a link is worth, in mean worth of the links of its list alone, if sample pages are known, >= 0.
+    found_pages, found_relevance, found_weight
+        Pages found first whose words expand the query, >= 0; what they must be worth by their words, in
+        [0, 1]; and the weight of their words, all together, against those of the query.
     list_signs
         Signs of its own link, and relevance, together, from which on a page may be a list.
     list_links
@@ -53,6 +57,9 @@ class Tunables:
     site_pulls: float = 8.0
     sign_power: float = 2.0
     list_trust: float = 0.8
+    found_pages: int = 10
+    found_relevance: float = 0.7
+    found_weight: float = 0.1
     list_signs: float = 0.5
     list_links: int = 3
     max_lists: int = 200
