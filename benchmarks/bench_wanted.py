@@ -1,6 +1,7 @@
 """CPU of a crawl that is told in words what it wants, beside one that is not, on the same pages.
 
-Reading a page: its features with words, and with words and language, beside features alone. Taking it in:
+Reading a page: its features with words, with words and language, and with words and how well it reads, beside
+features alone. Taking it in:
 the event of a page through the whole library and its links scored, by `topic` beside `harvest`; what `topic`
 adds to the state of the crawl is a row of its own.
 """
@@ -25,6 +26,7 @@ from linkscore_scoring.wanted import Wanted, WantedQuery
 
 _PAGES = 250
 _ROUNDS = 3  # the best of them counts, as other work on the machine only adds
+_READ = (Words.NONE, Words.COUNTED, Words.WITH_LANGUAGE, Words.COUNTED | Words.QUALITY)
 # Words that stand on some pages of every stored site: a query of words that are nowhere would cost less.
 _WANTED = Wanted((WantedQuery("how to build a list of new pages"),))
 
@@ -36,13 +38,14 @@ def run(corpus: Corpus) -> list[Row]:
 
 
 def _rows(site: str, pages: Sequence[Page]) -> list[Row]:
-    plain, counted, spoken = (min(_reading(pages, words) for _ in range(_ROUNDS)) for words in Words)
+    plain, counted, spoken, good = (min(_reading(pages, read) for _ in range(_ROUNDS)) for read in _READ)
     events = _events(pages)
     harvest = min(_taking_in(events, "harvest")[0] for _ in range(_ROUNDS))
     topic, state = min(_taking_in(events, "topic") for _ in range(_ROUNDS))
     return [
         Row("reading a page with its words", site, counted, "ms CPU/page", plain),
         Row("reading a page with words and language", site, spoken, "ms CPU/page", plain),
+        Row("reading a page with words and how well it reads", site, good, "ms CPU/page", plain),
         Row(
             "taking a page in and scoring its links, topic beside harvest",
             site,
