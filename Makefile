@@ -28,7 +28,7 @@ test: $(STAMP)
 
 # Clients of every language whose tools are there: their own tests, and the scenarios all of them pass.
 test-clients: $(STAMP)
-	$(BIN)/python tools/test_clients.py
+	$(BIN)/python tools/test_clients.py $(if $(WITHIN),--within $(WITHIN))
 
 # A real crawler, plain beside linkscore, on the demonstration site: a table.
 crawl-crawlee-python crawl-crawl4ai: $(CRAWLERS_VENV)/.installed

@@ -1,20 +1,25 @@
 """Run the tests of the clients: `make test-clients`, or `python tools/test_clients.py go node` for some.
 
 Each language's own lint and tests, one after the other; then the scenarios that every client passes
-(`linkscore conformance`), two drivers at a time. A language whose tools are missing is skipped, with one line
-that says so. Ends with 1 if anything failed.
+(`linkscore conformance`), two drivers at a time. A language whose tools are missing, or whose packages can be
+fetched from nowhere, is skipped, with one line that says so; so is what `--within` leaves no time for. Ends
+with 1 if anything failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LINKSCORE = Path(sys.executable).parent / "linkscore"
@@ -34,6 +39,8 @@ class Language:
         Programs that must be there.
     folder
         Where everything is run, from the root of the repository.
+    fetch
+        Command that fetches the packages of others; nothing is tested where it fails.
     steps
         Commands that must succeed; they also build what `driver` starts.
     driver
@@ -43,6 +50,7 @@ class Language:
     name: str
     tools: tuple[str, ...]
     folder: str
+    fetch: tuple[str, ...]
     steps: tuple[tuple[str, ...], ...]
     drivers: tuple[tuple[str, ...], ...]
 
@@ -57,21 +65,20 @@ PYTHON_DRIVER = (sys.executable, "-m", "linkscore_lab.conformance.python_driver"
 JAVA_CLASSES = "target/classes:target/test-classes:$(cat target/classpath)"
 
 LANGUAGES = (
-    Language("python", (), ".", (), (PYTHON_DRIVER, (*PYTHON_DRIVER, "--aio"))),
+    Language("python", (), ".", (), (), (PYTHON_DRIVER, (*PYTHON_DRIVER, "--aio"))),
     Language(
         "python crawlers",
         ("make",),
         ".",
-        (
-            ("make", "--silent", ".venv-crawlers/.installed"),
-            (".venv-crawlers/bin/python", "-m", "pytest", "-q", "tests/crawlers"),
-        ),
+        ("make", "--silent", ".venv-crawlers/.installed"),
+        ((".venv-crawlers/bin/python", "-m", "pytest", "-q", "tests/crawlers"),),
         (),
     ),
     Language(
         "go",
         ("go",),
         "clients/go",
+        ("sh", "-c", "go mod download && go -C colly mod download"),
         (
             (*CHECK_GENERATED, "linkscorev1"),
             ("go", "vet", "./..."),
@@ -86,6 +93,8 @@ LANGUAGES = (
         "java",
         ("java", "mvn"),
         "clients/java",
+        # Plugins only, which stand for all else: libraries would need the modules that are not built yet.
+        ("mvn", "--batch-mode", "--quiet", "dependency:resolve-plugins"),
         (("mvn", "--batch-mode", "--quiet", "--threads", "2", "install"),),
         (("sh", "-c", f'cd client && exec java -cp "{JAVA_CLASSES}" linkscore.conformance.Driver'),),
     ),
@@ -93,8 +102,8 @@ LANGUAGES = (
         "node",
         ("node", "npm"),
         "clients/node",
+        ("npm", "install", "--silent"),
         (
-            ("npm", "install", "--silent"),
             (*CHECK_GENERATED, "src/gen/linkscore"),
             ("npm", "run", "--silent", "lint"),
             ("npm", "test", "--silent"),
@@ -112,44 +121,91 @@ def has_tools(language: Language) -> bool:
     return not missing
 
 
-def failed_steps(language: Language) -> list[str]:
+class OutOfTime(Exception):
+    """The time is up; what was running is ended."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When to stop, in seconds of `time.monotonic`."""
+
+    until: float = math.inf
+
+    def run(self, command: tuple[str, ...], folder: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end.
+
+        Raises
+        ------
+        OutOfTime
+            If the time is up before.
+        """
+        left = self.until - time.monotonic()
+        process = subprocess.Popen(command, cwd=folder, text=True, start_new_session=True, **options)
+        try:
+            said, _ = process.communicate(timeout=None if left == math.inf else max(0.0, left))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # with all it started
+            process.wait()
+            raise OutOfTime(" ".join(command)) from None
+        return subprocess.CompletedProcess(command, process.returncode, said)
+
+
+def has_packages(language: Language, clock: Clock) -> bool:
+    """Whether the packages that a language needs are there; says that they are not."""
+    fetched = not language.fetch or clock.run(language.fetch, ROOT / language.folder).returncode == 0
+    if not fetched:
+        print(f"{language.name}: skipped, {' '.join(language.fetch)} does not succeed here", flush=True)
+    return fetched
+
+
+def failed_steps(language: Language, clock: Clock) -> list[str]:
     """Run lint and tests of a language; return the step that failed, if one did.
 
     What comes after it needs what it was to build.
     """
     began = time.monotonic()
     for step in language.steps:
-        if subprocess.run(step, check=False, cwd=ROOT / language.folder).returncode:
+        if clock.run(step, ROOT / language.folder).returncode:
             return [" ".join(step)]
     if language.steps:
         print(f"{language.name}: lint and tests took {time.monotonic() - began:.0f} s", flush=True)
     return []
 
 
-def failed_scenarios(language: Language, driver: tuple[str, ...]) -> list[str]:
+def failed_scenarios(language: Language, driver: tuple[str, ...], clock: Clock) -> list[str]:
     """Play all scenarios with a driver; say so if one failed, and print what was said."""
-    command = [str(LINKSCORE), "conformance", "--", *driver]
-    folder = ROOT / language.folder
-    played = subprocess.run(command, cwd=folder, check=False, stdout=subprocess.PIPE, text=True)
+    command = (str(LINKSCORE), "conformance", "--", *driver)
+    played = clock.run(command, ROOT / language.folder, stdout=subprocess.PIPE)
     if not played.returncode:
         return []
     print(played.stdout, flush=True)
     return [f"conformance of {' '.join(driver)}"]
 
 
-def failures(languages: list[Language]) -> dict[str, list[str]]:
-    """Run everything of some languages; return what failed, by language."""
-    failed = {language.name: failed_steps(language) for language in languages}
+def failures(languages: list[Language], clock: Clock) -> dict[str, list[str] | None]:
+    """Run everything of some languages; return what failed, by language, None if there was no time for it."""
+    failed: dict[str, list[str] | None] = {}
+    for language in languages:
+        try:
+            if has_packages(language, clock):
+                failed[language.name] = failed_steps(language, clock)
+        except OutOfTime as exc:
+            print(f"{language.name}: no time left for {exc}", flush=True)
+            failed[language.name] = None
     began = time.monotonic()
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         plays = [
-            (language.name, pool.submit(failed_scenarios, language, driver))
+            (language.name, pool.submit(failed_scenarios, language, driver, clock))
             for language in languages
-            if not failed[language.name]
+            if failed.get(language.name) == []
             for driver in language.drivers
         ]
         for name, play in plays:
-            failed[name] += play.result()
+            try:
+                failed[name] = (failed[name] or []) + play.result()
+            except OutOfTime as exc:
+                print(f"{name}: no time left for {exc}", flush=True)
+                failed[name] = failed[name] or None
     if plays:
         print(f"scenarios of {len(plays)} drivers took {time.monotonic() - began:.0f} s", flush=True)
     return failed
@@ -161,14 +217,20 @@ def main() -> int:
     parser.add_argument(
         "languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(names)}; all if none"
     )
-    wanted = parser.parse_args().languages or names
+    parser.add_argument(
+        "--within", type=float, default=math.inf, metavar="SECONDS", help="time for all of it"
+    )
+    options = parser.parse_args()
+    clock = Clock(time.monotonic() + options.within)
+    wanted = options.languages or names
     if unknown := set(wanted) - set(names):
         parser.error(f"no client in {', '.join(sorted(unknown))}")
     languages = [language for language in LANGUAGES if language.name in wanted and has_tools(language)]
-    failed = failures(languages)
+    failed = failures(languages, clock)
     for language in languages:
-        broken = "; ".join(failed[language.name])
-        print(f"{language.name}: {f'FAILED: {broken}' if broken else language.passed}", flush=True)
+        if (broken := failed.get(language.name)) is not None:
+            said = f"FAILED: {'; '.join(broken)}" if broken else language.passed
+            print(f"{language.name}: {said}", flush=True)
     return int(any(failed.values()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -62,13 +63,13 @@ def test_what_failed_is_named_and_nothing_hides_the_rest(
     plays.chmod(0o755)
     monkeypatch.setattr(runner, "LINKSCORE", plays)
     languages = [
-        runner.Language("well", (), ".", (("true",),), (("true",), ("true",))),
+        runner.Language("well", (), ".", (), (("true",),), (("true",), ("true",))),
         runner.Language(
-            "built badly", (), ".", (("true",), ("false",), ("touch", str(tmp_path / "late"))), ()
+            "built badly", (), ".", (), (("true",), ("false",), ("touch", str(tmp_path / "late"))), ()
         ),
-        runner.Language("plays badly", (), ".", (), (("true",), ("false", "-x"))),
+        runner.Language("plays badly", (), ".", (), (), (("true",), ("false", "-x"))),
     ]
-    assert runner.failures(languages) == {
+    assert runner.failures(languages, runner.Clock()) == {
         "well": [],
         "built badly": ["false"],
         "plays badly": ["conformance of false -x"],
@@ -80,7 +81,32 @@ def test_drivers_of_a_language_that_did_not_build_are_not_played(
     runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "LINKSCORE", tmp_path / "none")
-    assert runner.failures([runner.Language("x", (), ".", (("false",),), (("true",),))]) == {"x": ["false"]}
+    language = runner.Language("x", (), ".", (), (("false",),), (("true",),))
+    assert runner.failures([language], runner.Clock()) == {"x": ["false"]}
+
+
+def test_a_language_whose_packages_cannot_be_fetched_is_skipped(
+    runner: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    language = runner.Language("x", (), ".", ("false", "fetch"), (("false",),), ())
+    assert runner.failures([language], runner.Clock()) == {}
+    assert capsys.readouterr().out == "x: skipped, false fetch does not succeed here\n"
+
+
+def test_what_time_is_not_left_for_is_ended_and_said(
+    runner: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = tmp_path / "late"
+    slow = ("sh", "-c", f"sleep 60; touch {late}")
+    languages = [
+        runner.Language("slow", (), ".", (), (slow,), ()),
+        runner.Language("behind", (), ".", (), (("true",),), ()),
+    ]
+    began = time.monotonic()
+    found = runner.failures(languages, runner.Clock(began + 0.5))
+    assert time.monotonic() - began < 30.0
+    assert found["slow"] is None
+    assert capsys.readouterr().out.startswith(f"slow: no time left for {' '.join(slow)}\n")
 
 
 def test_generated_code_that_is_changed_missing_or_left_over_is_named(tmp_path: Path) -> None:
