@@ -15,13 +15,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import ProcessCollector
 
+from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import register
 from linkscore_server.browse_logs.manager import BrowseLogManager
@@ -53,6 +54,9 @@ from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.memory import MemoryStore
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from linkscore_server.cluster.member import Member
 
 _log = logging.getLogger(__name__)
 _GC_OBJECTS = 20_000
@@ -107,7 +111,7 @@ class Application:
             self.metrics,
             domain_of=registrable_domain,
             tracing=self._tracing,
-            owns=place.owns if place is not None else lambda _: True,
+            owns=_owns(settings, place),
             embeddings=Embeddings(external_embeddings()),
         )
         self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
@@ -145,6 +149,8 @@ class Application:
         self.browse_logs.start()
         if self._peer_server is not None:  # a connection is for one that can answer: the port comes last
             await self._peer_server.start()
+            if self._member is not None:
+                await self._member.join(self.router.home.took)
             await self._owners.all_there()
             await self._listen()
         self.router.home.start()
@@ -167,7 +173,9 @@ class Application:
         """Say NOT_SERVING, let calls in flight finish; other processes of the server are answered still."""
         self._is_drained = True
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
-        if self._place is not None:
+        if self._member is not None:
+            await self._member.leave()
+        if self._peer_server is not None:
             await self.calls.turn_away()
         draining = asyncio.create_task(self._server.stop(self.settings.drain_s))
         self.scoring.drain()
@@ -185,6 +193,8 @@ class Application:
             await self.drain()
         if self._peer_server is not None:
             await self._peer_server.stop(self.settings.drain_s)  # what others asked before they were told
+        if self._member is not None:
+            await self._member.close()
         await self._owners.close()
         self._parser.close()
         await self.router.home.close()
@@ -204,7 +214,12 @@ class Application:
         )
         services = self._services(clock, work)
         local = LocalOwner(services, Questions(self.registry, self.scoring, self.metrics.registry))
-        self._owners = owners_at(self._place, local, s.max_message_bytes)
+        self._member = _member(s, self._store, self.registry, local)
+        self._owners = (
+            self._member.owners
+            if self._member is not None
+            else owners_at(self._place, local, s.max_message_bytes)
+        )
         self.router = Router(
             self._owners,
             self.registry,
@@ -213,9 +228,12 @@ class Application:
             domain_of=registrable_domain,
             clock=clock,
         )
-        if self._place is not None:
-            self._peer_server = server_for_peers(
-                self._place, local, self.router, self._owners, s.max_message_bytes
+        if self._member is not None:
+            self._peer_server = self._member.server(self.router)
+        elif self._place is not None:
+            own = self._place.sockets[self._place.number]
+            self._peer_server, _ = server_for_peers(
+                own, local, self.router, self._owners, s.max_message_bytes
             )
         add_services(self.router, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
@@ -339,6 +357,24 @@ def _store(settings: Settings, place: Place | None) -> Store:
     return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=lock)
 
 
+def _owns(settings: Settings, place: Place | None) -> Callable[[Shard], bool]:
+    """Return which of the shards that are there at the start are this process's."""
+    if settings.peers_listen:
+        return lambda _: False  # the group of all processes says so later
+    return place.owns if place is not None else lambda _: True
+
+
+def _member(settings: Settings, store: Store, registry: CrawlRegistry, local: LocalOwner) -> Member | None:
+    """Return this process as one of a cluster, None if it is not in one."""
+    if not settings.peers_listen:
+        return None
+    from linkscore_server.cluster.member import Member  # an extra, loaded by nobody else
+    from linkscore_server.storage.kafka.store import KafkaStore
+
+    assert isinstance(store, KafkaStore), "peers_listen needs log = kafka://"
+    return Member(settings, store, registry, local)
+
+
 def _kafka_store(settings: Settings) -> Store:
     from linkscore_server.storage.kafka.store import KafkaStore  # an extra, loaded by nobody else
 
@@ -348,7 +384,7 @@ def _kafka_store(settings: Settings) -> Store:
         properties=settings.client_properties(),
         prefix=settings.kafka_prefix,
         replicas=settings.kafka_replicas,
-        owner=f"{socket.gethostname()}:{os.getpid()}",
+        owner=settings.advertise or f"{socket.gethostname()}:{os.getpid()}",
     )
 
 

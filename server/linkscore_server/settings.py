@@ -52,6 +52,17 @@ class Settings:
     kafka_replicas: int = _setting(
         3, "brokers that have a copy of each topic; all but one must confirm a page"
     )
+    peers_listen: str = _setting(
+        "",
+        "address `host:port` where other processes over the same brokers ask this one: they share crawls; "
+        "empty: this process has all",
+    )
+    advertise: str = _setting("", "address `host:port` at which they reach it; empty: that of peers_listen")
+    session_s: float = _setting(
+        15.0,
+        "seconds without a sign of life after which other processes take over what this one has; "
+        "longer than brokers take to replace one of theirs",
+    )
     max_message_bytes: int = _setting(64 << 20, "largest gRPC message, bytes, both ways")
     max_body_bytes: int = _setting(10_000_000, "largest page body after decompression, bytes")
     max_links: int = _setting(10_000, "links of a page that are read")
@@ -166,7 +177,7 @@ class Settings:
 
     def _kafka_problems(self) -> list[FieldProblem]:
         if self.log == "file":
-            return []
+            return [FieldProblem("peers_listen", "needs log = kafka://")] if self.peers_listen else []
         hosts = self.kafka_hosts.split(",")
         if not all(host and not _address_problems("log", host, unix=False) for host in hosts):
             return [FieldProblem("log", f"must be file or kafka://HOST:PORT,HOST:PORT, got {self.log!r}")]
@@ -181,6 +192,9 @@ class Settings:
             )
             if not is_so
         ]
+        if self.peers_listen:
+            found += _address_problems("peers_listen", self.peers_listen, unix=False)
+            found += _address_problems("advertise", self.advertise or self.peers_listen, unix=False)
         if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", self.kafka_prefix):
             found.append(
                 FieldProblem("kafka_prefix", f"must be letters, digits, . _ -, got {self.kafka_prefix!r}")

@@ -20,6 +20,7 @@ ADAPTERS = [CLIENT / f"{name}.py" for name in CRAWLERS]
 TRACING = ROOT / "server/linkscore_server/observability/tracing.py"
 KAFKA = [
     *(ROOT / "server/linkscore_server/storage/kafka").rglob("*.py"),
+    *(ROOT / "server/linkscore_server/cluster").rglob("*.py"),
     ROOT / "server/linkscore_server/kafka_properties.py",
 ]
 PARTS = {
@@ -108,7 +109,7 @@ def declared() -> dict[str, set[str]]:
         ("cli", ["base", "cli"]),
         ("console", ["base", "cli", "console"]),
         ("server", ["base", "cli", "server"]),
-        ("kafka", ["server", "kafka"]),
+        ("kafka", ["base", "server", "kafka"]),
         ("tracing", ["base", "server", "tracing"]),
         ("frontier", ["base", "cli", "frontier"]),
         ("lab", ["base", "cli", "scrapy", "server", "lab"]),

@@ -23,6 +23,7 @@ MAY_READ = {
     "browse_logs": {"settings", "storage", "observability", "crawls"},
     "grpc": {"settings", "tokens", "storage", "observability", "crawls", "browse_logs"},
     "routing": {"settings", "crawls", "grpc"},
+    "cluster": {"settings", "tls", "storage", "crawls", "grpc", "routing"},
     "app": {
         "settings",
         "tokens",
@@ -34,6 +35,7 @@ MAY_READ = {
         "browse_logs",
         "grpc",
         "routing",
+        "cluster",
     },
     "workers": {"settings", "storage", "observability", "routing", "app"},
     "commands": {"settings", "storage", "observability", "browse_logs", "app", "workers"},
@@ -41,7 +43,7 @@ MAY_READ = {
 }
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.
 CALL_A_SERVER = {"commands", "__main__"}
-SPEAK_GRPC = {"grpc", "routing", "tls", "app", "commands"}
+SPEAK_GRPC = {"grpc", "routing", "cluster", "tls", "app", "commands"}
 SPEAK_THE_CONTRACT = {"grpc", "routing", "app", "browse_logs", "commands"}
 
 

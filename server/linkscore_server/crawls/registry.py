@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache, partial
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -40,7 +40,7 @@ from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
-from linkscore_server.storage.base import Store
+from linkscore_server.storage.base import LogAway, Store
 from linkscore_server.storage.sites import SiteLost
 from linkscore_server.storage.visits.base import VisitStore
 
@@ -72,6 +72,26 @@ class CrawlExists(AlreadyExists):
     """The crawl exists with another configuration."""
 
 
+class Tenure(Protocol):
+    """Says which shards this process serves, where several processes may serve them in turn."""
+
+    def serves(self, shard: Shard) -> bool:
+        """Say whether a shard is this process's, if it is there at all."""
+
+    async def confirm(self, shard: Shard) -> None:
+        """Return if a shard may be opened here; raise `LogAway` if another process may have it by now."""
+
+
+class _ForEver:
+    """What a process has stays its own."""
+
+    def serves(self, _: Shard) -> bool:
+        return True
+
+    async def confirm(self, _: Shard) -> None:
+        pass
+
+
 class CrawlRegistry:
     """All crawls of a server; those in use are open, each with its actor.
 
@@ -83,6 +103,7 @@ class CrawlRegistry:
 
     `damaged` names the crawls whose log could not be read, with the reason: they answer with that error and
     nothing of theirs is touched; the others serve. `memory` keeps the sites of all within their bound.
+    `tenure` says which shards are not of this process any more, and not of it yet.
     """
 
     def __init__(
@@ -119,6 +140,7 @@ class CrawlRegistry:
         self._snapshots = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-sites")
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
         self.damaged: dict[str, str] = {}
+        self.tenure: Tenure = _ForEver()
         self.opened: Callable[[CrawlActor], None] = lambda actor: None
 
     async def recover(self) -> None:
@@ -132,7 +154,7 @@ class CrawlRegistry:
         await self._in_thread(self._store.ticket_key)
         found = await self._in_thread(self._store.shards)
         self._names = {key for key in found if self._owns(Shard.of(key))}
-        self._later(self._open_all())
+        self.open_soon(self.names())
         self._later(self.memory.run())
         if self._store.is_durable:
             self._later(self._put_away_for_ever())
@@ -287,8 +309,25 @@ class CrawlRegistry:
         await self._in_thread(self._store.delete, name)
 
     def take(self, name: str) -> None:
-        """Have a shard whose files are there; it is opened when somebody asks for it."""
+        """Have a shard whose log is there; it is opened when somebody asks for it."""
         self._names.add(name)
+        self.damaged.pop(name, None)
+
+    def open_soon(self, names: Sequence[str]) -> None:
+        """Open crawls beside the calls, so that few have to wait; half of the places are left to calls."""
+        self._later(self._open_all(names))
+
+    async def let_go(self, name: str) -> None:
+        """Have a shard no more: finish what was taken in, and close it with a snapshot."""
+        async with self._locks[name]:
+            self._names.discard(name)
+            if (actor := self._actors.pop(name, None)) is not None:
+                await (actor.close() if actor.is_sound else actor.discard())
+
+    def require(self, shard: Shard) -> None:
+        """Raise `LogAway` unless a shard is this process's, if it is there at all."""
+        if not self.tenure.serves(shard):
+            raise LogAway(f"crawl {shard.crawl!r}: another process has these sites, try again")
 
     async def close(self) -> None:
         """Finish and close every crawl."""
@@ -308,8 +347,12 @@ class CrawlRegistry:
 
     async def _open(self, name: str) -> CrawlActor:
         if name not in self._names:
+            self.require(Shard.of(name))
             raise CrawlNotFound.named(name)
         async with self._locks[name]:
+            if name not in self._names:  # let go of meanwhile, or deleted
+                self.require(Shard.of(name))
+                raise CrawlNotFound.named(name)
             if name in self.damaged:
                 raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
             actor = self._actors.get(name)
@@ -322,6 +365,7 @@ class CrawlRegistry:
 
     async def _load(self, name: str) -> CrawlActor:
         await self._make_room()
+        await self.tenure.confirm(Shard.of(name))
         started = time.perf_counter()
         try:
             actor = await _run_in(self._background, self._recover_crawl, name)
@@ -355,9 +399,8 @@ class CrawlRegistry:
                 )
             await self.put_away(min(idle, key=lambda name: self._actors[name].last_used_s))
 
-    async def _open_all(self) -> None:
-        """Open crawls beside the calls, so that few have to wait; half of the places are left to calls."""
-        waiting = iter(self.names()[: max(1, self._most_open // 2)])
+    async def _open_all(self, names: Sequence[str]) -> None:
+        waiting = iter(names[: max(1, self._most_open // 2)])
 
         async def open_next() -> None:
             for name in waiting:
@@ -386,6 +429,8 @@ class CrawlRegistry:
         async with self._change_lock:
             if name in self._names:
                 return await self._existing(config, name)
+            self.require(Shard.of(name))
+            await self.tenure.confirm(Shard.of(name))
             crawls = {Shard.of(key).crawl for key in self.names()} - {config.name}
             if (n := len(crawls)) >= self._settings.max_crawls:
                 raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")

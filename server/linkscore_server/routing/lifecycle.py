@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -63,9 +63,12 @@ class CrawlHome:
 
     def start(self) -> None:
         """See to it that all groups of a crawl have the configuration of the first, also after failures."""
-        firsts = map(Shard.of, self._registry.names())
-        self._behind |= {shard for shard in firsts if shard.groups > 1 and shard.group == 0}
+        self.took(map(Shard.of, self._registry.names()))
         self._aligning = asyncio.create_task(self._align_for_ever())
+
+    def took(self, shards: Iterable[Shard]) -> None:
+        """See to it for crawls whose first group came to this process since."""
+        self._behind |= {shard for shard in shards if shard.groups > 1 and shard.group == 0}
 
     async def close(self) -> None:
         """Stop."""
@@ -150,6 +153,7 @@ class CrawlHome:
     def _found(self, name: str) -> Shard:
         first = self._registry.shard_of(name)
         if first is None or first.group:
+            self._registry.require(Shard(name))
             raise CrawlNotFound.named(name)
         return first
 

@@ -87,13 +87,22 @@ class Owners:
     """
 
     def __init__(self, owners: Sequence[Owner], own: int = 0) -> None:
-        self.all = list(owners)
+        self._owners = list(owners)
         self.own = own
+
+    @property
+    def all(self) -> Sequence[Owner]:
+        """Each owner once."""
+        return self._owners
+
+    def named(self) -> list[tuple[str, Owner]]:
+        """Return each owner once, with what people call it."""
+        return [(f"worker {number}", owner) for number, owner in enumerate(self._owners)]
 
     @property
     def local(self) -> Owner:
         """That of this process."""
-        return self.all[self.own]
+        return self._owners[self.own]
 
     @property
     def is_alone(self) -> bool:

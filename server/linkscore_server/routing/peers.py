@@ -40,7 +40,7 @@ come."""
 _READY_S = 5.0
 """Longest wait for a connection to a process that is there, which takes .1 s, see `_RECONNECT`. A bound."""
 
-_AWAY = "the process that has these sites starts again, try again"
+_AWAY = "the process that has these sites starts again or has handed them over, try again"
 _ASK_S = 30.0
 """Longest wait for the answer to a question, which takes milliseconds: a process may be stopped. A bound."""
 
@@ -66,10 +66,19 @@ class Peer:
         Where it listens for its like.
     max_message_bytes
         Setting of that name.
+    credentials
+        For connections over a network; None: without TLS.
     """
 
-    def __init__(self, address: str, max_message_bytes: int) -> None:
-        self._channel = grpc.aio.insecure_channel(address, options_of(max_message_bytes))
+    def __init__(
+        self, address: str, max_message_bytes: int, credentials: grpc.ChannelCredentials | None = None
+    ) -> None:
+        options = options_of(max_message_bytes)
+        self._channel = (
+            grpc.aio.secure_channel(address, credentials, options)
+            if credentials is not None
+            else grpc.aio.insecure_channel(address, options)
+        )
         self._ask: Any = self._channel.unary_unary(f"/{_OWNER}/{_ASK}")
         self._calls: dict[str, Any] = {}
         self._may_ask = asyncio.Event()
@@ -213,13 +222,19 @@ def owners_at(place: Place | None, local: LocalOwner, max_message_bytes: int) ->
 
 
 def server_for_peers(
-    place: Place, local: LocalOwner, router: Router, owners: Owners, max_message_bytes: int
-) -> grpc.aio.Server:
-    """Return what answers the other processes, to be started when the state is there."""
+    address: str,
+    local: LocalOwner,
+    router: Router,
+    owners: Owners,
+    max_message_bytes: int,
+    credentials: grpc.ServerCredentials | None = None,
+) -> tuple[grpc.aio.Server, int]:
+    """Return what answers the other processes, to be started when the state is there, and its port."""
     server = grpc.aio.server(options=options_of(max_message_bytes))
     PeerCalls(local, router, owners).add_to(server)
-    server.add_insecure_port(place.sockets[place.number])
-    return server
+    if credentials is None:
+        return server, server.add_insecure_port(address)
+    return server, server.add_secure_port(address, credentials)
 
 
 def error_of(error: grpc.aio.AioRpcError) -> Exception:
@@ -240,6 +255,11 @@ async def _answer_of(call: Callable[[], Any]) -> Any:
         return await call()
     except grpc.aio.AioRpcError as exc:
         raise error_of(exc) from None
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise NotServing(_AWAY) from None  # the connection was closed: others have its shards
 
 
 async def _passed_on(context: Any, answer: Answered) -> Any:

@@ -62,6 +62,7 @@ class Questions:
         """Return what is needed to route calls of a crawl whose first group is here."""
         shard = self._registry.shard_of(crawl)
         if shard is None or shard.group:
+            self._registry.require(Shard(crawl))
             raise CrawlNotFound.named(crawl)
         if shard.groups == 1:
             return {"groups": 1}

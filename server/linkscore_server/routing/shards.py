@@ -11,7 +11,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, parse_crawl
-from linkscore_server.routing.owners import Owners
+from linkscore_server.routing.owners import Owner, Owners
 
 
 async def list_shards(
@@ -29,7 +29,8 @@ async def list_shards(
         raise InvalidInput(f"must be at most {MAX_PAGE_SIZE}, got {size}", field="page_size")
     after = _shard_of(request.page_token) if request.page_token else None
     crawl = parse_crawl(request.crawl) if request.crawl else ""
-    said = await asyncio.gather(*(_asked(owners, number, "shards") for number in range(len(owners.all))))
+    named = owners.named()
+    said = await asyncio.gather(*(_asked(*one, "shards") for one in named))
     silent = [answer for answer in said if isinstance(answer, pb.Shard)]
     there = [
         (shard, number)
@@ -39,20 +40,20 @@ async def list_shards(
         if crawl in ("", shard.crawl) and may_touch(shard.crawl) and (after is None or shard > after)
     ]
     page = sorted(there)[:size]
-    rows = await _rows(owners, page)
+    rows = await _rows(named, page)
     return pb.ListShardsResponse(
         shards=rows if after else silent + rows,
         next_page_token=page[-1][0].key if page and len(page) < len(there) else "",
     )
 
 
-async def _rows(owners: Owners, page: Sequence[tuple[Shard, int]]) -> list[pb.Shard]:
+async def _rows(named: Sequence[tuple[str, Owner]], page: Sequence[tuple[Shard, int]]) -> list[pb.Shard]:
     """Return the rows of shards by who has them; a process that fell silent has one row for all of its."""
     keys: dict[int, list[str]] = defaultdict(list)
     for shard, number in page:
         keys[number].append(shard.key)
     said = await asyncio.gather(
-        *(_asked(owners, number, "standing", keys=asked) for number, asked in keys.items())
+        *(_asked(*named[number], "standing", keys=asked) for number, asked in keys.items())
     )
     rows = []
     for answer, number in zip(said, keys, strict=True):
@@ -60,21 +61,17 @@ async def _rows(owners: Owners, page: Sequence[tuple[Shard, int]]) -> list[pb.Sh
             rows.append(answer)
             continue
         for row in map(pb.Shard.FromString, answer["rows"]):
-            row.owner = _name(number)
+            row.owner, _ = named[number]
             rows.append(row)
     return sorted(rows, key=lambda row: (row.crawl, row.group))
 
 
-async def _asked(owners: Owners, number: int, question: str, **values: Any) -> dict[str, Any] | pb.Shard:
+async def _asked(name: str, owner: Owner, question: str, **values: Any) -> dict[str, Any] | pb.Shard:
     """Ask a process; if it does not answer, return the row that says so."""
     try:
-        return await owners.all[number].ask(question, **values)
+        return await owner.ask(question, **values)
     except LinkscoreError as exc:
-        return pb.Shard(owner=_name(number), state=pb.SHARD_STATE_SILENT, trouble=str(exc))
-
-
-def _name(number: int) -> str:
-    return f"worker {number}"
+        return pb.Shard(owner=name, state=pb.SHARD_STATE_SILENT, trouble=str(exc))
 
 
 def _shard_of(token: str) -> Shard:

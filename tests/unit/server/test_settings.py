@@ -176,3 +176,12 @@ def test_a_missing_file_of_properties_is_refused() -> None:
     pytest.importorskip("confluent_kafka")
     flags = {**ON_BROKERS, "kafka_properties": "/no/such"}
     assert "/no/such" in refused(flags, {}, None)["kafka_properties"]
+
+
+def test_a_cluster_is_over_brokers_and_at_addresses() -> None:
+    assert refused({"peers_listen": "0.0.0.0:7511"}, {}, None) == {"peers_listen": "needs log = kafka://"}
+    pytest.importorskip("confluent_kafka")
+    found = refused({**ON_BROKERS, "peers_listen": "unix:/x", "advertise": "server-1"}, {}, None)
+    assert found.keys() == {"peers_listen", "advertise"}
+    good = {**ON_BROKERS, "peers_listen": "0.0.0.0:7511", "advertise": "server-1:7511"}
+    assert load(good, {}, None).advertise == "server-1:7511"

@@ -54,8 +54,8 @@ class KafkaStore(Store):
                 f"{files.folder}: holds crawls with logs of their own ({', '.join(left[:3])}), but log is "
                 "kafka://: take another data_dir, or log = file"
             )
-        self._brokers = brokers
-        self._topics = topics
+        self.brokers = brokers
+        self.topics = topics
         self._files = files
         self._owner = owner
         self._secret = b""
@@ -73,7 +73,7 @@ class KafkaStore(Store):
 
     def shards(self) -> list[str]:
         """See `Store.shards`."""
-        return sorted(shard.key for shard in self._topics.shards())
+        return sorted(shard.key for shard in self.topics.shards())
 
     def open(self, shard: str) -> CrawlLog:
         """See `Store.open`; the topic of its crawl is made if there is none.
@@ -86,24 +86,24 @@ class KafkaStore(Store):
             If the settings of the topic may lose events, or a record is damaged.
         """
         found = Shard.of(shard)
-        topic = self._topics.log_of(found.crawl)
+        topic = self.topics.log_of(found.crawl)
         self._ensure(topic, found.groups)
 
         def states_of(identity: str) -> SiteStates:
             return self._states(shard, identity)
 
         return KafkaLog(
-            self._brokers, topic, found.group, owner=self._owner, states_of=states_of, counts=self.counts
+            self.brokers, topic, found.group, owner=self._owner, states_of=states_of, counts=self.counts
         )
 
     def delete(self, crawl: str) -> None:
         """See `Store.delete`; the key of a shard among several makes its log begin anew."""
         shard = Shard.of(crawl)
-        topic = self._topics.log_of(shard.crawl)
+        topic = self.topics.log_of(shard.crawl)
         if shard.groups == 1:
-            self._topics.delete(topic)
-        elif self._topics.partitions(topic) == shard.groups:
-            self._brokers.append(topic, shard.group, None, Marker.of(self._owner, voids=True).pack())
+            self.topics.delete(topic)
+        elif self.topics.partitions(topic) == shard.groups:
+            self.brokers.append(topic, shard.group, None, Marker.of(self._owner, voids=True).pack())
         self._files.delete(crawl)
 
     def disk_bytes(self, shard: str) -> int:
@@ -117,13 +117,11 @@ class KafkaStore(Store):
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`; made by the first server of the cluster that asks."""
         if not self._secret:
-            topic = self._topics.secret
+            topic = self.topics.secret
             self._ensure(topic, 1)
-            if not self._brokers.end(topic, 0):
-                self._brokers.append(topic, 0, None, new_secret())
-            first = next(
-                self._brokers.read(topic, 0, 0, 1)
-            )  # of two that made one at once, the same for both
+            if not self.brokers.end(topic, 0):
+                self.brokers.append(topic, 0, None, new_secret())
+            first = next(self.brokers.read(topic, 0, 0, 1))  # of two that made one at once, the same for both
             self._secret = secret_in(first.value, topic)
         return self._secret
 
@@ -133,29 +131,29 @@ class KafkaStore(Store):
 
     def close(self) -> None:
         """Let go of the brokers and of the data folder."""
-        self._brokers.close()
+        self.brokers.close()
         self._files.close()
 
     def _ensure(self, topic: str, partitions: int) -> None:
-        there = self._topics.partitions(topic)
+        there = self.topics.partitions(topic)
         if there not in (0, partitions):
             self._delete_unfinished(topic, there, partitions)
             there = 0
         if not there:
-            self._topics.make(topic, partitions)
+            self.topics.make(topic, partitions)
             self._checked.discard(topic)
         if topic not in self._checked:
-            self._topics.check(topic)
+            self.topics.check(topic)
             self._checked.add(topic)
 
     def _delete_unfinished(self, topic: str, there: int, wanted: int) -> None:
         """Delete what an unfinished creation of a crawl left: its first group is made last, and is empty."""
         state = LogState(f"{topic} [0]")
-        for record in self._brokers.read(topic, 0, 0, self._brokers.end(topic, 0)):
+        for record in self.brokers.read(topic, 0, 0, self.brokers.end(topic, 0)):
             state.see(record)
         if state.seq:
             raise CorruptState(f"topic {topic}: has {there} partitions, its crawl {wanted} groups")
-        self._topics.delete(topic)
+        self.topics.delete(topic)
 
     def _states(self, shard: str, identity: str) -> SiteStates:
         """Open the states of sites of one log; those of a log before it under this name go."""

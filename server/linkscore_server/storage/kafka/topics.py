@@ -16,7 +16,7 @@ from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.brokers import DELIVERY_S, RECORD_BYTES
 
 _LOOK_S = 0.1  # between two looks whether brokers know of a topic; chosen, not measured
-_LOG, _SECRET = "log", "ticket-key"
+_LOG, _SECRET, _OWNERS = "log", "ticket-key", "owners"
 
 
 def settings_of(replicas: int) -> dict[str, str]:
@@ -38,6 +38,7 @@ class Topics:
 
         PREFIX.log.CRAWL        a partition a group of the crawl
         PREFIX.ticket-key       the secret of tickets: the first record counts
+    PREFIX.owners           a partition a slot of a cluster, compacted: who has it
 
     Parameters
     ----------
@@ -77,13 +78,18 @@ class Topics:
         """Return how many partitions a topic has, 0 if there is none of this name."""
         return self._listed().get(topic, 0)
 
-    def make(self, topic: str, partitions: int) -> None:
-        """Make a topic; one of this name is fine."""
+    @property
+    def owners(self) -> str:
+        """Name of the topic with a partition a slot of a cluster: who has it."""
+        return f"{self._prefix}.{_OWNERS}"
+
+    def make(self, topic: str, partitions: int, **settings: str) -> None:
+        """Make a topic, with settings beside those of logs; one of this name is fine."""
         new = NewTopic(
             topic,
             num_partitions=partitions,
             replication_factor=self._replicas,
-            config=settings_of(self._replicas),
+            config={**settings_of(self._replicas), **settings},
         )
         deadline = time.monotonic() + DELIVERY_S
         while True:

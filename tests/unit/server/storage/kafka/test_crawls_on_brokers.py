@@ -167,5 +167,5 @@ def test_a_folder_with_logs_of_its_own_is_refused(stores: list[KafkaStore], tmp_
     files = FileStore(tmp_path / "files")
     files.open("books").append([b"event"])
     with pytest.raises(CorruptState, match=r"holds crawls with logs of their own \(books\)"):
-        KafkaStore(stores[0]._brokers, stores[0]._topics, files, "c")
+        KafkaStore(stores[0].brokers, stores[0].topics, files, "c")
     files.close()

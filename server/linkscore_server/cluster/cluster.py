@@ -1,0 +1,185 @@
+"""One process of a cluster: takes the shards of slots that are assigned to it, and lets go of the others."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Protocol
+
+from linkscore_scoring.engine.groups import Shard
+from linkscore_server.cluster.group import Slots
+from linkscore_server.cluster.owners import ClusterOwners
+from linkscore_server.cluster.routes import Route, RouteTable
+from linkscore_server.cluster.slots import slot_of
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.storage.base import LogAway
+
+_AGAIN_S = 0.5  # after brokers did not answer; chosen, not measured
+_log = logging.getLogger(__name__)
+
+
+class Group(Protocol):
+    """Divides slots; see `group.SlotGroup`."""
+
+    @property
+    def mine(self) -> Slots:
+        """Slots of this process, as far as it has heard."""
+
+    def join(self) -> None:
+        """Ask for slots."""
+
+    def leave(self) -> None:
+        """Give up all."""
+
+    def confirm(self, slot: int) -> bool:
+        """Ask whether a slot is still of this process."""
+
+
+class Cluster:
+    """Which shards this process serves.
+
+    A slot that the group assigns is *held* once its shards are listed; then the others are told. What the
+    group takes back is let go of before another process gets it. A process that the group gave up without a
+    word (it was stopped, the coordinator died) holds its slots on: a log has one writer in any case (ADR 22).
+    It lets go of a slot when it hears that another process has it; if the group says it is its own after
+    all, it tells the others again. A shard is only opened when the coordinator confirms the slot, so two
+    processes do not take a log from each other in turn.
+
+    Parameters
+    ----------
+    owners
+        Who has which slot.
+    registry
+        The shards of this process.
+    shards
+        Lists the shards of all crawls; blocks.
+    took
+        Called with the shards that were taken.
+    """
+
+    def __init__(
+        self,
+        owners: ClusterOwners,
+        registry: CrawlRegistry,
+        shards: Callable[[], list[Shard]],
+        took: Callable[[Iterable[Shard]], None],
+    ) -> None:
+        self.owners = owners
+        self._registry = registry
+        self._shards = shards
+        self._took = took
+        self._held: set[int] = set()
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
+        self._read = asyncio.Event()
+        registry.tenure = self
+
+    async def join(self, group: Group, table: RouteTable) -> None:
+        """Ask for slots; returns when every slot is of some process."""
+        self._group, self._table = group, table
+        table.start()
+        await self._read.wait()
+        group.join()
+        await self.owners.all_there()
+
+    async def leave(self) -> None:
+        """Let go of all slots, so that the others have them; calls are still answered by asking these."""
+        await asyncio.to_thread(self._group.leave)
+
+    async def close(self) -> None:
+        """Stop."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(self._table.close)
+
+    def serves(self, shard: Shard) -> bool:
+        """See `registry.Tenure`."""
+        return slot_of(shard, self.owners.slots) in self._held
+
+    async def confirm(self, shard: Shard) -> None:
+        """See `registry.Tenure`."""
+        slot = slot_of(shard, self.owners.slots)
+        if not await asyncio.to_thread(self._group.confirm, slot):
+            self._later(self._let_go({slot}))
+            raise LogAway("another process has these sites by now, try again")
+
+    # Called by threads: of the group, and of the table.
+
+    def taken(self, slots: Slots) -> None:
+        """Hear that slots are of this process."""
+        self._loop.call_soon_threadsafe(self._later, self._take(slots))
+
+    def given_up(self, slots: Slots) -> None:
+        """Hear that another process gets slots; returns when they are let go of."""
+        asyncio.run_coroutine_threadsafe(self._let_go(slots), self._loop).result()
+
+    def heard(self, slot: int, route: Route) -> None:
+        """Hear who has a slot."""
+        self._loop.call_soon_threadsafe(self._hear, slot, route)
+
+    def read(self) -> None:
+        """Hear that the table is read."""
+        self._loop.call_soon_threadsafe(self._read.set)
+
+    async def _take(self, slots: Slots) -> None:
+        """Take the shards of slots, and say so; try again while brokers are away."""
+        while slots := slots & self._group.mine:
+            try:
+                async with self._lock:
+                    found = await asyncio.to_thread(self._shards)
+                    own = [shard for shard in found if slot_of(shard, self.owners.slots) in slots]
+                    for shard in own:
+                        self._registry.take(shard.key)
+                    self._held |= slots
+                    await asyncio.gather(*map(self._publish, sorted(slots)))
+            except (LogAway, OSError) as exc:
+                _log.warning("slots %s cannot be taken yet: %s", sorted(slots), exc)
+                await asyncio.sleep(_AGAIN_S)
+                continue
+            self._registry.open_soon([shard.key for shard in own])
+            self._took(own)
+            return
+
+    async def _publish(self, slot: int) -> None:
+        route = await asyncio.to_thread(self._table.publish, slot, self.owners.address)
+        self.owners.hear(slot, route)
+
+    async def _let_go(self, slots: Iterable[int]) -> None:
+        """Let go of slots, but for those that were assigned again meanwhile."""
+        async with self._lock:
+            gone = (self._held & set(slots)) - self._group.mine
+            self._held -= gone
+            keys = [
+                shard.key
+                for shard in map(Shard.of, self._registry.keys())
+                if slot_of(shard, self.owners.slots) in gone
+            ]
+            await asyncio.gather(*map(self._registry.let_go, keys))
+
+    def _hear(self, slot: int, route: Route) -> None:
+        if self.owners.hear(slot, route) and route.address != self.owners.address and slot in self._held:
+            self._later(self._contest(slot))
+
+    async def _contest(self, slot: int) -> None:
+        """Find out whose a slot is that this process holds and another one says it has."""
+        while slot in self._held:
+            route = self.owners.route(slot)
+            if route is not None and route.address == self.owners.address:
+                return
+            try:
+                if await asyncio.to_thread(self._group.confirm, slot):
+                    await self._publish(slot)
+                else:
+                    await self._let_go({slot})
+                return
+            except LogAway as exc:
+                _log.warning("slot %d: %s", slot, exc)
+                await asyncio.sleep(_AGAIN_S)
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

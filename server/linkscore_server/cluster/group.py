@@ -1,0 +1,185 @@
+"""The consumer group that divides the slots among the processes of a cluster."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from queue import SimpleQueue
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from linkscore_server.storage.base import LogAway
+
+_POLL_S = 0.05  # between two looks whether somebody asks; what the group says is heard at once
+_CONFIRM_S = 10.0  # longest wait for a coordinator, which answers within milliseconds; a bound
+_HEARTBEATS = 5  # in a session: some may be late
+_LONGEST_CALLBACK_MS = 600_000
+"""Longest time in which slots are let go: a snapshot of each shard. A bound; others wait for it."""
+
+_NO_MEMBER = (KafkaError.UNKNOWN_MEMBER_ID, KafkaError.FENCED_INSTANCE_ID)
+"""Answers of a coordinator to a process that it has given up. That its generation is not the newest says
+nothing: the group may be dividing slots anew, and leave these where they are."""
+
+_log = logging.getLogger(__name__)
+Slots = frozenset[int]
+
+
+class SlotGroup:
+    """This process in the group. The consumer has a thread of its own, which calls back.
+
+    Nothing is consumed: a partition stands for a slot, and the brokers' group protocol divides them.
+
+    Parameters
+    ----------
+    properties
+        Of a client of the brokers.
+    group, topic
+        Names of the group, and of the topic with a partition a slot.
+    session_s
+        Seconds without a sign of life after which the others get the slots of a process.
+    taken
+        Called with slots that are this process's from now on; must not block.
+    given_up
+        Called with slots that another process gets; the others wait until it returns. It must not wait for
+        `confirm`, which has no answer meanwhile.
+
+    Attributes
+    ----------
+    mine
+        Slots that the group has assigned and not taken back, as far as this process has heard.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, Any],
+        group: str,
+        topic: str,
+        session_s: float,
+        *,
+        taken: Callable[[Slots], None],
+        given_up: Callable[[Slots], None],
+    ) -> None:
+        self._topic = topic
+        self._taken = taken
+        self._given_up = given_up
+        self.mine: Slots = frozenset()
+        self._asked: SimpleQueue[tuple[int, Future[bool]]] = SimpleQueue()
+        self._leaving = threading.Event()
+        self._consumer = Consumer(
+            {
+                **properties,
+                "group.id": group,
+                "partition.assignment.strategy": "cooperative-sticky",
+                "session.timeout.ms": int(session_s * 1e3),
+                "heartbeat.interval.ms": int(session_s * 1e3 / _HEARTBEATS),
+                "max.poll.interval.ms": _LONGEST_CALLBACK_MS,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "latest",
+            },
+            logger=_log,
+        )
+        self._thread = threading.Thread(target=self._run, name="linkscore-slots", daemon=True)
+
+    def join(self) -> None:
+        """Ask for slots; they come by `taken`."""
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Give up all slots, then let the others have them; blocks."""
+        self._leaving.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def confirm(self, slot: int) -> bool:
+        """Ask the coordinator whether a slot is still this process's; blocks.
+
+        The group may have gone on without a process that was stopped for a while, before that hears of it.
+
+        Raises
+        ------
+        LogAway
+            If the coordinator does not say so now.
+        """
+        if slot not in self.mine:
+            return False
+        asked: Future[bool] = Future()
+        self._asked.put((slot, asked))
+        try:
+            return asked.result(_CONFIRM_S)
+        except TimeoutError as exc:
+            raise LogAway(f"whether slot {slot} is still of this process: no answer") from exc
+
+    def _run(self) -> None:
+        try:
+            self._consumer.subscribe(
+                [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+            )
+            while not self._leaving.is_set():
+                self._answer()
+                message = self._consumer.poll(_POLL_S)
+                if message is not None and (error := message.error()) is not None:
+                    _log.warning("group of slots: %s", error.str())
+        except Exception:
+            _log.exception("the group of slots is left")
+        finally:
+            self._consumer.close()
+            self._refuse()
+
+    def _answer(self) -> None:
+        """Answer what `confirm` was asked; from another thread the client would wait for this one."""
+        while not self._asked.empty():
+            slot, asked = self._asked.get()
+            try:
+                asked.set_result(self._is_mine(slot))
+            except LogAway as exc:
+                asked.set_exception(exc)
+
+    def _is_mine(self, slot: int) -> bool:
+        if slot not in self.mine:
+            return False
+        try:
+            self._consumer.commit(offsets=[TopicPartition(self._topic, slot, 0)], asynchronous=False)
+        except KafkaException as exc:
+            error = exc.args[0]
+            if error.code() in _NO_MEMBER:
+                self.mine = frozenset()  # as `_on_lost` would hear in a moment
+                return False
+            raise LogAway(f"whether slot {slot} is still of this process: {error.str()}") from exc
+        return slot in self.mine
+
+    def _refuse(self) -> None:
+        """Let nobody wait for an answer while slots are let go of: that may wait for who asked."""
+        while not self._asked.empty():
+            slot, asked = self._asked.get()
+            asked.set_exception(LogAway(f"slot {slot}: slots are on their way, try again"))
+
+    def _on_assign(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        consumer.incremental_assign(list(partitions))
+        consumer.pause(list(partitions))
+        slots = _slots(partitions)
+        self.mine |= slots
+        _log.info("slots %s are of this process", sorted(slots))
+        self._taken(slots)
+
+    def _on_revoke(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        slots = _slots(partitions)
+        self.mine -= slots
+        _log.info("slots %s go to another process", sorted(slots))
+        letting_go = threading.Thread(target=self._given_up, args=(slots,), daemon=True)
+        letting_go.start()
+        while letting_go.is_alive():
+            self._refuse()
+            letting_go.join(_POLL_S)
+
+    def _on_lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        """Hear that the group went on without this process: whoever takes a slot over will say so."""
+        slots = _slots(partitions)
+        self.mine -= slots
+        _log.warning("slots %s may be of another process by now", sorted(slots))
+
+
+def _slots(partitions: Sequence[TopicPartition]) -> Slots:
+    return frozenset(partition.partition for partition in partitions)

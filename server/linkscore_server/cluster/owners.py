@@ -1,0 +1,86 @@
+"""Finds who has a shard in a cluster: this process, or another one by the table of routes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from linkscore_scoring.engine.groups import Shard
+from linkscore_server.cluster.routes import Route
+from linkscore_server.cluster.slots import slot_of
+from linkscore_server.grpc.errors import NotServing
+from linkscore_server.routing.owners import Owner, Owners
+
+
+class ClusterOwners(Owners):
+    """All processes of a cluster, and which of them has a shard, as far as this one has heard.
+
+    Parameters
+    ----------
+    local
+        This process.
+    connect
+        Gives another process by its address.
+    """
+
+    def __init__(self, local: Owner, connect: Callable[[str], Owner]) -> None:
+        super().__init__([local])
+        self._connect = connect
+        self._peers: dict[str, Owner] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._routes: dict[int, Route] = {}
+        self._all_known = asyncio.Event()
+        self.address = ""
+        self.slots = 1
+
+    @property
+    def is_alone(self) -> bool:
+        """See `Owners.is_alone`: others may come at any time."""
+        return False
+
+    @property
+    def all(self) -> list[Owner]:
+        """This process, then those others that have slots, by address."""
+        return [self.local, *(self._peers[address] for address in sorted(self._peers))]
+
+    def named(self) -> list[tuple[str, Owner]]:
+        """See `Owners.named`: by address."""
+        return [(self.address, self.local), *sorted(self._peers.items())]
+
+    def of(self, shard: Shard) -> Owner:
+        """Return who has a shard.
+
+        Raises
+        ------
+        NotServing
+            If nobody has said so yet.
+        """
+        route = self._routes.get(slot_of(shard, self.slots))
+        if route is None:
+            raise NotServing("no process has these sites yet, try again")
+        return self.local if route.address == self.address else self._peers[route.address]
+
+    def route(self, slot: int) -> Route | None:
+        """Return who has a slot, None if nobody has said so yet."""
+        return self._routes.get(slot)
+
+    def hear(self, slot: int, route: Route) -> bool:
+        """Take in who has a slot; says whether that is news. Calls to a process without slots are ended."""
+        known = self._routes.get(slot)
+        if known is not None and known.epoch >= route.epoch:
+            return False
+        self._routes[slot] = route
+        if route.address != self.address and route.address not in self._peers:
+            self._peers[route.address] = self._connect(route.address)
+        there = {other.address for other in self._routes.values()}
+        for address in self._peers.keys() - there:
+            task = asyncio.create_task(self._peers.pop(address).close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+        if len(self._routes) == self.slots:
+            self._all_known.set()
+        return True
+
+    async def all_there(self) -> None:
+        """Wait until every slot is somebody's."""
+        await self._all_known.wait()

@@ -1,0 +1,187 @@
+"""Servers of one cluster, callers who never give up, and a judge who reads the brokers by itself."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+import msgpack
+
+from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.engine.events import PageFetched, decode
+from linkscore_scoring.engine.groups import shards_of
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+from linkscore_server.storage.frames import unpack
+from linkscore_server.storage.kafka.brokers import Brokers
+from linkscore_server.storage.kafka.records import LogState
+from linkscore_server.storage.kafka.store import KafkaStore
+from server_process import ServerProcess, stubs
+from small_site import HOST, page
+
+SITES = [f"site{n}.test" for n in range(8)]
+CALL_S = 4.0
+"""Longest wait of a caller before it asks another server. Chosen."""
+
+COME_AGAIN = (
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,  # who has come back is told of more work than it can do at once
+)
+"""What a caller repeats."""
+
+
+class Fleet:
+    """Servers over the same brokers, by name; each keeps its data folder when it is started again."""
+
+    def __init__(self, folder: Path, hosts: str, prefix: str, *, session_s: float) -> None:
+        self.folder, self.hosts, self.prefix = folder, hosts, prefix
+        self._session_s = session_s
+        self.running: dict[str, ServerProcess] = {}
+
+    def start(self, name: str) -> None:
+        """Start a server; returns when it serves."""
+        self.running[name] = ServerProcess(
+            self.folder / name,
+            *("--log", f"kafka://{self.hosts}", "--kafka-prefix", self.prefix),
+            *("--peers-listen", "127.0.0.1:0", "--session-s", str(self._session_s)),
+        )
+
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal to a server."""
+        os.kill(self.running[name].process.pid, number)
+
+    def end(self, name: str, number: int) -> None:
+        """End a server by a signal; its callers find others meanwhile."""
+        server = self.running[name]
+        self.signal(name, number)
+        del self.running[name]
+        server.stop()
+
+    def targets(self) -> list[str]:
+        """Return where servers listen."""
+        return [server.target for server in list(self.running.values())]
+
+    def close(self) -> None:
+        """End all."""
+        for name in list(self.running):
+            self.signal(name, signal.SIGCONT)
+            self.end(name, signal.SIGTERM)
+
+
+@dataclass(slots=True)
+class Load:
+    """Sends pages of every site, one after the other, each until it is acknowledged; a thread a site."""
+
+    fleet: Fleet
+    crawl: str
+    acknowledged: list[tuple[float, str]] = field(default_factory=list)
+    failures: list[BaseException] = field(default_factory=list)
+    _stopping: threading.Event = field(default_factory=threading.Event)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Begin."""
+        self._threads = [threading.Thread(target=self._send, args=(n,)) for n in range(len(SITES))]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End when what was sent is acknowledged."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+    def longest_silence(self, since: float, until: float) -> float:
+        """Return the longest time in which no page of some site was acknowledged."""
+        longest = 0.0
+        for site in SITES:
+            times = [at for at, event in list(self.acknowledged) if event.startswith(site) and at <= until]
+            before = max((at for at in times if at < since), default=since)
+            moments = [before, *(at for at in times if at >= since), until]
+            longest = max(longest, *(b - a for a, b in itertools.pairwise(moments)))
+        return longest
+
+    def wait_for_all_sites(self, since: float, patience_s: float = 180.0) -> None:
+        """Wait until pages of every site were acknowledged since some time."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            assert not self.failures, self.failures
+            heard = Counter(event.split()[0] for at, event in list(self.acknowledged) if at > since)
+            if all(heard[site] > 2 for site in SITES):
+                return
+            assert time.monotonic() < deadline, f"no page acknowledged of {set(SITES) - set(heard)}"
+            time.sleep(0.1)
+
+    def _send(self, number: int) -> None:
+        try:
+            n, turn = 0, number
+            while not self._stopping.is_set():
+                targets = self.fleet.targets()
+                with stubs(targets[turn % len(targets)]) as server:
+                    while not self._stopping.is_set() and self._is_acknowledged(server, SITES[number], n):
+                        n += 1
+                turn += 1
+        except BaseException as exc:
+            self.failures.append(exc)
+            raise
+
+    def _is_acknowledged(self, server: object, site: str, n: int) -> bool:
+        made = page(n, event_id=f"{site} {n}")
+        made.url = made.url.replace(HOST, site)
+        made.body = made.body.replace(HOST.encode(), site.encode())
+        request = pb.IngestPagesRequest(crawl=self.crawl, pages=[made])
+        try:
+            [result] = server.links.IngestPages(request, timeout=CALL_S).results  # type: ignore[attr-defined]
+        except grpc.RpcError as exc:
+            if exc.code() not in COME_AGAIN:
+                raise
+            time.sleep(0.1)
+            return False
+        assert result.status.code in (common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE), result
+        self.acknowledged.append((time.monotonic(), f"{site} {n}"))
+        return True
+
+
+def events_in_log(hosts: str, prefix: str, crawl: str, groups: int) -> Counter[str]:
+    """Return how often each page is in the log of a crawl, read by nothing but the rules of `records`."""
+    brokers, found = Brokers(hosts), Counter[str]()
+    for group in range(groups):
+        topic = f"{prefix}.log.{crawl}"
+        state = LogState(topic)
+        for record in brokers.read(topic, group, 0, brokers.end(topic, group)):
+            frame = state.see(record)
+            if frame is not None:
+                for raw in unpack(memoryview(record.value), frame):
+                    event = decode(raw)
+                    if isinstance(event, PageFetched):
+                        found[event.event_id] += 1
+    brokers.close()
+    return found
+
+
+async def states_of(
+    hosts: str, prefix: str, folder: Path, crawl: str, groups: int
+) -> tuple[dict[str, bytes], int]:
+    """Return the state of each shard as a server with a data folder has it after its start, and all pages."""
+    store = KafkaStore.at(hosts, folder, properties={}, prefix=prefix, replicas=3, owner="judge")
+    registry = CrawlRegistry(store, Settings(), Metrics())
+    await registry.recover()
+    states, pages = {}, 0
+    for shard in shards_of(crawl, groups):
+        actor = await registry.open(shard.key)
+        pages += actor.model.pages
+        states[shard.key] = msgpack.packb(actor.model.to_state())
+    await registry.close()
+    store.close()
+    return states, pages
