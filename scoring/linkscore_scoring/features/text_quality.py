@@ -9,8 +9,10 @@ change without reading a page again. The bounds are those by which published cor
 - Kohlschütter, Fankhauser and Nejdl, Boilerplate Detection using Shallow Text Features, 2010 (link density).
 
 Differences: they drop a page at a bound, here it is worth less in proportion beyond it. A line is a text
-block here, and repetition is measured on stemmed words. Gopher's list of English stop words is left out, so
-that other languages are measured alike; so is the length of words in scripts without blanks.
+block here, and repetition is measured on stemmed words; a block that comes again, as the labels of a form
+below every comment do, is a repeated block and not so many repeated phrases too. Gopher's list of English
+stop words is left out, so that other languages are measured alike; so is the length of words in scripts
+without blanks.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class Measures(NamedTuple):
     Attributes
     ----------
     words
-        Of main text.
+        Of main text, each block once.
     in_anchors
         Share of the displayed characters that are in anchors.
     repeated_blocks
@@ -100,7 +102,7 @@ def measure(
     blocks
         Texts of its main text, in their order.
     words
-        All words of `blocks`, as `words_of` gives them.
+        Words of the distinct blocks, as `words_of` gives them.
     in_anchors
         See `Measures`.
     spaced

@@ -169,7 +169,9 @@ def words_of_texts(
         page.language = language_of(texts[2] or texts[1])
     if Words.QUALITY in read:
         spaced = not _UNSPACED.search(texts[2][:_LANGUAGE_CHARS])
-        measured = measure(_within(blocks, MAX_TEXT_CHARS), found[2], in_anchors, spaced=spaced)
+        read_blocks = _within(blocks, MAX_TEXT_CHARS)
+        words = words_of(" ".join(dict.fromkeys(read_blocks)))
+        measured = measure(read_blocks, words, in_anchors, spaced=spaced)
         page.measures = [round(float(value), 4) for value in measured]
     if Words.EXCERPT in read:
         page.excerpt = "\n".join(filter(None, texts))[:EXCERPT_CHARS]

@@ -27,7 +27,7 @@ GOOD = Measures(
 
 
 def measured(*blocks: str) -> Measures:
-    return measure(blocks, words_of(" ".join(blocks)), 0.0)
+    return measure(blocks, words_of(" ".join(dict.fromkeys(blocks))), 0.0)
 
 
 def test_text_within_all_bounds_is_worth_1() -> None:
@@ -62,6 +62,18 @@ def test_a_part_falls_in_proportion_beyond_its_bound(
 def test_blocks_said_before_are_repeated() -> None:
     found = measured("Read more about kayaks", "Read more about kayaks", "Glue the crack at once")
     assert found.repeated_blocks == pytest.approx(1 / 3)
+
+
+def test_labels_below_every_comment_are_repeated_blocks_and_no_repeated_phrases() -> None:
+    labels = ["Your name to display (optional):", "Your email address will only be used for sending it."]
+    comments = [f"{' '.join(f'word{n}x{i}' for i in range(60))}." for n in range(4)]
+    body = "".join(f"<p>{text}</p>" for comment in comments for text in (comment, *labels))
+    page = extract(body.encode(), url="http://h/", words=Words.COUNTED | Words.QUALITY)
+    assert page.words is not None
+    found = Measures(*page.words.measures)
+    assert found.repeated_grams == 0.0
+    assert 0.05 < found.repeated_blocks < 0.2
+    assert quality_of(found).repetition == 1.0
 
 
 def test_the_top_pair_of_words_counts_with_all_its_characters() -> None:
