@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from linkscore_lab.datasets.zoo import ZooSite
@@ -28,13 +29,19 @@ def wanted_on(
         Only these of the stored ones; empty: all.
     """
     for seed in seeds:
-        generated = ZooSite(seed)
-        with prepare_generated(generated) as site:
-            yield _experiment(site, generated.wanted_types)
-    for found in (each for folder in corpora for each in sites_of(folder)):
-        if not names or found.name in names:
-            with prepare_site([SiteSource([found.archive], found.labels)], workers=1) as site:
-                yield _experiment(site, {kind.name for kind in found.kinds if kind.user_content})
+        with opened(ZooSite(seed)) as found:
+            yield found
+    for stored in (each for folder in corpora for each in sites_of(folder)):
+        if not names or stored.name in names:
+            with prepare_site([SiteSource([stored.archive], stored.labels)], workers=1) as site:
+                yield _experiment(site, {kind.name for kind in stored.kinds if kind.user_content})
+
+
+@contextmanager
+def opened(generated: ZooSite) -> Iterator[tuple[Experiment, Task]]:
+    """Give a site of the zoo with the task to find its user content; it is closed afterwards."""
+    with prepare_generated(generated) as site:
+        yield _experiment(site, generated.wanted_types)
 
 
 def _experiment(site: StoredSite, wanted: Collection[str]) -> tuple[Experiment, Task]:

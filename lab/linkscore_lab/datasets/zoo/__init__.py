@@ -5,11 +5,11 @@ site is meant to be like a certain real one; what real sites have is drawn for e
 """
 
 from linkscore_lab.datasets.zoo.site import ZooSite
-from linkscore_lab.datasets.zoo.traits import SiteTraits, draw_traits
+from linkscore_lab.datasets.zoo.traits import SiteTraits, draw_sibling, draw_traits, sibling_seed
 
 CHOOSING = range(1_000, 1_200)
 """Seeds of the sites to choose on."""
 JUDGING = range(2_000, 2_200)
 """Seeds of the sites to judge on; nothing is chosen by looking at these."""
 
-__all__ = ["CHOOSING", "JUDGING", "SiteTraits", "ZooSite", "draw_traits"]
+__all__ = ["CHOOSING", "JUDGING", "SiteTraits", "ZooSite", "draw_sibling", "draw_traits", "sibling_seed"]

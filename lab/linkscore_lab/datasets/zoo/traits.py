@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,3 +142,30 @@ def draw_traits(seed: int) -> SiteTraits:
         languages=languages,
         redesigned=rng.choice((0.0, 0.0, 0.0, 0.4)),
     )
+
+
+_CONTENT = (
+    "item_chars", "spread", "authors", "author_chars", "list_chars", "hidden", "hidden_chars",
+    "calendar", "dead", "about_chars", "boilerplate", "rotating",
+)  # fmt: skip
+"""Traits that are of a site's content, not of the software it runs; a sibling has another number of each."""
+
+
+def draw_sibling(seed: int, sibling: int) -> SiteTraits:
+    """Return the traits of another site of the software that the site of a seed runs.
+
+    What the software decides is the same (templates, URLs, what lists show and how they go on); size, texts
+    and numbers of things are drawn anew. What one site has none of, the other has none of either.
+    """
+    own, other = draw_traits(seed), draw_traits(sibling_seed(seed, sibling))
+    both = {
+        name: getattr(other, name)
+        for name in _CONTENT
+        if bool(getattr(own, name)) == bool(getattr(other, name))
+    }
+    return replace(own, items=other.items, sections=other.sections, about=other.about, **both)
+
+
+def sibling_seed(seed: int, sibling: int) -> int:
+    """Return the seed of the content of a sibling, 1 and up: no site of the zoo has it."""
+    return 1_000 * seed + sibling

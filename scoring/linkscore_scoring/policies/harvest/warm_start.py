@@ -20,6 +20,9 @@ from linkscore_scoring.urls.tokens import is_fixed, wildcard_of
 # Chosen on 20 sites of the choosing half of the zoo, docs/policies.md#warm-start.
 _MOST_PULLS = 8.0  # that experience of a group of links counts as, > 0
 _PATIENCE = 1.0  # squared error, in pulls, that experience is granted before it loses trust, > 0
+# Labels say 1 of a page whose text says .6 or .7: rewards learned from labels are scaled to those of text.
+_LEAST_SCALE = 0.6  # in (0, 1]: below, an experience that is all wrong would pass for one that is modest
+_SCALE_PULLS = 2.0  # of reward 1, before the first one, > 0
 _OWN_PULLS = 8.0  # of an arm that count as evidence, > 0: one big arm is not the whole site
 
 _LOOKED_AT = 256  # arms, the first ones found, that trust is judged by; a bound of work
@@ -29,11 +32,14 @@ _WORD = re.compile(r"[/:]?(?:\w+=)?[^\W_]{1,16}#?(?:\.[A-Za-z#]{1,5})?")
 
 
 class _Known:
-    """One experience: its groups by (shape, Apath), and how far it is trusted here, in [0, 1]."""
+    """One experience: its groups by (shape, Apath), and how far it is trusted here, in [0, 1].
+
+    `trust_against` is how far it is where it speaks against links.
+    """
 
     def __init__(self, experience: Experience) -> None:
         self.groups = {(group.shape, group.apath): group for group in experience.groups}
-        self.trust = 0.0
+        self.trust = self.trust_against = 0.0
 
 
 class WarmStart:
@@ -41,9 +47,12 @@ class WarmStart:
 
     Each experience counts by its own trust = likeness x evidence^2. Likeness is the share of the arms found
     here that it knows (each by the root of its links): software leaves its tag paths and URL shapes on every
-    site. Evidence = min(1, (1 + D0) / (1 + D)), D the squared error of its rewards for what the arms brought
-    here by now, D0 that of the mean of the site: one that misleads fades, one that knows no better than the
-    mean does no harm by staying. All of them together count as 8 pulls of a node at most.
+    site. Evidence = min(1, (1 + D0) / (1 + D)), D the squared error of its rewards, scaled, for what the arms
+    brought here by now, D0 that of the mean of the site: one that misleads fades, one that knows no better
+    than the mean does no harm by staying. All of them together count as 8 pulls of a node at most.
+
+    Where it speaks against links, by a reward below the site's mean, it counts likeness x evidence^4: what it
+    praises wrongly is fetched and put right, what it holds down wrongly would not be.
 
     Trust is judged anew after each event from the arms alone, so it is no state of its own.
 
@@ -65,6 +74,7 @@ class WarmStart:
         self._patterns = patterns
         self._shapes: dict[int, Sequence[int]] = {}
         self._counts: dict[Node, Counts | None] = {}
+        self._mean = 0.0
 
     @property
     def trust(self) -> list[float]:
@@ -81,7 +91,10 @@ class WarmStart:
         """Say anew how far each experience holds here."""
         self._shapes, self._counts = {}, {}
         for known in self._known:
-            known.trust = self._likeness(known, arms) * self._evidence(known, arms) ** 2
+            evidence = self._evidence(known, arms) ** 2
+            known.trust = self._likeness(known, arms) * evidence
+            known.trust_against = known.trust * evidence
+        self._mean = arms.own_mean
 
     def _likeness(self, known: _Known, arms: HierarchicalArms) -> float:
         """Return the share of the arms found here that are known, each by the root of its links."""
@@ -93,19 +106,22 @@ class WarmStart:
 
     def _evidence(self, known: _Known, arms: HierarchicalArms) -> float:
         """Return how its rewards fit what arms brought here, against the mean of the site; in (0, 1]."""
-        mean = arms.own_mean
-        error = baseline = _PATIENCE
-        for arm, pulls, reward in islice(arms.pulled(), _LOOKED_AT):
-            if (group := self._group(known, arm)) is not None:
-                weight = min(pulls, _OWN_PULLS)
-                error += weight * (reward - group.reward) ** 2
-                baseline += weight * (reward - mean) ** 2
-        return min(1.0, baseline / error)
+        found = [
+            (min(pulls, _OWN_PULLS), reward, group.reward)
+            for arm, pulls, reward in islice(arms.pulled(), _LOOKED_AT)
+            if (group := self._group(known, arm)) is not None
+        ]
+        brought, said = (sum(pulls * row[column] for pulls, *row in found) for column in (0, 1))
+        scale = min(1.0, max(_LEAST_SCALE, (_SCALE_PULLS + brought) / (_SCALE_PULLS + said)))
+        error = sum(pulls * (reward - scale * said) ** 2 for pulls, reward, said in found)
+        baseline = sum(pulls * (reward - arms.own_mean) ** 2 for pulls, reward, _ in found)
+        return min(1.0, (_PATIENCE + baseline) / (_PATIENCE + error))
 
     def _counted(self, node: Node) -> Counts | None:
-        groups = [(known.trust, self._group(known, node)) for known in self._known if known.trust]
         counted = [
-            (trust * min(group.fetches, _MOST_PULLS), group) for trust, group in groups if group is not None
+            (self._trust(known, group) * min(group.fetches, _MOST_PULLS), group)
+            for known in self._known
+            if known.trust and (group := self._group(known, node)) is not None
         ]
         if not counted:
             return None
@@ -115,6 +131,9 @@ class WarmStart:
             share * sum(pulls * group.reward for pulls, group in counted),
             share * sum(pulls * group.hub for pulls, group in counted),
         ]
+
+    def _trust(self, known: _Known, group: LinkGroup) -> float:
+        return known.trust_against if group.reward < self._mean else known.trust
 
     def _group(self, known: _Known, node: Node) -> LinkGroup | None:
         """Return what an experience knows of a node, by the finest shape that it knows."""

@@ -115,15 +115,31 @@ def test_trust_falls_with_what_it_says_wrongly_and_the_mean_of_the_site_rightly(
     patterns, _, arms = one_arm(reward=0.0, pulls=4)
     warm = WarmStart([known(1.0)], patterns)
     warm.judge(arms)
-    # 4 pulls wrong by 1: D = 4; the mean of the site is right: D0 = 0
-    assert warm.trust == [pytest.approx((1.0 / (1.0 + 4.0)) ** 2)]
+    # scale = max(.6, 2 / (2 + 4)); 4 pulls wrong by .6: D = 1.44; the mean of the site is right: D0 = 0
+    assert warm.trust == [pytest.approx((1.0 / (1.0 + 1.44)) ** 2)]
+
+
+def test_labels_elsewhere_and_text_here_agree_if_they_differ_by_scale_alone() -> None:
+    patterns, _, arms = one_arm(reward=0.7, pulls=8)
+    warm = WarmStart([known(1.0)], patterns)
+    warm.judge(arms)
+    # scale = (2 + 5.6) / (2 + 8) = .76: D = 8 x .06^2
+    assert warm.trust == [pytest.approx((1.0 / (1.0 + 0.0288)) ** 2)]
+
+
+def test_what_it_says_against_links_is_trusted_less_once_it_erred() -> None:
+    patterns, pattern, arms = one_arm(reward=1.0, pulls=4)
+    warm = WarmStart([known(0.0)], patterns)
+    warm.judge(arms)
+    assert warm.trust == [pytest.approx(0.2**2)]
+    assert warm.counts((pattern, APATH)) == pytest.approx([8.0 * 0.2**4, 0.0, 8.0 * 0.2**4 * 0.5])
 
 
 def test_one_arm_is_evidence_of_eight_pulls_at_most() -> None:
     patterns, _, arms = one_arm(reward=0.0, pulls=500)
     warm = WarmStart([known(1.0)], patterns)
     warm.judge(arms)
-    assert warm.trust == [pytest.approx((1.0 / 9.0) ** 2)]
+    assert warm.trust == [pytest.approx((1.0 / (1.0 + 8 * 0.36)) ** 2)]
 
 
 def test_experience_is_of_this_site_alone() -> None:
