@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
-from linkscore import AsyncClient, failed_page, rows, ticket_bytes
+from linkscore import AsyncClient, failed_page, rows, ticket_bytes, ticket_text
 from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
 from linkscore.v1 import common_pb2
@@ -221,7 +221,8 @@ def places_of(links: common_pb2.LinkScores) -> Iterable[list[Place]]:
     values = dict(zip(links.bucket_names, links.bucket_values, strict=False))
     for row in rows(links):
         usable = row.usable and row.bucket
-        yield [Place(row.bucket, row.score, values.get(row.bucket, row.score))] if usable else []
+        value = values.get(row.bucket, row.score)
+        yield [Place(row.bucket, row.score, value, ticket_text(row.ticket))] if usable else []
 
 
 def places_in(metadata: dict[str, list[str]]) -> list[Place] | None:
@@ -230,16 +231,17 @@ def places_in(metadata: dict[str, list[str]]) -> list[Place] | None:
     Numbers that cannot be read count as the worst.
 
     >>> places_in({"linkscore.bucket": ["a/h1.x"], "linkscore.score": ["0.7"], "linkscore.value": ["0.5"]})
-    [Place(bucket='a/h1.x', score=0.7, value=0.5)]
+    [Place(bucket='a/h1.x', score=0.7, value=0.5, ticket='')]
     """
     names = metadata.get(BUCKET)
     if names is None:
         return None
-    scores, values = metadata.get(SCORE, []), metadata.get(VALUE, [])
+    scores, values, tickets = (metadata.get(key, []) for key in (SCORE, VALUE, TICKET))
     found = []
     for i, name in enumerate(names):
         score = _number(scores[i]) if i < len(scores) else 0.0
-        found.append(Place(name, score, _number(values[i]) if i < len(values) else score))
+        value = _number(values[i]) if i < len(values) else score
+        found.append(Place(name, score, value, tickets[i] if i < len(tickets) else ""))
     return [place for place in found if place.bucket]
 
 

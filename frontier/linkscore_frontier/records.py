@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,11 +28,29 @@ class Status(IntEnum):
 
 
 class Place(NamedTuple):
-    """A bucket a link waits in, the score of the link there, and the value the bucket had."""
+    """A bucket a link waits in, its score and ticket there, and the value the bucket had."""
 
     bucket: str
     score: float
     value: float
+    ticket: str = ""
+
+
+class Spot(NamedTuple):
+    """A place as the file has it: number of the bucket, how much worse than it the link is, ticket."""
+
+    bucket: int
+    worse: float
+    ticket: str = ""
+
+
+def read_spots(text: str | None) -> list[Spot] | None:
+    """Read the places of a URL from JSON; those that an earlier version wrote have no tickets.
+
+    >>> read_spots('[[2, 0.0], [3, 0.1, "-_A"]]')
+    [Spot(bucket=2, worse=0.0, ticket=''), Spot(bucket=3, worse=0.1, ticket='-_A')]
+    """
+    return None if text is None else [Spot(*place) for place in json.loads(text)]
 
 
 @dataclass(slots=True)
@@ -65,11 +84,12 @@ class Arrival:
 
 
 class Given(NamedTuple):
-    """A URL that is given to a crawler."""
+    """A URL that is given to a crawler, with the ticket of the bucket it was taken from."""
 
     url: str
     key: str
     info: bytes
+    ticket: str = ""
 
 
 class Listed(NamedTuple):

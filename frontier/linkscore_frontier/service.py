@@ -14,7 +14,7 @@ import grpc
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
 from linkscore_frontier.access import may_touch
-from linkscore_frontier.advice import STATUS, Advisor, places_in, ticket_in
+from linkscore_frontier.advice import STATUS, TICKET, Advisor, places_in, ticket_in
 from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls
 from linkscore_frontier.metrics import FrontierMetrics
 from linkscore_frontier.records import Arrival, Listed, Question, State, Status
@@ -141,6 +141,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         for crawl, one in given:
             info = pb.URLInfo.FromString(one.info)
             info.url, info.key, info.crawlID = one.url, one.key, crawl
+            if one.ticket:  # the page is worth something to the bucket it was taken from
+                info.metadata[TICKET].CopyFrom(pb.StringList(values=[one.ticket]))
             yield info
 
     def _asker(self, request: pb.GetParams) -> Callable[[CrawlStore], Question | None]:

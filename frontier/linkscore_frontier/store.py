@@ -22,7 +22,18 @@ from typing import NamedTuple
 from linkscore.allotment import Allotment
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_frontier.listing import Listing, condition, mark
-from linkscore_frontier.records import Arrival, Failure, Given, Place, Question, Queue, State, Status
+from linkscore_frontier.records import (
+    Arrival,
+    Failure,
+    Given,
+    Place,
+    Question,
+    Queue,
+    Spot,
+    State,
+    Status,
+    read_spots,
+)
 
 MAX_PLACES = 4
 """Buckets a URL waits in at most: as for Scrapy."""
@@ -176,11 +187,11 @@ class CrawlStore:
         self._is_scored |= bool(places)
         if known is not None and not new.is_known:
             if known.state == State.WAITING and places:
-                self._wait_also(known.number, queue, known.due, _read(known.places), places)
+                self._wait_also(known.number, queue, known.due, read_spots(known.places), places)
             return Status.SKIPPED
         if known is not None:
             self._leave(known)
-            places = places or _read(known.places)
+            places = places or read_spots(known.places)
         state = State.WAITING
         if new.is_known and new.due == 0:
             state = State.DONE
@@ -222,9 +233,9 @@ class CrawlStore:
             self._by_id[queue.id] = queue
         return queue
 
-    def _numbered(self, places: Sequence[Place]) -> list[list[float]]:
-        """Return (bucket, what makes the link worse than the bucket) of each place, a bucket once."""
-        found: dict[int, float] = {}
+    def _numbered(self, places: Sequence[Place]) -> list[Spot]:
+        """Return places with the numbers of their buckets, a bucket once."""
+        found: dict[int, Spot] = {}
         for place in places[:MAX_PLACES]:
             number = self._buckets.get(place.bucket)
             if number is None:
@@ -233,22 +244,23 @@ class CrawlStore:
                 self._db.execute("INSERT INTO bucket (id, name, value) VALUES (?, ?, ?)", row)
                 self._buckets[place.bucket], self._names[number] = number, place.bucket
                 self.values[number] = place.value
-            found.setdefault(number, round(place.value - place.score, _DIGITS))
-        return [[number, worse] for number, worse in found.items()]
+            worse = round(place.value - place.score, _DIGITS)
+            found.setdefault(number, Spot(number, worse, place.ticket))
+        return list(found.values())
 
-    def _wait(self, number: int, queue: Queue, since: int, places: list[list[float]] | None) -> None:
-        for bucket, worse in _where(places):
+    def _wait(self, number: int, queue: Queue, since: int, places: list[Spot] | None) -> None:
+        for bucket, worse, _ in _where(places):
             row = (bucket, queue.id, worse, since, number)
             self._db.execute(
                 "INSERT INTO wait (bucket, queue, worse, since, url) VALUES (?, ?, ?, ?, ?)", row
             )
-            queue.waiting[int(bucket)] += 1
+            queue.waiting[bucket] += 1
 
     def _wait_also(
-        self, number: int, queue: Queue, since: int, old: list[list[float]] | None, new: list[list[float]]
+        self, number: int, queue: Queue, since: int, old: list[Spot] | None, new: list[Spot]
     ) -> None:
-        known = {bucket for bucket, _ in old or ()}
-        more = [place for place in new if place[0] not in known][: MAX_PLACES - len(known)]
+        known = {spot.bucket for spot in old or ()}
+        more = [spot for spot in new if spot.bucket not in known][: MAX_PLACES - len(known)]
         if not more:
             return
         if not old:  # it waits as new or unknown, and is neither any more
@@ -262,7 +274,7 @@ class CrawlStore:
         queue = self._by_id[url.queue]
         queue.states[State(url.state)] -= 1
         if url.state == State.WAITING:
-            self._stop_waiting(url.number, queue, url.due, _read(url.places))
+            self._stop_waiting(url.number, queue, url.due, read_spots(url.places))
         elif url.state == State.LEASED:
             self._is_news = True
             self._landed(url.taken)
@@ -273,15 +285,15 @@ class CrawlStore:
         if self._under_way[bucket] <= 0:
             del self._under_way[bucket]
 
-    def _stop_waiting(self, number: int, queue: Queue, since: int, places: list[list[float]] | None) -> None:
-        for bucket, worse in _where(places):
+    def _stop_waiting(self, number: int, queue: Queue, since: int, places: list[Spot] | None) -> None:
+        for bucket, worse, _ in _where(places):
             self._db.execute(
                 "DELETE FROM wait WHERE bucket = ? AND queue = ? AND worse = ? AND since = ? AND url = ?",
                 (bucket, queue.id, worse, since, number),
             )
-            queue.waiting[int(bucket)] -= 1
-            if not queue.waiting[int(bucket)]:
-                del queue.waiting[int(bucket)]
+            queue.waiting[bucket] -= 1
+            if not queue.waiting[bucket]:
+                del queue.waiting[bucket]
 
     # URLs that go
 
@@ -359,8 +371,10 @@ class CrawlStore:
                 (bucket, queue.id, min(limit, most - len(given))),
             ).fetchall()
             for url, info, *kept in rows:
-                self._lease(_Kept(*kept), queue, until, bucket)
-                given.append(Given(url, queue.key, info))
+                leased = _Kept(*kept)
+                self._lease(leased, queue, until, bucket)
+                tickets = {spot.bucket: spot.ticket for spot in read_spots(leased.places) or ()}
+                given.append(Given(url, queue.key, info, tickets.get(bucket, "")))
             self._allotment.take(name, len(rows))
         return given
 
@@ -388,7 +402,7 @@ class CrawlStore:
                 queue.states[State.WAITING] += 1
                 update = (State.WAITING, since, url.number)
                 self._db.execute("UPDATE url SET state = ?, due = ? WHERE id = ?", update)
-                self._wait(url.number, queue, since, _read(url.places))
+                self._wait(url.number, queue, since, read_spots(url.places))
 
     # What linkscore says
 
@@ -508,12 +522,8 @@ class CrawlStore:
         return len(rows)
 
 
-def _read(places: str | None) -> list[list[float]] | None:
-    return None if places is None else json.loads(places)
-
-
-def _where(places: list[list[float]] | None) -> Iterable[Sequence[float]]:
+def _where(places: list[Spot] | None) -> Sequence[Spot]:
     """Return the places a URL really waits in: a bucket of our own if linkscore named none."""
     if places is None:
-        return ((NEW, 0.0),)
-    return places or ((UNKNOWN, 0.0),)
+        return (Spot(NEW, 0.0),)
+    return places or (Spot(UNKNOWN, 0.0),)

@@ -89,6 +89,13 @@ def test_metadata_and_keys_come_back(crawler: Crawler) -> None:
     assert list(info.metadata["linkscore.ticket"].values) == ["abc"]
 
 
+def test_a_url_found_twice_has_the_ticket_of_the_bucket_it_is_taken_from(crawler: Crawler) -> None:
+    for bucket, value, ticket in (("x", "0.5", "of-x"), ("y", "0.9", "of-y")):
+        crawler.put(discovered("http://a.org/1", bucket=bucket, score=value, value=value, ticket=ticket))
+    (info,) = crawler.stub.GetURLs(pb.GetParams(crawlID="DEFAULT"))
+    assert list(info.metadata["linkscore.ticket"].values) == ["of-y"]
+
+
 def test_crawls_are_apart_and_the_default_one_has_two_names(crawler: Crawler) -> None:
     url = "http://urlfrontier.net/"
     assert crawler.put(discovered(url, "BESPOKE"), discovered(url), discovered(url, "DEFAULT")) == [

@@ -93,6 +93,14 @@ def test_a_url_found_again_waits_in_further_buckets_and_is_given_once(store: Cra
     assert waiting(store) == ["mid"]
 
 
+def test_a_url_is_given_with_the_ticket_of_the_bucket_it_is_taken_from(store: CrawlStore) -> None:
+    first, again = link("a", "x"), link("a", "y")
+    first.places, again.places = [Place("x", 0.5, 0.5, "of-x")], [Place("y", 0.9, 0.9, "of-y")]
+    store.put([first, again, link("b", "x", 0.1)], NOW)
+    given = store.take(queues=0, each=0, lease_s=60, now=NOW, delay=0)
+    assert [(one.url, one.ticket) for one in given] == [("http://a.org/a", "of-y"), ("http://a.org/b", "")]
+
+
 def test_a_url_waits_in_four_buckets_at_most(store: CrawlStore) -> None:
     for n in range(6):
         store.put([link("a", f"b{n}")], NOW)

@@ -51,6 +51,7 @@ public final class CrawlWithNutch {
     Configuration site = new Configuration(false);
     settings(options, target).forEach(site::set);
     site.set("hadoop.tmp.dir", folder.resolve("tmp").toString());
+    site.set("mapreduce.cluster.temp.dir", folder.resolve("tmp").toString()); // the working folder, unless said
     Files.createDirectories(folder.resolve("conf"));
     try (OutputStream file = Files.newOutputStream(folder.resolve("conf/nutch-site.xml"))) {
       site.writeXml(file); // for the virtual machines that generate
