@@ -7,6 +7,7 @@ mod bounds;
 mod crowds;
 mod entities;
 mod html;
+mod link_table;
 mod paths;
 mod tags;
 mod text;
@@ -17,6 +18,7 @@ mod walk;
 
 use bounds::Bounds;
 use entities::Entities;
+use link_table::LinkTable;
 use paths::{Apaths, Trie};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -268,11 +270,26 @@ fn url_tokens(key: &Bound<'_, PyString>) -> Option<Vec<String>> {
     key.to_str().ok().and_then(tokens::url_tokens)
 }
 
+/// Returns the hash of each text, None if one of them has no UTF-8.
+#[pyfunction]
+fn hash_all(texts: &Bound<'_, PyList>) -> PyResult<Option<Vec<u64>>> {
+    let mut hashes = Vec::with_capacity(texts.len());
+    for text in texts {
+        match text.cast::<PyString>()?.to_str() {
+            Ok(text) => hashes.push(text::hash64(text)),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(hashes))
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Reader>()?;
     module.add_class::<Page>()?;
     module.add_class::<UrlTable>()?;
+    module.add_class::<LinkTable>()?;
+    module.add_function(wrap_pyfunction!(hash_all, module)?)?;
     module.add_function(wrap_pyfunction!(url_tokens, module)?)
 }

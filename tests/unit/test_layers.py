@@ -21,7 +21,7 @@ MAY_READ = {
     "graph": BASE | {"features", "urls"},
     "browse_logs": BASE | {"features", "urls"},
     "wanted": {"errors", "features", "state"},
-    "site": BASE | {"features", "urls", "pagination", "clustering", "graph", "browse_logs"},
+    "site": BASE | {"compiled", "features", "urls", "pagination", "clustering", "graph", "browse_logs"},
     "learners": BASE | {"features", "urls", "pagination", "clustering", "graph", "browse_logs", "site"},
     "policies": BASE
     | {
@@ -39,6 +39,7 @@ MAY_READ = {
     "exporters": {"errors", "types"},
     "engine": BASE
     | {
+        "compiled",
         "features",
         "urls",
         "pagination",

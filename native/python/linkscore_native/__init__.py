@@ -5,11 +5,21 @@
 
 import os
 
-from linkscore_native._native import Page, Reader, UrlTable, __version__, url_tokens
+from linkscore_native._native import LinkTable, Page, Reader, UrlTable, __version__, hash_all, url_tokens
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 2
+KERNELS = 3
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
-__all__ = ["ENABLED", "KERNELS", "Page", "Reader", "UrlTable", "__version__", "url_tokens"]
+__all__ = [
+    "ENABLED",
+    "KERNELS",
+    "LinkTable",
+    "Page",
+    "Reader",
+    "UrlTable",
+    "__version__",
+    "hash_all",
+    "url_tokens",
+]

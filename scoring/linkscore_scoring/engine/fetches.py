@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.link_batches import hash_of, hashes_of
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.pagination.page_links import page_links_of
@@ -73,7 +73,7 @@ def fetch_of(
         requested_key=event.requested_key,
         canonical=hash_of(features.canonical_key or features.key) if features else 0,
         features=features,
-        link_keys=[hash_of(key) for key in features.links.keys] if features else [],
+        link_keys=hashes_of(features.links.keys) if features else [],
         in_scope=_in_scope(features.links.urls, event.site, site_of) if features else [],
         page_links=page_links_of(features.url, features.links) if features else [],
         source=ticket.source if is_own_ticket else 0,

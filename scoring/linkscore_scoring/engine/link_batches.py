@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.compiled import kernels
 from linkscore_scoring.engine.results import ScoredLinks, indexed
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.features.types import Links
@@ -27,6 +28,12 @@ hash_of = lru_cache(maxsize=1 << 18)(hash64)
 """Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
 
 
+def hashes_of(texts: list[str]) -> list[int]:
+    """Return `hash_of` of each text."""
+    found: list[int] | None = kernels.hash_all(texts) if kernels else None
+    return list(map(hash_of, texts)) if found is None else found
+
+
 def batch_of(
     model: SiteModel,
     rows: Sequence[int],
@@ -40,7 +47,7 @@ def batch_of(
     URLs and identities come without session ids.
     """
     own = model.sessions.strip_all([keys[row] for row in rows])
-    hashes = list(map(hash_of, own))
+    hashes = hashes_of(own)
     contexts: dict[Ticket, _Context] = {}  # links of one place of a page have one ticket
     known = []
     for row, key in zip(rows, hashes, strict=True):

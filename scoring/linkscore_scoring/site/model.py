@@ -31,6 +31,7 @@ from linkscore_scoring.site.learning import (
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
 from linkscore_scoring.site.navigation import NavigationTable
+from linkscore_scoring.site.packed_memory import link_memory
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Flat, State, Stateful, Stored, stored_as
@@ -128,7 +129,7 @@ class SiteModel(Stateful):
         self.revision = 0
         self.pages = self.failed = self.duplicates = 0
         self.apaths = ApathTable(max_apaths=bounds.apaths)
-        self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
+        self.memory = link_memory(max_links=bounds.links, max_contexts=bounds.contexts)
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
         most = min(_FETCHES, bounds.links), min(_GROUPS, bounds.arms)
