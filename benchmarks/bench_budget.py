@@ -87,8 +87,9 @@ class Pipeline:
         links, notes = (features.links, features.notes) if features else (None, [])
 
         def answer() -> bytes:
-            result = results.page_result("bench", outcome, links, notes)
-            return pb.IngestPagesResponse(results=[result]).SerializeToString()
+            response = pb.IngestPagesResponse()
+            results.add_page_result(response.results.add(), "bench", outcome, links, notes)
+            return response.SerializeToString()
 
         self._timed("answer out", answer)
         for job in self._model.take_jobs():

@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=asyncio.Future[Any])
-_Answers = asyncio.Queue[tuple[int, str, asyncio.Task[pb.PageResult]] | None]
+_Answers = asyncio.Queue[asyncio.Task[pb.StreamPagesResponse] | None]
 _Large = PageFeatures | Exception | None
 """What reading a large page gave; None of a page of usual size."""
 
@@ -121,8 +121,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor, choice, encode = await self.resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         with self._admission.admitted(len(request.pages)):
-            found = await self._ingest_all(actor, request, choice, encode, context)
-        return pb.IngestPagesResponse(results=found, policy=_policy_name(actor, choice))
+            return await self._ingest_all(actor, request, choice, encode, context)
 
     async def StreamPages(
         self, requests: AsyncIterator[pb.StreamPagesRequest], context: Any
@@ -133,9 +132,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         feeding = _watched(asyncio.create_task(self._feed(requests, answers, slots, context)))
         self._streams.add(feeding)
         try:
-            while (item := await answers.get()) is not None:
-                request_id, policy, result = item
-                yield pb.StreamPagesResponse(request_id=request_id, result=await result, policy=policy)
+            while (answer := await answers.get()) is not None:
+                yield await answer
                 slots.release()
             await asyncio.wait([feeding])
             if feeding.cancelled():
@@ -171,14 +169,17 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             )
             policy = _policy_name(actor, choice)
             self._metrics.links_scored.labels(policy).inc(len(rows))
-            return pb.ScoreLinksResponse(
+            response = pb.ScoreLinksResponse(
                 links=results.spread(scored, rows, len(request.links), bad)
                 if bad
-                else results.link_scores(scored),
+                else common_pb2.LinkScores(),
                 policy=policy,
                 stage=results.wire_stage(scored.stage if rows else 0),
                 event_seq=actor.model.seq,
             )
+            if not bad:
+                results.add_link_scores(response.links, scored)
+            return response
 
         is_big = len(request.links) > _BIG_LINKS
         return await self._answered(actor, answer, request, context, is_big=is_big)
@@ -311,7 +312,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         choice: PolicyChoice | None,
         encode: str,
         context: Any,
-    ) -> list[pb.PageResult]:
+    ) -> pb.IngestPagesResponse:
         """Parse pages in turn, other calls between them, and make those of one call durable together."""
         large = await self._read_large(actor, request.pages, context)
         parsed: list[PageFetched | common_pb2.ItemStatus] = []
@@ -333,31 +334,37 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         finally:
             for group in written:
                 group.cancel()
-        answers: list[pb.PageResult] = []
+        answer = pb.IngestPagesResponse(policy=_policy_name(actor, choice))
         for event in parsed:
-            if answers:
+            if answer.results:
                 await asyncio.sleep(0)  # another policy may take its time for each page
+            result = answer.results.add()
             if isinstance(event, PageFetched):
-                answers.append(self._result(actor, event, next(outcomes), choice, encode))
+                self._add_result(result, actor, event, next(outcomes), choice, encode)
             else:
-                answers.append(pb.PageResult(status=event))
-        return answers
+                result.status.CopyFrom(event)
+        return answer
 
     async def _ingest(
         self,
         actor: CrawlActor,
-        page: common_pb2.Page,
+        request: pb.StreamPagesRequest,
         choice: PolicyChoice | None,
         encode: str,
         context: Any,
-    ) -> pb.PageResult:
-        [own] = await self._read_large(actor, [page], context)
+    ) -> pb.StreamPagesResponse:
+        """Take in the page of one message of a stream."""
+        answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
+        [own] = await self._read_large(actor, [request.page], context)
         async with self._parsing:
-            parsed = await self._parsed(actor, page, own, context)
-        if not isinstance(parsed, PageFetched):
-            return pb.PageResult(status=parsed)
-        await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
-        return self._result(actor, parsed, await actor.submit(parsed), choice, encode)
+            parsed = await self._parsed(actor, request.page, own, context)
+        if isinstance(parsed, PageFetched):
+            await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
+            outcome = await actor.submit(parsed)
+            self._add_result(answer.result, actor, parsed, outcome, choice, encode)
+        else:
+            answer.result.status.CopyFrom(parsed)
+        return answer
 
     async def _read_large(
         self, actor: CrawlActor, pages: Sequence[common_pb2.Page], context: Any
@@ -441,15 +448,16 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 self._metrics.pages.labels("fault").inc()
                 return results.invalid(InvalidInput(logged(exc), reason="INTERNAL"))
 
-    def _result(
+    def _add_result(
         self,
+        result: pb.PageResult,
         actor: CrawlActor,
         event: PageFetched,
         outcome: PageOutcome | Exception,
         choice: PolicyChoice | None,
         encode: str,
-    ) -> pb.PageResult:
-        """Return the answer for a page that was applied.
+    ) -> None:
+        """Write the answer for a page that was applied.
 
         Raises
         ------
@@ -465,7 +473,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 actor.queries.encode(outcome, encode)
             self._count(actor, outcome)
             links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
-            return results.page_result(actor.model.config.name, outcome, links, notes)
+            results.add_page_result(result, actor.model.config.name, outcome, links, notes)
 
     def _event(self, actor: CrawlActor, page: common_pb2.Page, own: _Large) -> PageFetched:
         if isinstance(own, Exception):
@@ -513,9 +521,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 self._admission.check_memory()
                 await slots.acquire()
-                page = self._ingest(first[0], request.page, *first[1:], context)
-                result = _watched(asyncio.create_task(page))
-                answers.put_nowait((request.request_id, _policy_name(first[0], first[1]), result))
+                page = self._ingest(first[0], request, *first[1:], context)
+                answers.put_nowait(_watched(asyncio.create_task(page)))
         finally:
             answers.put_nowait(None)
 

@@ -81,26 +81,39 @@ def invalid(error: InvalidInput) -> common_pb2.ItemStatus:
     return common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_INVALID, problems=problems)
 
 
-def link_scores(scored: ScoredLinks, links: Links | None = None) -> common_pb2.LinkScores:
-    """Return scores as columns; `links` adds the URLs of a page, and the status of unusable ones."""
-    message = common_pb2.LinkScores(
-        scores=scored.scores.tolist(),
-        buckets=scored.buckets,
-        bucket_names=scored.bucket_names,
-        bucket_values=scored.bucket_values,
-        tickets=scored.tickets,
-        ticket_values=scored.ticket_values,
-        verdicts=wire_verdicts(scored.verdicts),
-        in_scope=scored.in_scope,
-        url_types=wire_url_types(scored.url_types),
-    )
+def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: Links | None = None) -> None:
+    """Write scores as columns into an empty message, in its place in the answer.
+
+    One that is made apart and then set is copied, by way of its bytes.
+
+    Parameters
+    ----------
+    message
+        Empty.
+    scored
+        What to write.
+    links
+        Adds the URLs of a page, and the status of unusable ones.
+    """
+    message.scores.extend(scored.scores.tolist())
+    message.buckets.extend(scored.buckets)
+    message.bucket_names.extend(scored.bucket_names)
+    message.bucket_values.extend(scored.bucket_values)
+    message.tickets.extend(scored.tickets)
+    message.ticket_values.extend(scored.ticket_values)
+    if scored.verdicts:
+        message.verdicts.extend(wire_verdicts(scored.verdicts))
+    if scored.in_scope:
+        message.in_scope.extend(scored.in_scope)
+    if scored.url_types:
+        message.url_types.extend(wire_url_types(scored.url_types))
     if scored.priorities is not None:
         message.encoded_priorities.extend(scored.priorities.tolist())
     if links is not None:
         message.urls.extend(links.urls)
-        for row in (row for row, url in enumerate(links.urls) if not url):
-            message.statuses[row].CopyFrom(_unusable_link(row))
-    return message
+        if "" in links.urls:
+            for row in (row for row, url in enumerate(links.urls) if not url):
+                message.statuses[row].CopyFrom(_unusable_link(row))
 
 
 def spread(
@@ -133,30 +146,35 @@ def _placed(values: Sequence[_T], rows: Sequence[int], n: int, default: _T) -> l
     return placed
 
 
-def page_result(crawl: str, outcome: PageOutcome, links: Links | None, notes: list[str]) -> pb.PageResult:
-    """Return the result of one page."""
+def add_page_result(
+    result: pb.PageResult, crawl: str, outcome: PageOutcome, links: Links | None, notes: list[str]
+) -> None:
+    """Write the result of one page into an empty message, where it stands in the answer."""
     seen = outcome.observation
-    code = "duplicate" if outcome.duplicate else "partial" if notes else "ok"
-    result = pb.PageResult(
-        status=status(code, notes),
-        site=site_name(crawl, outcome.site),
-        cluster=cluster_name(seen.cluster) if seen else "",
-        stage=wire_stage(outcome.stage),
-        links=link_scores(outcome.links, links),
-        novel_chars=seen.novel_chars if seen else 0,
-        suggestions=[suggestion(s) for s in outcome.suggestions],
-        event_seq=0 if outcome.duplicate else outcome.seq,
-        model_revision=outcome.revision,
-        learning=outcome.learning,
-        thread_id=outcome.thread_id,
-        page_type=wire_page_type(outcome.page_type),
-        relevance=None if outcome.relevance is None else outcome.relevance.value,
-        relevance_parts=relevance_parts(outcome.relevance),
-    )
+    result.status.code = _CODES["duplicate" if outcome.duplicate else "partial" if notes else "ok"]
+    result.status.notes.extend(notes)
+    result.site = site_name(crawl, outcome.site)
+    result.stage = wire_stage(outcome.stage)
+    if seen is not None:
+        result.cluster = cluster_name(seen.cluster)
+        result.novel_chars = seen.novel_chars
+    result.links.SetInParent()
+    add_link_scores(result.links, outcome.links, links)
+    for planned in outcome.suggestions:
+        result.suggestions.append(suggestion(planned))
+    result.event_seq = 0 if outcome.duplicate else outcome.seq
+    result.model_revision = outcome.revision
+    result.learning = outcome.learning
+    result.thread_id = outcome.thread_id
+    result.page_type = wire_page_type(outcome.page_type)
+    if outcome.relevance is not None:
+        if outcome.relevance.value is not None:
+            result.relevance = outcome.relevance.value
+        if (parts := relevance_parts(outcome.relevance)) is not None:
+            result.relevance_parts.CopyFrom(parts)
     if outcome.rescored_urls:
-        result.rescored.CopyFrom(link_scores(outcome.rescored))
+        add_link_scores(result.rescored, outcome.rescored)
         result.rescored.urls.extend(outcome.rescored_urls)
-    return result
 
 
 def relevance_parts(found: PageRelevance | None) -> pb.RelevanceParts | None:

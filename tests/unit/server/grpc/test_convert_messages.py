@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.clustering.registry import CLUSTERERS
@@ -198,10 +199,16 @@ def outcome_of(**more: object) -> PageOutcome:
     return PageOutcome(7, HOST, False, None, 1, 0, "pagerank", links, **more)
 
 
+def page_result(outcome: PageOutcome) -> scoring_pb.PageResult:
+    result = scoring_pb.PageResult()
+    results.add_page_result(result, "c", outcome, None, [])
+    return result
+
+
 def test_urls_that_a_page_rescored_are_columns_with_their_urls() -> None:
     scored = ScoredLinks(np.array([0.5, 0.25]), ["h/q0", "h/q-4"], [0, 1], priorities=np.array([9.0, 8.0]))
     outcome = outcome_of(rescored_urls=["http://h/a", "http://h/b"], rescored=scored)
-    message = results.page_result("c", outcome, None, []).rescored
+    message = page_result(outcome).rescored
     assert list(message.urls) == ["http://h/a", "http://h/b"]
     assert list(message.scores) == [0.5, 0.25]
     assert list(message.encoded_priorities) == [9.0, 8.0]
@@ -209,11 +216,16 @@ def test_urls_that_a_page_rescored_are_columns_with_their_urls() -> None:
 
 
 def test_a_page_that_rescored_nothing_has_no_such_columns() -> None:
-    assert not results.page_result("c", outcome_of(), None, []).HasField("rescored")
+    assert not page_result(outcome_of()).HasField("rescored")
+
+
+def test_a_page_without_links_has_an_empty_list_of_them() -> None:
+    assert page_result(outcome_of()).HasField("links")
 
 
 def test_a_link_without_url_has_a_status() -> None:
-    got = results.link_scores(ScoredLinks(np.zeros(2), [""], [0, 0]), Links(urls=["http://a.test/", ""]))
+    got, links = common.LinkScores(), Links(urls=["http://a.test/", ""])
+    results.add_link_scores(got, ScoredLinks(np.zeros(2), [""], [0, 0]), links)
     assert set(got.statuses) == {1}
     assert got.statuses[1].problems[0].field == "outlinks[1].url"
 
