@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -244,30 +244,33 @@ class InflightBytes:
         self._readers: deque[asyncio.Future[None]] = deque()
         self._streams: list[asyncio.Future[None]] = []
 
-    @asynccontextmanager
-    async def reading(self, wait_s: float) -> AsyncIterator[None]:
-        """Hold room for one message of any size.
+    def reading(self, wait_s: float) -> _Reading:
+        """Hold room for one message of any size for as long as the context lasts.
 
         Raises
         ------
         Overloaded
             If there is none within `wait_s` seconds.
         """
-        if self._readers or not self._fits():
-            try:
-                async with asyncio.timeout(wait_s):
-                    await self._turn_to_read()
-            except TimeoutError:
-                held = f"{self.used} bytes are in work, {self._reading} requests are read"
-                rule = f"max_inflight_bytes: {held}"
-                raise _overloaded(rule, wait_s) from None
-        else:
+        return _Reading(self, wait_s)
+
+    async def begin_reading(self, wait_s: float) -> None:
+        """Wait for room as `reading` does, until `end_reading`."""
+        if not self._readers and self._fits():
             self._reading += 1
+            return
         try:
-            yield
-        finally:
-            self._reading -= 1
-            self._changed()
+            async with asyncio.timeout(wait_s):
+                await self._turn_to_read()
+        except TimeoutError:
+            held = f"{self.used} bytes are in work, {self._reading} requests are read"
+            rule = f"max_inflight_bytes: {held}"
+            raise _overloaded(rule, wait_s) from None
+
+    def end_reading(self) -> None:
+        """Say that the message is there, or does not come."""
+        self._reading -= 1
+        self._changed()
 
     @contextmanager
     def held(self, size: int) -> Iterator[None]:
@@ -323,6 +326,21 @@ class InflightBytes:
             if not change.done():
                 change.set_result(None)
         self._streams.clear()
+
+
+class _Reading:
+    """A class, because the event loop has hooks for each generator that `contextlib` would make of it."""
+
+    __slots__ = ("_room", "_wait_s")
+
+    def __init__(self, room: InflightBytes, wait_s: float) -> None:
+        self._room, self._wait_s = room, wait_s
+
+    async def __aenter__(self) -> None:
+        await self._room.begin_reading(self._wait_s)
+
+    async def __aexit__(self, *error: object) -> None:
+        self._room.end_reading()
 
 
 def require_caller(context: Any) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -31,6 +30,7 @@ from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.errors import NotServing, logged
 from linkscore_server.grpc.feedback import FeedbackInbox
+from linkscore_server.grpc.turns import Turns
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 
@@ -41,10 +41,6 @@ _F = TypeVar("_F", bound=asyncio.Future[Any])
 _Answers = asyncio.Queue[asyncio.Task[pb.StreamPagesResponse] | None]
 _Large = PageFeatures | Exception | None
 """What reading a large page gave; None of a page of usual size."""
-
-_CALLS_PARSED = 4
-"""Calls whose pages are parsed in turn; others wait in the order they came, so that those admitted first end
-first, and a short call does not wait for one long one. Chosen, not measured."""
 
 # Pages, and links on them, that become bytes at once and go into the log together: some milliseconds of the
 # event loop. Chosen, not measured.
@@ -100,9 +96,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._work = work
         self._big_questions = WorkAhead(settings.target_delay_s)
         self._watch = watch
-        self._parsing = asyncio.Semaphore(_CALLS_PARSED)
-        self._calls_parsed = 0
-        self._page = asyncio.Lock()
+        self._turns = Turns(work)
         self._streams: set[asyncio.Task[None]] = set()
         self._sites = SiteWatch(metrics)
 
@@ -149,9 +143,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
         large = await self._read_large(actor, request.pages, context)
-        async with self._turn_of_call(request, context):
+        async with self._turns.of_call(request, context):
             for page, own in zip(request.pages, large, strict=True):
-                async with self._turn(context):
+                async with self._turns.of_page(context):
                     found.append(self._classify(actor, page, own))
         for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
             await actor.ask_for_model(site)
@@ -319,7 +313,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         together: list[PageFetched] = []
         written: list[asyncio.Future[list[Any]]] = []
         try:
-            async with self._turn_of_call(request, context):
+            async with self._turns.of_call(request, context):
                 for page, own in zip(request.pages, large, strict=True):
                     is_last = len(parsed) + 1 == len(large)
                     event = await self._parsed(actor, page, own, context, is_last=is_last)
@@ -356,7 +350,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Take in the page of one message of a stream."""
         answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
         [own] = await self._read_large(actor, [request.page], context)
-        async with self._parsing:
+        async with self._turns.calls:
             parsed = await self._parsed(actor, request.page, own, context)
         if isinstance(parsed, PageFetched):
             await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
@@ -392,53 +386,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 require_caller(context)
         return found
 
-    @asynccontextmanager
-    async def _turn_of_call(self, request: Message, context: Any) -> AsyncGenerator[None, None]:
-        """Work on the pages of one call, beside few others, when all calls before it have begun.
-
-        Raises
-        ------
-        Overloaded
-            If it would end after its deadline.
-        """
-        async with self._parsing:
-            self._calls_parsed += 1
-            try:
-                remaining_s = context.time_remaining()
-                self._work.check_turn(request.ByteSize(), remaining_s, among=self._calls_parsed)
-                yield
-            finally:
-                self._calls_parsed -= 1
-
-    @asynccontextmanager
-    async def _turn(self, context: Any, *, is_last: bool = False) -> AsyncGenerator[None, None]:
-        """Work on one page, for a caller that still waits; one at a time for each round of the event loop.
-
-        The next round is waited for, health and refusals come first; but by the `is_last` page of a call,
-        which goes on to the disk.
-
-        Raises
-        ------
-        CallerGone
-            If nobody waits for the answer any more.
-        """
-        await self._page.acquire()
-        try:
-            require_caller(context)
-            yield
-            if not is_last:
-                await asyncio.sleep(0)
-        finally:
-            if is_last:
-                asyncio.get_running_loop().call_soon(self._page.release)
-            else:
-                self._page.release()
-
     async def _parsed(
         self, actor: CrawlActor, page: common_pb2.Page, own: _Large, context: Any, *, is_last: bool = True
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
-        async with self._turn(context, is_last=is_last):
+        async with self._turns.of_page(context, is_last=is_last):
             try:
                 return self._event(actor, page, own)
             except InvalidInput as exc:

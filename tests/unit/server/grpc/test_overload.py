@@ -17,7 +17,7 @@ from calls import Clock
 
 from linkscore_server.grpc.admission import WorkAhead
 from linkscore_server.grpc.errors import Overloaded
-from linkscore_server.grpc.scoring import _CALLS_PARSED
+from linkscore_server.grpc.turns import _CALLS_PARSED
 
 PAGES, PAGE_BYTES, PAGE_S = 20, 20_000, 0.01
 DEADLINE_S, TARGET_S = 10.0, 5.0
