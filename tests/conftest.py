@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from contextlib import suppress
 from importlib.metadata import distribution
 
 # Replays fork; gRPC must not wake its threads in processes that never use it. Read when grpc is imported.
@@ -9,6 +10,13 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 import grpc.aio
 import pytest
+
+with suppress(ModuleNotFoundError):  # the environment of Python's crawlers has no hypothesis
+    import hypothesis
+
+    # A busy machine takes longer than .2 s for any example: what takes time is measured, not tested.
+    hypothesis.settings.register_profile("untimed", hypothesis.settings(), deadline=None)
+    hypothesis.settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:
