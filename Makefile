@@ -137,7 +137,7 @@ restarts: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m campaigns.restarts --events $(or $(EVENTS),20000) --crawls $(or $(CRAWLS),1000)
 
 quality: $(STAMP)
-	$(BIN)/python -m linkscore_lab.quality $(if $(CORPORA),--corpora $(CORPORA))
+	$(BIN)/python -m linkscore_lab.quality $(foreach folder,$(CORPORA),--corpora $(folder))
 
 # Constants of harvest by regret: every stored site and the zoo, hours. JUDGE=1: what they are worth elsewhere.
 tune: $(STAMP)

@@ -24,10 +24,18 @@ from linkscore_scoring.errors import InvalidInput
 @click.option(
     "--corpora",
     type=click.Path(path_type=Path),
-    default=Path("../shared/corpora"),
+    multiple=True,
+    default=(Path("../shared/corpora"), Path("../shared/corpora-more")),
     envvar="LINKSCORE_CORPORA",
     show_default=True,
-    help="Folder of labelled sites.",
+    help="Folder of labelled sites; repeatable.",
+)
+@click.option(
+    "--logs",
+    type=click.Path(path_type=Path),
+    default=Path("../shared/logs"),
+    show_default=True,
+    help="Folder of their browse logs.",
 )
 @click.option(
     "--baseline",

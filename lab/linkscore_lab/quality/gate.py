@@ -9,8 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from linkscore_lab.quality.baseline import Baseline, read_baseline, write_baseline
-from linkscore_lab.quality.measure import LabelledSite, Measured, inputs_of, measure, sites_of
+from linkscore_lab.quality.baseline import PROTOCOL, Baseline, read_baseline, write_baseline
+from linkscore_lab.quality.logs import LOGS_IN_WORDS, log_of, measure_log
+from linkscore_lab.quality.measure import IN_WORDS, LabelledSite, Measured, inputs_of, measure, sites_of
 from linkscore_lab.quality.verdict import (
     Verdict,
     judge,
@@ -20,6 +21,7 @@ from linkscore_lab.quality.verdict import (
     updated,
     with_inputs,
 )
+from linkscore_lab.replay.prepare import digest_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 
@@ -30,7 +32,9 @@ class Request:
     Attributes
     ----------
     corpora
-        Folder of labelled sites.
+        Folders of labelled sites.
+    logs
+        Folder of their browse logs.
     baseline
         The file.
     update
@@ -47,7 +51,8 @@ class Request:
         Date of today, ISO 8601.
     """
 
-    corpora: Path
+    corpora: Sequence[Path]
+    logs: Path
     baseline: Path
     update: bool = False
     accepted: frozenset[str] = frozenset()
@@ -67,16 +72,17 @@ def run_gate(request: Request, console: Console) -> int:
         compared or written.
     """
     _check(request)
-    sites = sites_of(request.corpora)
+    sites = [site for folder in request.corpora for site in sites_of(folder)]
     if not sites:
-        console.print(f"quality: skipped, no labelled sites in {request.corpora}", soft_wrap=True)
+        folders = ", ".join(map(str, request.corpora))
+        console.print(f"quality: skipped, no labelled sites in {folders}", soft_wrap=True)
         return 0
     baseline = _baseline(request)
-    inputs = inputs_of(request.corpora, sites)
+    inputs = _inputs(sites, request.logs)
     if not request.new_inputs:
         _refuse_other_inputs(baseline, inputs)
     _name_absent(baseline, sites, console)
-    measured = _measure(sites, request.workers, console)
+    measured = _measure(sites, request, console)
     verdict = judge(baseline, measured.figures, {site.name for site in sites})
     print_verdict(console, verdict)
     if request.update:
@@ -114,11 +120,21 @@ def _name_absent(baseline: Baseline, sites: Sequence[LabelledSite], console: Con
         console.print(f"quality: skipped {name}, it is not there", soft_wrap=True)
 
 
-def _measure(sites: Sequence[LabelledSite], workers: int, console: Console) -> Measured:
+def _inputs(sites: Sequence[LabelledSite], folder: Path) -> dict[str, str]:
+    """Return the digest of every file that is read, and the protocol in words."""
+    logs = [log for site in sites if (log := log_of(folder, site))]
+    return {PROTOCOL: f"{IN_WORDS}; {LOGS_IN_WORDS}", **inputs_of(sites)} | {
+        log.name: digest_of([log]) for log in logs
+    }
+
+
+def _measure(sites: Sequence[LabelledSite], request: Request, console: Console) -> Measured:
     all_ = Measured()
     for site in sites:
         started = time.perf_counter()
-        found = measure(site, workers=workers)
+        found = measure(site, workers=request.workers)
+        if log := log_of(request.logs, site):
+            found.figures |= measure_log(site, log, workers=request.workers).figures
         spent = time.perf_counter() - started
         console.print(f"{site.name}: {len(found.figures):,} figures in {spent:.0f} s", soft_wrap=True)
         all_.figures |= found.figures

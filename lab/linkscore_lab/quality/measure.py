@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 from linkscore_lab.datasets.labels import SitePageType, read_page_types
 from linkscore_lab.datasets.relevance import ByType
-from linkscore_lab.quality.baseline import PROTOCOL, TYPES, Figure
+from linkscore_lab.quality.baseline import TYPES, Figure
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import read_policy
@@ -52,11 +52,12 @@ def plan(tasks: Iterable[Task]) -> Iterator[Case]:
     """Yield the crawls of one site: every policy where it makes sense, then the oracles.
 
     Policies that need no example crawl for user content, without labels and, if they listen, with feedback;
-    policies that need one crawl for each target. A policy without randomness runs once.
+    policies that need one crawl for each target. A policy without randomness runs once. Those that go by a
+    browse log, or by what is wanted in words, have neither here: `logs` measures the former.
     """
     for task in tasks:
         for kind in builtin().values():
-            if _needs_example(kind) == task.is_target:
+            if _needs_example(kind) == task.is_target and not (kind.reads_logs or kind.reads_words):
                 yield from _cases(task, kind)
         yield from (Case(task, NONE, read_policy(name), SEEDS[0]) for name in ORACLES)
 
@@ -106,10 +107,11 @@ def sites_of(folder: Path) -> list[LabelledSite]:
     return [site for site in sites if site.archive.is_file() and site.labels.is_file()]
 
 
-def inputs_of(folder: Path, sites: Iterable[LabelledSite]) -> dict[str, str]:
-    """Return the sha256 of every file that is read, and the protocol in words."""
-    files = [folder / TYPES, *(path for site in sites for path in (site.archive, site.labels))]
-    return {PROTOCOL: IN_WORDS} | {path.name: digest_of([path]) for path in files}
+def inputs_of(sites: Iterable[LabelledSite]) -> dict[str, str]:
+    """Return the sha256 of every file that is read; one of the tables of page types of all folders."""
+    files = [path for site in sites for path in (site.archive, site.labels)]
+    tables = [folder / TYPES for folder in dict.fromkeys(path.parent for path in files)]
+    return {TYPES: digest_of(tables)} | {path.name: digest_of([path]) for path in files}
 
 
 def measure(site: LabelledSite, *, workers: int = 0) -> Measured:

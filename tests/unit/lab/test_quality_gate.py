@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 
@@ -88,6 +89,35 @@ def test_a_baseline_names_figures_oracles_and_the_digests_of_what_was_read(basel
     assert found.oracles["s:user_content:none:oracle_greedy"] == 0.5
     assert found.oracles["s:target:thread:none:oracle_greedy"] == pytest.approx(11 / 15, abs=1e-6)
     assert found.inputs.keys() == {"protocol", "page_types.tsv", "s.warc.gz", "s.labels.tsv.gz"}
+
+
+def test_a_browse_log_beside_the_sites_is_measured_too(corpora: Path, tmp_path: Path) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    visits = [
+        f"{(start + timedelta(days=day, minutes=n)).isoformat()}\tc{n}\thttps://s.test/t0{page}\t-\n"
+        for day in range(40)
+        for page in range(5)
+        for n in range(5 - page)
+    ]
+    (tmp_path / "s.log.tsv.gz").write_bytes(gzip.compress("".join(visits).encode()))
+    path = tmp_path / "baseline.json"
+    assert gate(corpora, path, "--update", "--logs", str(tmp_path))[0] == 0
+    found = read_baseline(path)
+    assert found.figures["s:visits:log:behavior_fetch"].value == 1.0
+    assert found.figures["s:visits:log:breadth_first"].value < 0.5
+    assert 0.0 < found.figures["s:links:log:behavior_discovery"].value <= 1.0
+    assert "s.log.tsv.gz" in found.inputs
+
+
+def test_sites_of_several_folders_are_replayed(corpora: Path, tmp_path: Path) -> None:
+    for name in ("page_types.tsv", "s.warc.gz", "s.labels.tsv.gz"):
+        other = name.replace("s.", "z.", 1) if name.startswith("s.") else name
+        data = (corpora / name).read_bytes()
+        (tmp_path / other).write_bytes(data.replace(b"\ns\t", b"\nz\t") if other == name else data)
+    path = tmp_path / "baseline.json"
+    assert gate(corpora, path, "--update", "--corpora", str(tmp_path))[0] == 0
+    found = read_baseline(path).figures
+    assert found["z:user_content:none:breadth_first"] == found[BREADTH_FIRST]
 
 
 def test_nothing_lost_is_0_a_loss_is_1_and_shown(corpora: Path, baseline: Path) -> None:
