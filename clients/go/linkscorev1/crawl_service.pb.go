@@ -565,7 +565,8 @@ type Wanted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Query texts, at most 20: a page about any of them is wanted.
 	Queries []*WantedQuery `protobuf:"bytes,1,rep,name=queries,proto3" json:"queries,omitempty"`
-	// Sample pages and texts, at most 100: their most telling words are added to every query.
+	// Sample pages and texts, at most 100: links beside a link to a sample page are worth more; samples without a URL, and
+	// all of them where there is no query, add their most telling words.
 	Samples []*WantedSample `protobuf:"bytes,2,rep,name=samples,proto3" json:"samples,omitempty"`
 	// ISO 639 codes such as `en` and `cs`, at most 20: a page in any other language is not wanted. Empty: all are.
 	Languages []string `protobuf:"bytes,3,rep,name=languages,proto3" json:"languages,omitempty"`

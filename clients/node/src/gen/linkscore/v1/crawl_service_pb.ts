@@ -204,7 +204,8 @@ export type Wanted = Message<"linkscore.v1.Wanted"> & {
   queries: WantedQuery[];
 
   /**
-   * Sample pages and texts, at most 100: their most telling words are added to every query.
+   * Sample pages and texts, at most 100: links beside a link to a sample page are worth more; samples without a URL, and
+   * all of them where there is no query, add their most telling words.
    *
    * @generated from field: repeated linkscore.v1.WantedSample samples = 2;
    */
