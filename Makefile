@@ -114,7 +114,7 @@ tests/kafka/target/jars: tests/kafka/pom.xml
 
 .PHONY: test-kafka
 test-kafka: $(STAMP) tests/kafka/target/jars
-	$(BIN)/python -m pytest -q -rs -m slow tests/kafka
+	FAULTS=$(or $(FAULTS),6) $(BIN)/python -m pytest -q -rs -m slow tests/kafka
 
 .PHONY: fuzz soak kills damage pages restarts
 # Long runs that try to break a server; small ones are among the tests. `make fuzz SEED=17` shows a finding again.

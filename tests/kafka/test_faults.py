@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
@@ -18,44 +21,34 @@ from server_process import refusal, stubs
 
 pytestmark = pytest.mark.slow
 
+NAMES = "abc"
 GROUPS = 16
 SESSION_S = 8.0
 """Shorter than the default: a test waits for it often."""
 
+MIXED = int(os.environ.get("FAULTS", "6"))
+"""Faults of the mixed run: `make test-kafka FAULTS=50`, half a minute each."""
 
-async def test_faults_lose_and_double_nothing(
-    brokers: Brokers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fleet = Fleet(tmp_path, brokers.hosts, "faults", session_s=SESSION_S)
-    crawl = crawl_pb.Crawl(name="crawls/faults", groups=GROUPS)
+Steps = tuple[Callable[[], None], Callable[[], None]]
+"""What is done to the cluster, and how it is undone."""
+
+
+@contextmanager
+def under_load(folder: Path, hosts: str, prefix: str) -> Iterator[tuple[Fleet, Load]]:
+    """Give servers with a crawl that goes by the prefix, to which pages of all sites are sent meanwhile."""
+    fleet = Fleet(folder, hosts, prefix, session_s=SESSION_S)
+    crawl = crawl_pb.Crawl(name=f"crawls/{prefix}", groups=GROUPS)
     load = Load(fleet, crawl.name)
     try:
-        for name in "abc":
+        for name in NAMES:
             fleet.start(name)
         create(fleet, crawl)
-        with stubs(fleet.targets()[0]) as server:
-            visits = browse_pb.ImportBrowseRecordsRequest(crawl=crawl.name)
-            refused = refusal(lambda: server.browse.ImportBrowseRecords(iter([visits])))
-        assert (refused.code, [*refused.violations]) == (grpc.StatusCode.INVALID_ARGUMENT, ["crawl"])
         load.start()
         load.wait_for_all_sites(time.monotonic())
-        table = {name: silence_of(load, *steps) for name, steps in faults(fleet, brokers).items()}
+        yield fleet, load
     finally:
         load.stop()
         fleet.close()
-    with capsys.disabled():
-        print()
-        for name, silence_s in table.items():
-            print(f"{name:28} longest silence {silence_s:5.1f} s")
-    acknowledged = [event for _, event in load.acknowledged]
-    found = events_in_log(brokers.hosts, "faults", "faults", GROUPS)
-    assert [event for event in acknowledged if not found[event]] == []
-    expected, pages = await states_of(brokers.hosts, "faults", tmp_path / "judge", "faults", GROUPS)
-    for name in "abc":
-        folder = tmp_path / name / "data"
-        states, _ = await states_of(brokers.hosts, "faults", folder, "faults", GROUPS)
-        assert states == expected
-    assert pages == len(found)  # a page that was sent again may be in the log twice, and counts once
 
 
 def create(fleet: Fleet, crawl: crawl_pb.Crawl) -> None:
@@ -72,31 +65,35 @@ def create(fleet: Fleet, crawl: crawl_pb.Crawl) -> None:
                 time.sleep(0.5)
 
 
-def faults(fleet: Fleet, brokers: Brokers) -> dict[str, tuple[Callable[[], None], Callable[[], None]]]:
-    """Return what is done to the cluster, and how it is undone, by name."""
-    return {
-        "SIGTERM of a server": (
-            lambda: fleet.end("a", signal.SIGTERM),
-            lambda: fleet.start("a"),
-        ),
-        "kill -9 of a server": (
-            lambda: fleet.end("b", signal.SIGKILL),
-            lambda: fleet.start("b"),
-        ),
-        "SIGSTOP past the session": (
-            lambda: stopped(fleet, "c"),
-            lambda: fleet.signal("c", signal.SIGCONT),
-        ),
-        "kill -9 of a broker": (
-            lambda: brokers.kill(1),
-            lambda: (brokers.start_one(1), brokers.wait_for(3))[0],
-        ),
-    }
+async def judge(folder: Path, hosts: str, prefix: str, load: Load) -> None:
+    """Hold what was acknowledged, and what each server knows, against the logs."""
+    found = events_in_log(hosts, prefix, prefix, GROUPS)
+    assert [event for _, event in load.acknowledged if not found[event]] == []
+    expected, pages = await states_of(hosts, prefix, folder / "judge", prefix, GROUPS)
+    assert pages == len(found)  # a page that was sent again may be in the log twice, and counts once
+    for name in NAMES:
+        states, _ = await states_of(hosts, prefix, folder / name / "data", prefix, GROUPS)
+        assert states == expected
 
 
-def stopped(fleet: Fleet, name: str) -> None:
-    fleet.signal(name, signal.SIGSTOP)
-    time.sleep(SESSION_S + 4)
+def stop_and_start(fleet: Fleet, name: str, number: int) -> Steps:
+    return lambda: fleet.end(name, number), lambda: fleet.start(name)
+
+
+def stop_past_the_session(fleet: Fleet, name: str) -> Steps:
+    def stop() -> None:
+        fleet.signal(name, signal.SIGSTOP)
+        time.sleep(SESSION_S + 4)
+
+    return stop, lambda: fleet.signal(name, signal.SIGCONT)
+
+
+def kill_broker(brokers: Brokers, number: int) -> Steps:
+    def start() -> None:
+        brokers.start_one(number)
+        brokers.wait_for(3)
+
+    return lambda: brokers.kill(number), start
 
 
 def silence_of(load: Load, do: Callable[[], None], undo: Callable[[], None]) -> float:
@@ -107,3 +104,54 @@ def silence_of(load: Load, do: Callable[[], None], undo: Callable[[], None]) -> 
     undo()
     load.wait_for_all_sites(time.monotonic())
     return load.longest_silence(began, time.monotonic())
+
+
+async def test_faults_lose_and_double_nothing(
+    brokers: Brokers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with under_load(tmp_path, brokers.hosts, "faults") as (fleet, load):
+        faults = {
+            "SIGTERM of a server": stop_and_start(fleet, "a", signal.SIGTERM),
+            "kill -9 of a server": stop_and_start(fleet, "b", signal.SIGKILL),
+            "SIGSTOP past the session": stop_past_the_session(fleet, "c"),
+            "kill -9 of a broker": kill_broker(brokers, 1),
+        }
+        for name, steps in faults.items():
+            silence_s = silence_of(load, *steps)
+            with capsys.disabled():
+                print(f"\n{name:28} longest silence {silence_s:5.1f} s")
+    await judge(tmp_path, brokers.hosts, "faults", load)
+
+
+async def test_mixed_faults_lose_and_double_nothing(
+    brokers: Brokers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draws = random.Random(14)
+    longest_s = 0.0
+    with under_load(tmp_path, brokers.hosts, "mixed") as (fleet, load):
+        for _ in range(MIXED):
+            name = draws.choice(NAMES)
+            steps = draws.choice(
+                [
+                    stop_and_start(fleet, name, signal.SIGTERM),
+                    stop_and_start(fleet, name, signal.SIGKILL),
+                    stop_past_the_session(fleet, name),
+                    kill_broker(brokers, draws.randrange(3)),
+                ]
+            )
+            longest_s = max(longest_s, silence_of(load, *steps))
+    with capsys.disabled():
+        print(f"\n{MIXED} mixed faults, {len(load.acknowledged)} pages, longest silence {longest_s:.1f} s")
+    await judge(tmp_path, brokers.hosts, "mixed", load)
+
+
+def test_browse_logs_are_refused_by_a_cluster(brokers: Brokers, tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, brokers.hosts, "visits", session_s=SESSION_S)
+    try:
+        fleet.start("a")
+        with stubs(fleet.targets()[0]) as server:
+            visits = browse_pb.ImportBrowseRecordsRequest(crawl="crawls/any")
+            refused = refusal(lambda: server.browse.ImportBrowseRecords(iter([visits])))
+        assert (refused.code, [*refused.violations]) == (grpc.StatusCode.INVALID_ARGUMENT, ["crawl"])
+    finally:
+        fleet.close()

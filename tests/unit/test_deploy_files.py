@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 from linkscore_cli.main import main
+from linkscore_server.settings import load
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "helm/linkscore"
@@ -50,12 +51,30 @@ def test_the_chart_has_the_version_of_the_package() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("docker-compose"), reason="needs docker-compose")
-def test_the_compose_file_is_one() -> None:
-    command = ["docker-compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--services"]
+@pytest.mark.parametrize(
+    ("file", "services"),
+    [
+        ("compose.yaml", {"linkscore", "console", "demo", "prometheus"}),
+        ("cluster.yaml", {f"{kind}-{n}" for kind in ("broker", "server") for n in (1, 2, 3)}),
+    ],
+)
+def test_the_compose_file_is_one(file: str, services: set[str]) -> None:
+    command = ["docker-compose", "-f", str(DEPLOY / file), "config", "--services"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = set(done.stdout.split()) - {"frontier"}  # of a profile: not every version of Compose names it
-    assert found == {"linkscore", "console", "demo", "prometheus"}
+    assert found == services
+
+
+def test_the_servers_of_the_cluster_file_have_settings_that_work() -> None:
+    pytest.importorskip("confluent_kafka")
+    named = re.findall(r"^ +(LINKSCORE_\w+): (\S+)$", (DEPLOY / "cluster.yaml").read_text(), re.MULTILINE)
+    addresses = [value for name, value in named if name == "LINKSCORE_ADVERTISE"]
+    assert addresses == [f"server-{n}:7511" for n in (1, 2, 3)]
+    for address in addresses:
+        settings = load({}, {**dict(named), "LINKSCORE_ADVERTISE": address}, None)
+        assert settings.kafka_hosts == "broker-1:9092,broker-2:9092,broker-3:9092"
+        assert settings.peers_listen.rpartition(":")[2] == settings.advertise.rpartition(":")[2]
 
 
 def test_containers_run_commands_that_there_are() -> None:
