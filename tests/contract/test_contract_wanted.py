@@ -145,7 +145,7 @@ def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: C
 def test_what_cannot_be_wanted_is_refused_by_field(
     server: Stubs, new_crawl: Callable[..., str], wanted: pb.Wanted, field: str
 ) -> None:
-    told = refusal(lambda: new_crawl(wanted=wanted))
+    told = refusal(lambda: new_crawl(groups=ONE, wanted=wanted))
     assert told.code is grpc.StatusCode.INVALID_ARGUMENT
     assert list(told.violations) == [field]
 
