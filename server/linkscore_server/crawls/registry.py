@@ -173,7 +173,7 @@ class CrawlRegistry:
 
     async def disk_bytes(self, name: str) -> int:
         """Return what a crawl takes on the disk."""
-        return await self._in_thread(self._store.disk_bytes, name)
+        return await _run_in(self._reader, self._store.disk_bytes, name)
 
     @property
     def crawl_count(self) -> int:
