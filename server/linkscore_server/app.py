@@ -28,7 +28,8 @@ from linkscore_scoring.policies.registry import register
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.embeddings import Embeddings
-from linkscore_server.crawls.registry import CrawlRegistry, registrable_domain
+from linkscore_server.crawls.libraries import registrable_domain
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.access import CallerOf
 from linkscore_server.grpc.admission import InflightBytes, WorkAhead
 from linkscore_server.grpc.browse_logs import BrowseLogService

@@ -19,7 +19,8 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import decode
-from linkscore_server.crawls.registry import CrawlRegistry, registrable_domain
+from linkscore_server.crawls.libraries import registrable_domain
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore, read_segments

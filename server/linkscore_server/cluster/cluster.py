@@ -96,11 +96,11 @@ class Cluster:
         await asyncio.to_thread(self._table.close)
 
     def serves(self, shard: Shard) -> bool:
-        """See `registry.Tenure`."""
+        """See `tenure.Tenure`."""
         return slot_of(shard, self.owners.slots) in self._held
 
     async def confirm(self, shard: Shard) -> None:
-        """See `registry.Tenure`."""
+        """See `tenure.Tenure`."""
         slot = slot_of(shard, self.owners.slots)
         if not await asyncio.to_thread(self._group.confirm, slot):
             self._later(self._let_go({slot}))

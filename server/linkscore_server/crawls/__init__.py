@@ -1,7 +1,8 @@
 """The crawls of a server: each has one actor that writes it, and the registry has the actors.
 
-`actor` makes events durable and applies them, `registry` creates, finds, changes, deletes and recovers
-crawls, `collector` counts their sites when Prometheus asks.
+`actor` makes events durable and applies them, `registry` creates, finds, changes and deletes crawls,
+`opening` reads them from the store, `libraries` imports what they need, `tenure` says whether they are
+still of this process, `collector` counts their sites when Prometheus asks.
 """
 
 from linkscore_server.crawls.actor import CrawlActor, CrawlClosed

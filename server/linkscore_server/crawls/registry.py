@@ -1,4 +1,4 @@
-"""The crawls of a server: created, found, changed, deleted, recovered."""
+"""The crawls of a server: created, found, changed, deleted, put away."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import resource
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import asynccontextmanager
-from functools import cache, partial
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -28,26 +27,21 @@ from linkscore_scoring.errors import (
     LinkscoreError,
     NotFound,
 )
-from linkscore_scoring.features.types import Words
-from linkscore_scoring.features.words import languages
-from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.types import ExamplePage
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.memory import MemoryKeeper
+from linkscore_server.crawls.opening import AT_ONCE, CrawlOpener, Threads
+from linkscore_server.crawls.tenure import ForEver, Tenure
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import LogAway, Store
-from linkscore_server.storage.sites import SiteLost
 from linkscore_server.storage.visits.base import VisitStore
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
-_AT_ONCE = 2
-"""Crawls opened, and big questions answered, at a time: beside the event loop they share one interpreter."""
 _DESCRIPTORS_A_CRAWL = 3
 """Of an open crawl: its log, its snapshot and what lies beside that while it is written."""
 _DESCRIPTORS = 64
@@ -70,26 +64,6 @@ class CrawlNotFound(NotFound):
 
 class CrawlExists(AlreadyExists):
     """The crawl exists with another configuration."""
-
-
-class Tenure(Protocol):
-    """Says which shards this process serves, where several processes may serve them in turn."""
-
-    def serves(self, shard: Shard) -> bool:
-        """Say whether a shard is this process's, if it is there at all."""
-
-    async def confirm(self, shard: Shard) -> None:
-        """Return if a shard may be opened here; raise `LogAway` if another process may have it by now."""
-
-
-class _ForEver:
-    """What a process has stays its own."""
-
-    def serves(self, _: Shard) -> bool:
-        return True
-
-    async def confirm(self, _: Shard) -> None:
-        pass
 
 
 class CrawlRegistry:
@@ -123,8 +97,6 @@ class CrawlRegistry:
         self._store = store
         self._settings = settings
         self._metrics = metrics
-        self._domain_of = domain_of
-        self._tracing = tracing
         self._most_open = most_open or _most_open()
         self._names: set[str] = set()
         self._actors: dict[str, CrawlActor] = {}
@@ -132,15 +104,20 @@ class CrawlRegistry:
         self._change_lock = asyncio.Lock()
         self._beside: set[asyncio.Task[Any]] = set()
         self._changes: set[asyncio.Task[Any]] = set()
-        # Commits wait for nothing else: learning, opening and big questions have threads of their own.
-        self._executor = ThreadPoolExecutor(store.appends_at_once, thread_name_prefix="linkscore-log")
-        self._learner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-learn")
-        self._background = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-open")
-        self._reader = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-ask")
-        self._snapshots = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="linkscore-sites")
+        self._threads = Threads(store.appends_at_once)
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
+        self._opener = CrawlOpener(
+            store,
+            settings,
+            metrics,
+            tracing,
+            threads=self._threads,
+            memory=self.memory,
+            embeddings=self.embeddings,
+            domain_of=domain_of,
+        )
         self.damaged: dict[str, str] = {}
-        self.tenure: Tenure = _ForEver()
+        self.tenure: Tenure = ForEver()
         self.opened: Callable[[CrawlActor], None] = lambda actor: None
 
     async def recover(self) -> None:
@@ -173,7 +150,7 @@ class CrawlRegistry:
 
     async def disk_bytes(self, name: str) -> int:
         """Return what a crawl takes on the disk."""
-        return await _run_in(self._reader, self._store.disk_bytes, name)
+        return await _run_in(self._threads.questions, self._store.disk_bytes, name)
 
     @property
     def crawl_count(self) -> int:
@@ -338,12 +315,8 @@ class CrawlRegistry:
             async with self._locks[name]:
                 if (actor := self._actors.pop(name, None)) is not None:
                     await actor.close()
-        self._executor.shutdown()
-        self._background.shutdown()
-        self._snapshots.shutdown()
-        self._reader.shutdown()
+        self._threads.close()
         self.embeddings.close()
-        self._learner.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self, name: str) -> CrawlActor:
         if name not in self._names:
@@ -368,7 +341,7 @@ class CrawlRegistry:
         await self.tenure.confirm(Shard.of(name))
         started = time.perf_counter()
         try:
-            actor = await _run_in(self._background, self._recover_crawl, name)
+            actor = await _run_in(self._threads.opening, self._opener.recovered, name)
         except Exception as exc:
             if isinstance(exc, MemoryError) or getattr(exc, "errno", None) in _PASSING:
                 raise
@@ -409,7 +382,7 @@ class CrawlRegistry:
                 except (LinkscoreError, OSError) as exc:
                     _log.info("crawl %s is not opened in advance: %s", name, exc)
 
-        await asyncio.gather(*(open_next() for _ in range(_AT_ONCE)))
+        await asyncio.gather(*(open_next() for _ in range(AT_ONCE)))
 
     async def _put_away_for_ever(self) -> None:
         idle_s = self._settings.idle_crawl_s
@@ -435,8 +408,8 @@ class CrawlRegistry:
             if (n := len(crawls)) >= self._settings.max_crawls:
                 raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
             await self._make_room()
-            await self._in_thread(self._load_libraries, config)
-            actor = await self._in_thread(self._new_actor, name, config)
+            await self._in_thread(self._opener.load_libraries, config)
+            actor = await self._in_thread(self._opener.new, name, config)
             actor.start()
             try:
                 await actor.submit(ConfigChanged(config.to_state()))
@@ -455,7 +428,7 @@ class CrawlRegistry:
             if config.groups > 1:
                 config = dataclasses.replace(config, revision=config.revision + 1)
             await self._in_thread(self._check, config)
-            await self._in_thread(self._load_libraries, config)
+            await self._in_thread(self._opener.load_libraries, config)
             await actor.submit(ConfigChanged(config.to_state()))
             return actor
 
@@ -463,7 +436,7 @@ class CrawlRegistry:
         async with self._change_lock:
             actor = await self._open(name)
             if actor.model.config.revision < config.revision:
-                await self._in_thread(self._load_libraries, config)
+                await self._in_thread(self._opener.load_libraries, config)
                 await actor.submit(ConfigChanged(config.to_state()))
             return actor
 
@@ -498,74 +471,6 @@ class CrawlRegistry:
             )
         return actor
 
-    def _new_actor(self, name: str, config: CrawlConfig) -> CrawlActor:
-        log = self._store.open(name)
-        model = CrawlModel(
-            config,
-            ticket_key=self._store.ticket_key(),
-            domain_of=self._domain_of,
-            store=log.states,
-            budget=self.memory.budget,
-        )
-        return CrawlActor(
-            model,
-            log,
-            executor=self._executor,
-            learner=self._learner,
-            background=self._snapshots,
-            reader=self._reader,
-            metrics=self._metrics,
-            snapshot_events=self._settings.snapshot_events,
-            tracing=self._tracing,
-            make_room=self.memory.fit,
-            key=name,
-        )
-
-    def _recover_crawl(self, name: str) -> CrawlActor | None:
-        """Return a crawl as its log says; None if its creation was never acknowledged."""
-        actor, replayed = self._replayed(name)
-        if not actor.model.seq:
-            actor.release()
-            self._store.delete(name)
-            return None
-        self._released_unless(actor, partial(self._check_recovered, name, actor.model))
-        _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
-        return actor
-
-    def _replayed(self, name: str) -> tuple[CrawlActor, int]:
-        """Return a crawl and how many events were replayed: those after a snapshot, else all."""
-        with_snapshot, lost = True, False
-        while True:
-            actor = self._new_actor(name, CrawlConfig(Shard.of(name).crawl))
-            try:
-                return actor, self._released_unless(
-                    actor, partial(actor.recover, with_snapshot=with_snapshot)
-                )
-            except (CorruptState, SiteLost) as exc:
-                if not with_snapshot:
-                    raise
-                # A file of states that is damaged is gone by now, and there may be a whole snapshot.
-                with_snapshot, lost = isinstance(exc, SiteLost) and not lost, True
-                _log.warning("crawl %s: %s; replaying more of the log", name, exc)
-
-    @staticmethod
-    def _released_unless(actor: CrawlActor, call: Callable[[], _T]) -> _T:
-        """Make a call; if it fails, let go of the actor's files."""
-        try:
-            return call()
-        except BaseException:
-            actor.release()
-            raise
-
-    def _check_recovered(self, name: str, model: CrawlModel) -> None:
-        if (own := Shard(model.config.name, Shard.of(name).group, model.config.groups).key) != name:
-            raise CorruptState(
-                f"the folder holds crawl {own!r}, whose visits and tickets go by that name: rename it back, "
-                "or move crawls with `linkscore data export` and `linkscore data import`"
-            )
-        self._load_libraries(model.config)
-        self._store.visits(name).recover(model.ledger.batches)
-
     def _bounds(self) -> SiteBounds:
         s = self._settings
         return SiteBounds(links=s.site_links, blocks=s.site_blocks, apaths=s.site_apaths, arms=s.site_arms)
@@ -584,23 +489,8 @@ class CrawlRegistry:
         except InvalidInput as exc:
             raise exc.under("crawl") from exc
 
-    def _load_libraries(self, config: CrawlConfig) -> None:
-        load_libraries(config)
-        if Words.EXCERPT in config.words and config.wanted is not None:
-            self.embeddings.load(config.wanted.embedding)
-
     async def _in_thread(self, call: Callable[..., _T], *args: object) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
-
-
-def load_libraries(config: CrawlConfig) -> None:
-    """Import what the crawl would import while it serves, which takes seconds; blocks."""
-    for choice in (config.policy, *config.extra_policies):
-        capabilities.load_libraries(policy_class(choice.name), choice.checked())
-    if Words.LANGUAGE in config.words:
-        languages()
-    if config.scope == "domain":
-        _suffixes()
+        return await asyncio.get_running_loop().run_in_executor(self._threads.log, call, *args)
 
 
 def _run_in(executor: Executor, call: Callable[..., _T], *args: object) -> Awaitable[_T]:
@@ -613,18 +503,3 @@ def _most_open() -> int:
     if limit == resource.RLIM_INFINITY:
         return 1 << 31
     return max(1, (limit - _DESCRIPTORS) // _DESCRIPTORS_A_CRAWL)
-
-
-def registrable_domain(host: str) -> str:
-    """Return the registrable domain of a host, or the host itself; the first call is slow.
-
-    Goes by the suffix list that comes with tldextract: nothing is fetched or cached on the disk.
-    """
-    return str(_suffixes()(host).top_domain_under_public_suffix or host)
-
-
-@cache
-def _suffixes() -> Any:
-    import tldextract  # a third of all imports of the server: only crawls of scope `domain` pay for it
-
-    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)

@@ -15,7 +15,7 @@ from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import Limits, Words
 from linkscore_scoring.policies.registry import all_policies
 from linkscore_scoring.wanted.spec import Wanted, WantedQuery
-from linkscore_server.crawls.registry import load_libraries, registrable_domain
+from linkscore_server.crawls.libraries import load_libraries, registrable_domain
 from linkscore_server.grpc.convert.pages import PageParser
 from small_site import HOST, page
 

@@ -1,0 +1,37 @@
+"""Libraries that some crawls need: imported when one is made or opened, and never on the event loop."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.features.types import Words
+from linkscore_scoring.features.words import languages
+from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.registry import policy_class
+
+
+def load_libraries(config: CrawlConfig) -> None:
+    """Import what the crawl would import while it serves, which takes seconds; blocks."""
+    for choice in (config.policy, *config.extra_policies):
+        capabilities.load_libraries(policy_class(choice.name), choice.checked())
+    if Words.LANGUAGE in config.words:
+        languages()
+    if config.scope == "domain":
+        _suffixes()
+
+
+def registrable_domain(host: str) -> str:
+    """Return the registrable domain of a host, or the host itself; the first call is slow.
+
+    Goes by the suffix list that comes with tldextract: nothing is fetched or cached on the disk.
+    """
+    return str(_suffixes()(host).top_domain_under_public_suffix or host)
+
+
+@cache
+def _suffixes() -> Any:
+    import tldextract  # a third of all imports of the server: only crawls of scope `domain` pay for it
+
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
