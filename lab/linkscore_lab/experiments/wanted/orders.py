@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp, sqrt
@@ -33,7 +34,7 @@ for line in sys.stdin:
 """
 
 
-class Order:
+class Order(ABC):
     """A crawler that keeps one heap on scores: the base of all here."""
 
     per_url = True
@@ -51,14 +52,14 @@ class Order:
         scores = self.scores(visit.key, links)
         return PageScores(links.keys, scores, ["all"], [0] * len(links), (b"",), [0] * len(links))
 
-    def learn(self, key: str, page: PageFeatures | None) -> None:
+    def learn(self, key: str, page: PageFeatures | None) -> None:  # noqa: B027 - most have nothing to do
         """Learn from a page."""
 
+    @abstractmethod
     def scores(self, key: str, links: Links) -> list[float]:
         """Return the score of each link of the page `key`."""
-        raise NotImplementedError
 
-    def feedback(self, key: str, url: str, reward: float) -> None:
+    def feedback(self, key: str, url: str, reward: float) -> None:  # noqa: B027 - most have nothing to do
         """See `CrawlScorer.feedback`: nobody tells them."""
 
     def plan(
@@ -75,7 +76,7 @@ class Order:
         """See `CrawlScorer.explain`."""
         return None
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to do
         """See `CrawlScorer.close`."""
 
 
