@@ -10,8 +10,17 @@ from pathlib import Path
 from rich.console import Console
 
 from linkscore_lab.quality.baseline import PROTOCOL, Baseline, read_baseline, write_baseline
-from linkscore_lab.quality.logs import LOGS_IN_WORDS, log_of, measure_log
-from linkscore_lab.quality.measure import IN_WORDS, LabelledSite, Measured, inputs_of, measure, sites_of
+from linkscore_lab.quality.measure import (
+    IN_WORDS,
+    LOGS_IN_WORDS,
+    LabelledSite,
+    Measured,
+    inputs_of,
+    log_of,
+    measure,
+    measure_log,
+    sites_of,
+)
 from linkscore_lab.quality.verdict import (
     Verdict,
     judge,

@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 
 from linkscore_lab.datasets.labels import SitePageType, read_page_types
 from linkscore_lab.datasets.relevance import ByType
+from linkscore_lab.experiments.browse_logs.behavior.report import ORACLE, behavior_report
 from linkscore_lab.quality.baseline import TYPES, Figure
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
@@ -47,13 +48,20 @@ IN_WORDS = (
     f"target: recall at as many fetches as pages of the type; seeds {', '.join(map(str, SEEDS))}"
 )
 
+_LOG = "log"
+_LOG_ENDING = ".log.tsv.gz"
+LOGS_IN_WORDS = (
+    "visits, links: pages the oracle needs for 80 % of the visits after the first 30 days of the log, to "
+    "fetch or to discover them, / pages the order needs"
+)
+
 
 def plan(tasks: Iterable[Task]) -> Iterator[Case]:
     """Yield the crawls of one site: every policy where it makes sense, then the oracles.
 
     Policies that need no example crawl for user content, without labels and, if they listen, with feedback;
     policies that need one crawl for each target. A policy without randomness runs once. Those that go by a
-    browse log, or by what is wanted in words, have neither here: `logs` measures the former.
+    browse log, or by what is wanted in words, have neither here: `measure_log` is for the former.
     """
     for task in tasks:
         for kind in builtin().values():
@@ -173,3 +181,30 @@ def _tasks(experiment: Experiment, kinds: Iterable[SitePageType]) -> Iterator[Ta
 
 def _crawl(experiment: Experiment, todo: list[Case], workers: int) -> Iterator[RunResult]:
     return spread(lambda i: experiment.run(todo[i]), range(len(todo)), workers)
+
+
+def log_of(folder: Path, site: LabelledSite) -> Path | None:
+    """Return the browse log of a site, None if the folder has none."""
+    path = folder / f"{site.name}{_LOG_ENDING}"
+    return path if path.is_file() else None
+
+
+def measure_log(site: LabelledSite, log: Path, *, workers: int = 0) -> Measured:
+    """Return the figures of a site's browse log: each order beside the oracle, in (0, 1].
+
+    Raises
+    ------
+    InvalidInput
+        If log or archive cannot be read.
+    """
+    report = behavior_report(log, [site.archive], workers=workers)
+    return Measured(
+        figures={
+            f"{site.name}:{task}:{_LOG}:{row.order.replace(' ', '_')}": Figure(
+                round(1.0 / row.times, _DIGITS)
+            )
+            for task, rows in (("visits", report.fetch), ("links", report.discovery))
+            for row in rows
+            if row.order != ORACLE
+        }
+    )
