@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,6 +20,9 @@ MAX_BYTES = 131_072
 MAX_GROUPS = 1_000
 """A bound: groups of links of a document, those that most fetches came through; 70 bytes each."""
 
+MAX_FETCHES = 1e12
+"""A bound: fetches of a group; no crawl has as many."""
+
 _FORMAT = "linkscore experience"
 _HASH = re.compile(r"[0-9a-f]{16}")
 _DECIMALS = 4  # that are written: finer than any reward is known
@@ -37,7 +39,7 @@ class LinkGroup:
     apath
         Hash of their tag path with classes, digits folded, or `ANYTHING`.
     fetches
-        Pages fetched through them, in pulls, > 0.
+        Pages fetched through them, in pulls, in (0, `MAX_FETCHES`].
     reward, hub
         Mean reward of these pages, and mean yield of the links found there, both in [0, 1].
     """
@@ -92,7 +94,7 @@ class Experience:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
-            raise InvalidInput("must be a document of `linkscore experience export`", field="")
+            raise InvalidInput("must be a document of `linkscore export-experience`", field="")
         if found.get("version") != VERSION:
             rule = f"must be of version {VERSION}, got {found.get('version')!r:.20}: export it anew"
             raise InvalidInput(rule, field="")
@@ -113,13 +115,13 @@ def _group(i: int, row: Any) -> LinkGroup:
             len(numbers) == 3
             and _HASH.fullmatch(shape)
             and _HASH.fullmatch(apath)
-            and all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
+            and all(type(number) in (int, float) for number in numbers)
         ):
-            fetches, reward, hub = map(float, numbers)
-            if fetches > 0.0 and 0.0 <= reward <= 1.0 and 0.0 <= hub <= 1.0:
-                return LinkGroup(int(shape, 16), int(apath, 16), fetches, reward, hub)
+            fetches, reward, hub = numbers  # of any size, and NaN: compared before they are made floats
+            if 0 < fetches <= MAX_FETCHES and 0 <= reward <= 1 and 0 <= hub <= 1:
+                return LinkGroup(int(shape, 16), int(apath, 16), float(fetches), float(reward), float(hub))
     raise InvalidInput(
         f"groups[{i}] must be [shape, tag path, fetches, reward, hub]: two hashes of 16 hexadecimal digits, "
-        "a number above 0 and two in [0, 1]",
+        f"a number above 0 and at most {MAX_FETCHES:g}, and two in [0, 1]",
         field="",
     )

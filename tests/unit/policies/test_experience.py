@@ -57,11 +57,14 @@ def test_of_too_many_groups_the_most_fetched_stay_and_the_document_is_in_bounds(
         (document(groups=[["AB" * 8, "0" * 16, 1, 0, 0]]), r"groups\[0\] must be"),
         (document(groups=[["0" * 16, "0" * 16, 0, 0, 0]]), r"groups\[0\] must be"),
         (document(groups=[["0" * 16, "0" * 16, 1, 1.5, 0]]), r"groups\[0\] must be"),
+        (document(groups=[["0" * 16, "0" * 16, 10**400, 0, 0]]), r"groups\[0\] must be"),
+        (document(groups=[["0" * 16, "0" * 16, float("inf"), 0, 0]]), r"groups\[0\] must be"),
+        (document(groups=[["0" * 16, "0" * 16, 1, 10**400, 0]]), r"groups\[0\] must be"),
         (document(groups=[["0" * 16, "0" * 16, 1, 0, float("nan")]]), r"groups\[0\] must be"),
         (document(groups=[["0" * 16, "0" * 16, True, 0, 0]]), r"groups\[0\] must be"),
         (document(groups=[["0" * 16, "0" * 16, 1, 0]]), r"groups\[0\] must be"),
     ],
-    ids=range(15),
+    ids=range(18),
 )
 def test_what_is_no_document_is_refused_with_the_reason(given: bytes, rule: str) -> None:
     with pytest.raises(InvalidInput, match=rule):
