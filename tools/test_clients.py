@@ -143,10 +143,12 @@ class Clock:
         process = subprocess.Popen(command, cwd=folder, text=True, start_new_session=True, **options)
         try:
             said, _ = process.communicate(timeout=None if left == math.inf else max(0.0, left))
-        except subprocess.TimeoutExpired:
+        except BaseException as exc:  # an interrupt too: the command has a session of its own
             os.killpg(process.pid, signal.SIGKILL)  # with all it started
             process.wait()
-            raise OutOfTime(" ".join(command)) from None
+            if isinstance(exc, subprocess.TimeoutExpired):
+                raise OutOfTime(" ".join(command)) from None
+            raise
         return subprocess.CompletedProcess(command, process.returncode, said)
 
 
