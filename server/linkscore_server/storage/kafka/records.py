@@ -139,10 +139,14 @@ class LogState:
             raise CorruptState(
                 f"{self._place(record)}: no record of a linkscore log of format {SEGMENT.number}"
             )
-        marker = Marker(*msgpack.unpackb(record.value[len(SEGMENT_HEADER) :]))
+        try:
+            marker = Marker(*msgpack.unpackb(record.value[len(SEGMENT_HEADER) :]))
+            identity = marker.id.hex()
+        except (ValueError, TypeError, AttributeError) as exc:
+            raise CorruptState(f"{self._place(record)}: no marker of a linkscore log") from exc
         self.epoch = record.offset
         if marker.voids or not self.identity:
-            self.seq, self.identity = 0, marker.id.hex()
+            self.seq, self.identity = 0, identity
 
     def _place(self, record: Record) -> str:
         return f"{self.name} at offset {record.offset}"

@@ -38,7 +38,7 @@ class Topics:
 
         PREFIX.log.CRAWL        a partition a group of the crawl
         PREFIX.ticket-key       the secret of tickets: the first record counts
-    PREFIX.owners           a partition a slot of a cluster, compacted: who has it
+        PREFIX.owners           a partition a slot of a cluster, compacted: who has it
 
     Parameters
     ----------

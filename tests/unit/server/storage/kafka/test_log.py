@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
@@ -18,6 +19,7 @@ from mock_brokers import MockBrokers
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import open_states
+from linkscore_server.storage.formats import SEGMENT_HEADER
 from linkscore_server.storage.frames import pack
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.counts import Counts
@@ -188,6 +190,13 @@ def test_a_damaged_frame_is_named(brokers: Brokers, topic: str) -> None:
     KafkaLog(brokers, topic, 0, owner="a")
     brokers.append(topic, 0, key_of(0), pack(1, [b"first"])[:-1] + b"?")
     with pytest.raises(CorruptState, match="at offset 1: damaged frame"):
+        KafkaLog(brokers, topic, 0, owner="b")
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\xc1", msgpack.packb([1]), msgpack.packb([None, "a", False])])
+def test_a_damaged_marker_is_named(brokers: Brokers, topic: str, damaged: bytes) -> None:
+    brokers.append(topic, 0, None, SEGMENT_HEADER + damaged)
+    with pytest.raises(CorruptState, match=rf"{topic} \[0\] at offset 0: no marker of a linkscore log"):
         KafkaLog(brokers, topic, 0, owner="b")
 
 
