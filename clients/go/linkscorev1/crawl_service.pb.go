@@ -1435,7 +1435,7 @@ type Shard struct {
 	GroupCount uint32 `protobuf:"varint,3,opt,name=group_count,json=groupCount,proto3" json:"group_count,omitempty"`
 	// Whether it answers. Of one that is not open, only `disk_bytes`, `owner` and `trouble` are known.
 	State ShardState `protobuf:"varint,4,opt,name=state,proto3,enum=linkscore.v1.ShardState" json:"state,omitempty"`
-	// The process that has it: `worker 0` and so on.
+	// The process that has it: `worker 0` and so on, or of servers that share crawls the address of one.
 	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Number of its last event.
 	EventSeq uint64 `protobuf:"varint,6,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`

@@ -709,7 +709,7 @@ export type Shard = Message<"linkscore.v1.Shard"> & {
   state: ShardState;
 
   /**
-   * The process that has it: `worker 0` and so on.
+   * The process that has it: `worker 0` and so on, or of servers that share crawls the address of one.
    *
    * @generated from field: string owner = 5;
    */
