@@ -308,6 +308,12 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
         table.add_row(
             "examples", Text("\n".join(page.url or "a page without URL" for page in crawl.examples))
         )
+    if queries := [query.text for query in crawl.wanted.queries]:
+        table.add_row("wanted", Text("\n".join(queries)))
+    if crawl.wanted.languages:
+        table.add_row("languages", Text(", ".join(crawl.wanted.languages)))
+    if crawl.groups > 1:
+        table.add_row("groups", str(crawl.groups))
     if crawl.learn == pb.LEARN_ON_DEMAND:
         table.add_row("learn", "on_demand")
     if crawl.observe_only:
@@ -319,8 +325,9 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
     if crawl.seed:
         table.add_row("seed", str(crawl.seed))
     table.add_row("created", crawl.create_time.ToJsonString())
-    for name in ("site_count", "page_count", "feedback_count", "event_seq"):
-        table.add_row(name.removesuffix("_count").replace("_", " "), f"{getattr(crawl, name):,}")
+    counts = (crawl.site_count, crawl.page_count, crawl.feedback_count, crawl.event_seq)
+    for title, count in zip(("sites", "pages", "feedback", "events"), counts, strict=True):
+        table.add_row(title, f"{count:,}")
     Console().print(table)
 
 

@@ -14,6 +14,8 @@ from rich.text import Text
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
 
+# Columns of the table with names of usual length; a narrower terminal wraps lines, nothing is cut off.
+_WIDTH = 120
 # A bound: a process that does not answer is given up after 30 s, and its row says so.
 _TIMEOUT_S = 60.0
 _STATES = {
@@ -50,10 +52,13 @@ def status(name: str, as_json: bool, connection: Connection) -> None:
 
 
 def _show(found: list[pb.Shard]) -> None:
-    table = Table("crawl", "group", "owner", "state")
-    for column in ("events", "to replay", "waiting", "sites", "in memory", "memory", "disk"):
-        table.add_column(column, justify="right")
+    table = Table(box=None, pad_edge=False)  # borders of eleven columns alone would take half a terminal
+    for column in ("crawl", "group", "owner", "state"):
+        table.add_column(column, no_wrap=True)
+    for column in ("events", "replay", "waiting", "sites", "live", "memory", "disk"):
+        table.add_column(column, justify="right", no_wrap=True)
     console = Console()
+    console.width = max(console.width, _WIDTH)
     for row in found:
         if row.state == pb.SHARD_STATE_SILENT:
             table.add_row("", "", Text(row.owner), _STATES[row.state])
@@ -62,7 +67,7 @@ def _show(found: list[pb.Shard]) -> None:
         is_open = row.state == pb.SHARD_STATE_OPEN
         table.add_row(
             Text(row.crawl.removeprefix("crawls/")),
-            f"{row.group} of {row.group_count}",
+            f"{row.group}/{row.group_count}",
             Text(row.owner),
             _STATES.get(row.state, "unknown"),
             *(f"{count:,}" if is_open else "-" for count in counts),
