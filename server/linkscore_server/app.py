@@ -118,6 +118,7 @@ class Application:
         self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
         self.registry.opened = self.browse_logs.crawl_opened
         self._health = health.aio.HealthServicer()
+        self._services_named = [] if settings.role == "owner" else full_names()
         self._peer_server: grpc.aio.Server | None = None
         self._server = self._build(clock)
         self._metrics_server: MetricsServer | None = None
@@ -138,7 +139,7 @@ class Application:
         ProcessCollector(registry=self.metrics.registry)
         for collector in self._store.collectors():
             self.metrics.registry.register(collector)
-        if self._peer_server is None:
+        if self._is_alone:
             await self._listen()
         if self.settings.metrics_listen:
             host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
@@ -148,10 +149,11 @@ class Application:
         started = time.perf_counter()
         await self.registry.recover()
         self.browse_logs.start()
-        if self._peer_server is not None:  # a connection is for one that can answer: the port comes last
+        if self._peer_server is not None:
             await self._peer_server.start()
-            if self._member is not None:
-                await self._member.join(self.router.home.took)
+        if self._member is not None:
+            await self._member.join(self.router.home.took)
+        if not self._is_alone:  # a connection is for one that can answer: the port comes last
             await self._owners.all_there()
             await self._listen()
         self.router.home.start()
@@ -163,6 +165,11 @@ class Application:
             self.registry.crawl_count,
             time.perf_counter() - started,
         )
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether no other process is part of the same server."""
+        return self._member is None and self._place is None
 
     async def _listen(self) -> None:
         port = _bind(self._server, self.settings)
@@ -176,7 +183,7 @@ class Application:
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         if self._member is not None:
             await self._member.leave()
-        if self._peer_server is not None:
+        if not self._is_alone:
             await self.calls.turn_away()
         draining = asyncio.create_task(self._server.stop(self.settings.drain_s))
         self.scoring.drain()
@@ -229,17 +236,18 @@ class Application:
             domain_of=registrable_domain,
             clock=clock,
         )
-        if self._member is not None:
+        if s.peers_listen and self._member is not None:
             self._peer_server = self._member.server(self.router)
         elif self._place is not None:
             own = self._place.sockets[self._place.number]
             self._peer_server, _ = server_for_peers(
                 own, local, self.router, self._owners, s.max_message_bytes
             )
-        add_services(self.router, server)
+        if self._services_named:
+            add_services(self.router, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection.enable_server_reflection(
-            (*full_names(), health.SERVICE_NAME, reflection.SERVICE_NAME), ByName(server)
+            (*self._services_named, health.SERVICE_NAME, reflection.SERVICE_NAME), ByName(server)
         )
         return server
 
@@ -275,7 +283,7 @@ class Application:
         }
 
     async def _set_health(self, status: Any) -> None:
-        for service in ("", *full_names()):
+        for service in ("", *self._services_named):
             await self._health.set(service, status)
 
 
@@ -360,19 +368,19 @@ def _store(settings: Settings, place: Place | None) -> Store:
 
 def _owns(settings: Settings, place: Place | None) -> Callable[[Shard], bool]:
     """Return which of the shards that are there at the start are this process's."""
-    if settings.peers_listen:
+    if settings.is_clustered:
         return lambda _: False  # the group of all processes says so later
     return place.owns if place is not None else lambda _: True
 
 
 def _member(settings: Settings, store: Store, registry: CrawlRegistry, local: LocalOwner) -> Member | None:
     """Return this process as one of a cluster, None if it is not in one."""
-    if not settings.peers_listen:
+    if not settings.is_clustered:
         return None
     from linkscore_server.cluster.member import Member  # an extra, loaded by nobody else
     from linkscore_server.storage.kafka.store import KafkaStore
 
-    assert isinstance(store, KafkaStore), "peers_listen needs log = kafka://"
+    assert isinstance(store, KafkaStore), "a cluster needs log = kafka://"
     return Member(settings, store, registry, local)
 
 

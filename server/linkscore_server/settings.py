@@ -58,6 +58,11 @@ class Settings:
         "empty: this process has all",
     )
     advertise: str = _setting("", "address `host:port` at which they reach it; empty: that of peers_listen")
+    role: str = _setting(
+        "all",
+        "of a process in a cluster. `all`: answers calls, and has a share of the crawls; `front`: answers "
+        "calls by asking the others; `owner`: answers only the others, at peers_listen",
+    )
     session_s: float = _setting(
         15.0,
         "seconds without a sign of life after which other processes take over what this one has; "
@@ -160,9 +165,15 @@ class Settings:
         if self.workers > 1 and self.listen.startswith("unix:"):
             found.append(FieldProblem("workers", "must be 1 at a unix socket: one process listens there"))
         found += self._token_problems() + self._tracing_problems() + self._kafka_problems()
+        found += self._role_problems()
         found += _address_problems("listen", self.listen, unix=True)
         found += _address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)
         return found
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether other processes over the same brokers are part of the same server."""
+        return bool(self.peers_listen) or self.role == "front"
 
     @property
     def kafka_hosts(self) -> str:
@@ -206,6 +217,17 @@ class Settings:
         if refused:
             found.append(FieldProblem("kafka_properties", f"{self.kafka_properties}: {refused}"))
         return found
+
+    def _role_problems(self) -> list[FieldProblem]:
+        if self.role not in ("all", "front", "owner"):
+            return [FieldProblem("role", f"must be all, front or owner, got {self.role!r}")]
+        if self.role != "all" and not self.kafka_hosts:
+            return [FieldProblem("role", f"{self.role} needs log = kafka://")]
+        if self.role == "owner" and not self.peers_listen:
+            return [FieldProblem("peers_listen", "must be set with role = owner: it is asked by the others")]
+        if self.role == "front" and self.peers_listen:
+            return [FieldProblem("peers_listen", "must be empty with role = front: nobody asks it")]
+        return []
 
     def _token_problems(self) -> list[FieldProblem]:
         if not self.token_file or not Path(self.token_file).is_file():

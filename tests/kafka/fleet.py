@@ -15,6 +15,7 @@ import grpc
 import msgpack
 
 from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.events import PageFetched, decode
 from linkscore_scoring.engine.groups import shards_of
@@ -49,12 +50,13 @@ class Fleet:
         self._session_s = session_s
         self.running: dict[str, ServerProcess] = {}
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, role: str = "all") -> None:
         """Start a server; returns when it serves."""
         self.running[name] = ServerProcess(
             self.folder / name,
-            *("--log", f"kafka://{self.hosts}", "--kafka-prefix", self.prefix),
-            *("--peers-listen", "127.0.0.1:0", "--session-s", str(self._session_s)),
+            *("--log", f"kafka://{self.hosts}", "--kafka-prefix", self.prefix, "--role", role),
+            *("--peers-listen", "" if role == "front" else "127.0.0.1:0"),
+            *("--session-s", str(self._session_s)),
         )
 
     def signal(self, name: str, number: int) -> None:
@@ -77,6 +79,28 @@ class Fleet:
         for name in list(self.running):
             self.signal(name, signal.SIGCONT)
             self.end(name, signal.SIGTERM)
+
+
+def create(target: str, crawl: crawl_pb.Crawl) -> None:
+    """Create a crawl as a client does: again while slots are on their way to a server that just came."""
+    deadline = time.monotonic() + 60
+    with stubs(target) as server:
+        while True:
+            try:
+                server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))
+                return
+            except grpc.RpcError as exc:
+                if exc.code() not in COME_AGAIN or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
+
+
+def page_of(site: str, n: int) -> common.Page:
+    """Return page n of a site, with an event id of its own."""
+    made = page(n, event_id=f"{site} {n}")
+    made.url = made.url.replace(HOST, site)
+    made.body = made.body.replace(HOST.encode(), site.encode())
+    return made
 
 
 @dataclass(slots=True)
@@ -137,10 +161,7 @@ class Load:
             raise
 
     def _is_acknowledged(self, server: object, site: str, n: int) -> bool:
-        made = page(n, event_id=f"{site} {n}")
-        made.url = made.url.replace(HOST, site)
-        made.body = made.body.replace(HOST.encode(), site.encode())
-        request = pb.IngestPagesRequest(crawl=self.crawl, pages=[made])
+        request = pb.IngestPagesRequest(crawl=self.crawl, pages=[page_of(site, n)])
         try:
             [result] = server.links.IngestPages(request, timeout=CALL_S).results  # type: ignore[attr-defined]
         except grpc.RpcError as exc:

@@ -13,7 +13,7 @@ from pathlib import Path
 import grpc
 import pytest
 from cluster import Brokers
-from fleet import COME_AGAIN, Fleet, Load, events_in_log, states_of
+from fleet import Fleet, Load, create, events_in_log, states_of
 
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
@@ -42,27 +42,13 @@ def under_load(folder: Path, hosts: str, prefix: str) -> Iterator[tuple[Fleet, L
     try:
         for name in NAMES:
             fleet.start(name)
-        create(fleet, crawl)
+        create(fleet.targets()[0], crawl)
         load.start()
         load.wait_for_all_sites(time.monotonic())
         yield fleet, load
     finally:
         load.stop()
         fleet.close()
-
-
-def create(fleet: Fleet, crawl: crawl_pb.Crawl) -> None:
-    """Create a crawl as a client does: again while slots are on their way to a server that just came."""
-    deadline = time.monotonic() + 60
-    with stubs(fleet.targets()[0]) as server:
-        while True:
-            try:
-                server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))
-                return
-            except grpc.RpcError as exc:
-                if exc.code() not in COME_AGAIN or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.5)
 
 
 async def judge(folder: Path, hosts: str, prefix: str, load: Load) -> None:

@@ -181,5 +181,21 @@ class SlotGroup:
         _log.warning("slots %s may be of another process by now", sorted(slots))
 
 
+class NoShare:
+    """Of a process that asks for no slots, and answers calls by asking the others: a front."""
+
+    mine: Slots = frozenset()
+
+    def join(self) -> None:
+        """Do nothing."""
+
+    def leave(self) -> None:
+        """Do nothing."""
+
+    def confirm(self, _: int) -> bool:
+        """Say that a slot is not this process's."""
+        return False
+
+
 def _slots(partitions: Sequence[TopicPartition]) -> Slots:
     return frozenset(partition.partition for partition in partitions)

@@ -9,8 +9,8 @@ from pathlib import Path
 import grpc
 
 from linkscore_scoring.engine.groups import Shard
-from linkscore_server.cluster.cluster import Cluster
-from linkscore_server.cluster.group import SlotGroup
+from linkscore_server.cluster.cluster import Cluster, Group
+from linkscore_server.cluster.group import NoShare, SlotGroup
 from linkscore_server.cluster.owners import ClusterOwners
 from linkscore_server.cluster.routes import RouteTable
 from linkscore_server.cluster.slots import SLOTS
@@ -29,7 +29,7 @@ class Member:
     Parameters
     ----------
     settings
-        `peers_listen` is set.
+        Of a process in a cluster.
     store
         Over the brokers of the cluster.
     registry
@@ -72,14 +72,6 @@ class Member:
         brokers, topics = self._store.brokers, self._store.topics
         self.owners.slots = await asyncio.to_thread(self._slots)
         self._cluster = cluster = Cluster(self.owners, self._registry, topics.shards, took)
-        group = SlotGroup(
-            brokers.properties,
-            topics.owners,
-            topics.owners,
-            self._settings.session_s,
-            taken=cluster.taken,
-            given_up=cluster.given_up,
-        )
         table = RouteTable(
             brokers.properties,
             brokers,
@@ -88,7 +80,7 @@ class Member:
             heard=cluster.heard,
             read=cluster.read,
         )
-        await cluster.join(group, table)
+        await cluster.join(self._group(cluster), table)
 
     async def leave(self) -> None:
         """Hand all slots to the others; calls are still answered, by asking these."""
@@ -99,6 +91,20 @@ class Member:
         """Stop hearing of the others."""
         if self._cluster is not None:
             await self._cluster.close()
+
+    def _group(self, cluster: Cluster) -> Group:
+        """Return what gives this process its slots; a front has none."""
+        if self._settings.role == "front":
+            return NoShare()
+        owners = self._store.topics.owners
+        return SlotGroup(
+            self._store.brokers.properties,
+            owners,
+            owners,
+            self._settings.session_s,
+            taken=cluster.taken,
+            given_up=cluster.given_up,
+        )
 
     def _slots(self) -> int:
         topics = self._store.topics

@@ -120,7 +120,7 @@ class Router:
         InvalidInput
             If crawls go from one machine to another: visits lie on the disk of one.
         """
-        if self._settings.peers_listen:
+        if self._settings.is_clustered:
             raise InvalidInput("must be of a server of one process: visits stay on its disk", field="crawl")
         first = await first_of(requests)
         name = crawl_in(method, first) if first is not None else ""

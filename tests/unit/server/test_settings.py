@@ -185,3 +185,29 @@ def test_a_cluster_is_over_brokers_and_at_addresses() -> None:
     assert found.keys() == {"peers_listen", "advertise"}
     good = {**ON_BROKERS, "peers_listen": "0.0.0.0:7511", "advertise": "server-1:7511"}
     assert load(good, {}, None).advertise == "server-1:7511"
+
+
+@pytest.mark.parametrize(
+    ("flags", "field", "rule"),
+    [
+        ({"role": "back"}, "role", "must be all, front or owner"),
+        ({"role": "front"}, "role", "front needs log = kafka://"),
+        ({"role": "owner", **ON_BROKERS}, "peers_listen", "must be set with role = owner"),
+        (
+            {"role": "front", **ON_BROKERS, "peers_listen": "0.0.0.0:7511"},
+            "peers_listen",
+            "must be empty with role = front",
+        ),
+    ],
+)
+def test_a_role_that_cannot_be_is_refused(flags: dict[str, str], field: str, rule: str) -> None:
+    if "log" in flags:
+        pytest.importorskip("confluent_kafka")
+    assert rule in refused(flags, {}, None)[field]
+
+
+def test_a_front_is_in_a_cluster_without_an_address_for_the_others() -> None:
+    pytest.importorskip("confluent_kafka")
+    assert load({**ON_BROKERS, "role": "front"}, {}, None).is_clustered
+    assert load({**ON_BROKERS, "role": "owner", "peers_listen": "0.0.0.0:7511"}, {}, None).is_clustered
+    assert not load(ON_BROKERS, {}, None).is_clustered

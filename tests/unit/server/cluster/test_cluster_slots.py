@@ -12,6 +12,7 @@ pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.cluster.cluster import Cluster
+from linkscore_server.cluster.group import NoShare
 from linkscore_server.cluster.owners import ClusterOwners
 from linkscore_server.cluster.routes import Route
 from linkscore_server.cluster.slots import slot_of
@@ -211,6 +212,23 @@ async def test_slots_that_are_taken_back_meanwhile_are_not_taken(process: Proces
     await asyncio.to_thread(process.cluster.taken, frozenset({3}))
     await asyncio.sleep(0.05)
     assert process.keys_of(3).isdisjoint(process.registry.taken)
+
+
+async def test_a_front_joins_when_every_slot_is_somebodys_and_has_none_itself() -> None:
+    front = Process()
+    front.cluster.read()
+    joining = asyncio.create_task(front.cluster.join(NoShare(), front.table))  # type: ignore[arg-type]
+    for slot in range(SLOTS):
+        await asyncio.sleep(0.01)
+        assert not joining.done()
+        front.cluster.heard(slot, Route(OTHER, slot))
+    await joining
+    assert (front.table.published, front.registry.taken) == ([], set())
+    assert not any(front.cluster.serves(shard) for shard in SHARDS)
+    assert {front.owners.of(shard) for shard in SHARDS} == {front.peers[OTHER]}
+    with pytest.raises(LogAway, match="another process has these sites"):
+        await front.cluster.confirm(SHARDS[0])
+    await front.cluster.close()
 
 
 def owners_of_four_slots() -> tuple[ClusterOwners, dict[str, FakeOwner]]:
