@@ -63,25 +63,30 @@ class Clustering:
         Cluster of every page, (n_pages,) int64, 0, 1, ... in order of first page; -1 for outliers.
     model
         Classifier for further pages.
+    vectors
+        `ClusterModel.vectors` of the sample.
     notes
         What was unusual, e.g. ``no_clusters``, for the log.
     """
 
     labels: NDArray[np.int64]
     model: ClusterModel
+    vectors: NDArray[np.float64]
     notes: list[str] = field(default_factory=list)
 
 
 class Clusterer(ABC):
     """Family of clusterers; constructors only store parameters, `fit` imports heavy libraries.
 
-    A subclass names itself and the dataclass of its `model`.
+    A subclass names itself and the dataclass of its `model`, and says whether `fit` reads
+    `SamplePage.in_links`.
 
     At most `MAX_PAGES` pages are accepted: cost and memory are quadratic in the pages of a sample.
     """
 
     name: ClassVar[str]
     model: ClassVar[type[ClusterModel]]
+    reads_in_links: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:

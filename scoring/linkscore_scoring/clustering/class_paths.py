@@ -17,14 +17,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from linkscore_scoring.clustering.class_tokens import (
     class_values,
+    folded,
     modifiers,
     page_level_tokens,
     template_numbers,
 )
-from linkscore_scoring.features.bags import fold_digits
+from linkscore_scoring.clustering.sample_trie import SampleTrie
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import Transient
 
@@ -139,8 +141,17 @@ class ClassPathFilter:
         """Return the filtered bag: path -> displayed leaves; cost O(nodes), more for unseen paths."""
         return self._nodes.bag(trie, self._element, self._settle)
 
+    def bags(self, sample: SampleTrie) -> list[dict[str, int]]:
+        """Return `bag` of each page of a sample, at the cost of the distinct nodes and some of all leaves."""
+        settled: dict[str, str] = {}
+        raw = sample.paths(self._element, _ELEMENT)
+        for node in {node for leaves in sample.leaves for node, _ in leaves}:
+            if raw[node] not in settled:
+                settled[raw[node]] = self._settle(raw[node])
+        return sample.bags([settled.get(path, path) for path in raw])
+
     def _element(self, tag: str, classes: str) -> str:
-        return _element(tag, _folded(classes, self.numbered), self.token_pages)
+        return _element_of(tag, classes, numbered=self.numbered, tokens=self.token_pages)
 
     def _settle(self, path: str) -> str:
         """Return the path without its rarest tokens, as many as it takes to be a known path or to be bare."""
@@ -170,16 +181,28 @@ def fit_class_paths(
     Cost O(distinct paths x tokens). Not in Xu 2018, whose XPaths carry no classes.
     """
     threshold = max(min_pages, min_share * len(tries))
-    numbered = template_numbers(tries, threshold)
-    tokens = Counter(token for trie in tries for token in page_tokens(trie, numbered))
-    crossing = modifiers(tries, threshold, numbered)
-    dropped = crossing | class_values(
-        [page_level_tokens(trie, numbered) - crossing for trie in tries], threshold
-    )
-    kept = {token: n for token, n in sorted(tokens.items()) if n >= threshold and token not in dropped}
-    raw = [raw_bag(trie, kept, numbered) for trie in tries]
-    learned = ClassPathFilter(kept, numbered, _frequent_paths(raw, kept, threshold))
-    return learned, [learned.bag(trie) for trie in tries]
+    sample = SampleTrie(tries)
+    numbered = template_numbers(sample, threshold)
+    tokens = _tokens_of(sample, numbered)
+    levels = page_level_tokens(sample, numbered)
+    crossing = modifiers(levels, threshold)
+    dropped = crossing | class_values([held - crossing for held in levels], threshold)
+    df = Counter(token for held in tokens for token in held)
+    kept = {token: n for token, n in sorted(df.items()) if n >= threshold and token not in dropped}
+    raw = sample.paths(partial(_element_of, numbered=numbered, tokens=kept), _ELEMENT)
+    learned = ClassPathFilter(kept, numbered, _frequent_paths(sample.bags(raw), kept, threshold))
+    return learned, learned.bags(sample)
+
+
+def _tokens_of(sample: SampleTrie, numbered: frozenset[str]) -> list[set[str]]:
+    """Return the distinct class tokens of each page, digits as ``#`` unless the token is in `numbered`."""
+    known: dict[str, set[str]] = {}
+    pages = []
+    for page in sample.classes:
+        for classes in page - known.keys():
+            known[classes] = folded(classes, numbered)
+        pages.append(set[str]().union(*map(known.__getitem__, page)))
+    return pages
 
 
 def _frequent_paths(
@@ -202,33 +225,9 @@ def _frequent_paths(
     return frozenset(path for path, on in pages.items() if len(on) >= threshold)
 
 
-def page_tokens(trie: PathTrie, numbered: frozenset[str]) -> set[str]:
-    """Return the distinct class tokens of a page, digits as ``#`` unless the token is in `numbered`."""
-    return {token for classes in set(trie.classes) for token in _folded(classes, numbered)}
-
-
-def _folded(classes: str, numbered: frozenset[str]) -> set[str]:
-    return {token if token in numbered else fold_digits(token) for token in classes.split()}
-
-
-def raw_bag(trie: PathTrie, tokens: Mapping[str, int], numbered: frozenset[str]) -> dict[str, int]:
-    """Return the bag of class-aware paths that keeps only these tokens: path -> displayed leaves."""
-    elements: dict[tuple[str, str], str] = {}
-    paths: list[str] = []
-    bag: dict[str, int] = {}
-    for parent, tag, classes, leaves in zip(trie.parents, trie.tags, trie.classes, trie.leaves, strict=True):
-        element = elements.get((tag, classes))
-        if element is None:
-            element = elements[tag, classes] = _element(tag, _folded(classes, numbered), tokens)
-        path = f"{paths[parent]}{_ELEMENT}{element}" if parent >= 0 else element
-        paths.append(path)
-        if leaves:
-            bag[path] = bag.get(path, 0) + leaves
-    return bag
-
-
-def _element(tag: str, classes: set[str], tokens: Mapping[str, int]) -> str:
-    return _TOKEN.join([tag, *sorted(token for token in classes if token in tokens)])
+def _element_of(tag: str, classes: str, *, numbered: frozenset[str], tokens: Mapping[str, int]) -> str:
+    """Return an element of a path: its tag, and those of its class tokens that count."""
+    return _TOKEN.join([tag, *sorted(token for token in folded(classes, numbered) if token in tokens)])
 
 
 def drop_rarest(path: str, tokens: Mapping[str, int]) -> str | None:

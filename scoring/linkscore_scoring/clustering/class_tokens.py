@@ -27,9 +27,9 @@ from collections.abc import Collection, Mapping, Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.clustering.sample_trie import SampleTrie
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
-from linkscore_scoring.features.bags import fold_digits, plain_bag
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.features.bags import fold_digits
 
 # These and the other thresholds of this module were chosen with the four stored sites in view
 # (docs/clustering.md).
@@ -45,7 +45,7 @@ MIN_EXPLAINED = 0.1
 """
 
 
-def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[str]:
+def template_numbers(sample: SampleTrie, threshold: float) -> frozenset[str]:
     """Return the class tokens of a sample that keep their digits: those whose number names a template.
 
     A family of tokens equal up to digits keeps its digits when all of this holds:
@@ -57,7 +57,7 @@ def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[s
 
     Parameters
     ----------
-    tries
+    sample
         Tag paths of the sampled pages.
     threshold
         Pages a token must be on to count as a value of its own.
@@ -66,11 +66,11 @@ def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[s
     -----
     Cost O(total nodes + n_pages x n_paths). Not from a paper.
     """
-    families = _families(tries)
+    families = _families(sample)
     wanted = {name: pages for name, pages in families.items() if _few_values(pages, threshold)}
     if not wanted:
         return frozenset()
-    bags = [plain_bag(trie) for trie in tries]
+    bags = sample.bags(sample.paths(lambda tag, classes: tag, "/"))
     vectors = fit_vectorizer(bags, norm="l2").transform(bags)
     kept: set[str] = set()
     for members in wanted.values():
@@ -80,14 +80,23 @@ def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[s
     return frozenset(kept)
 
 
-def _families(tries: Sequence[PathTrie]) -> dict[str, dict[str, set[int]]]:
+def folded(classes: str, numbered: Collection[str]) -> set[str]:
+    """Return distinct class tokens, digits as ``#`` unless the token is in `numbered`."""
+    return {token if token in numbered else fold_digits(token) for token in classes.split()}
+
+
+def _families(sample: SampleTrie) -> dict[str, dict[str, set[int]]]:
     """Return family -> token -> pages, for tokens with digits."""
     families: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for page, trie in enumerate(tries):
-        for token in {token for classes in set(trie.classes) for token in classes.split()}:
-            family = fold_digits(token)
-            if family != token:
-                families[family][token].add(page)
+    known: dict[str, list[set[int]]] = {}
+    for number, page in enumerate(sample.classes):
+        for classes in page:
+            pages = known.get(classes)
+            if pages is None:
+                families_of = ((fold_digits(token), token) for token in classes.split())
+                pages = known[classes] = [families[f][token] for f, token in families_of if f != token]
+            for on in pages:
+                on.add(number)
     return families
 
 
@@ -137,8 +146,8 @@ _PAGE_TAGS = frozenset({"html", "body"})
 _MAX_TOKENS = 300
 
 
-def modifiers(tries: Sequence[PathTrie], threshold: float, numbered: Collection[str]) -> frozenset[str]:
-    """Return the class tokens of a sample that modify pages of several templates.
+def modifiers(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
+    """Return the page-level tokens of a sample that modify pages of several templates.
 
     These are tokens that cross at least three tokens which exclude each other, and tokens that say no more
     than "this template, modified" (``category-paged``: ``category`` and ``paged``). Two tokens cross when
@@ -146,19 +155,16 @@ def modifiers(tries: Sequence[PathTrie], threshold: float, numbered: Collection[
 
     Parameters
     ----------
-    tries
-        Tag paths of the sampled pages.
+    pages
+        Class tokens of ``html`` and ``body`` of every sampled page; see `page_level_tokens`.
     threshold
         Pages that count as evidence.
-    numbered
-        Tokens that keep their digits; in all others digit runs are ``#``.
 
     Notes
     -----
     Looks at the 300 page-level tokens on most pages. Cost O(modifiers x tokens^2 x n_pages). Not from a
     paper.
     """
-    pages = [page_level_tokens(trie, numbered) for trie in tries]
     df = Counter(token for held in pages for token in held)
     tokens = sorted((t for t, n in df.items() if n >= threshold), key=lambda t: (-df[t], t))[:_MAX_TOKENS]
     on = np.array([[token in held for held in pages] for token in tokens], dtype=np.float64)
@@ -168,14 +174,16 @@ def modifiers(tries: Sequence[PathTrie], threshold: float, numbered: Collection[
     return frozenset(tokens[i] for i in {*cutting, *_parts(on, cutting, threshold)})
 
 
-def page_level_tokens(trie: PathTrie, numbered: Collection[str]) -> set[str]:
-    """Return the class tokens of ``html`` and ``body``, digits as ``#`` unless the token is in `numbered`."""
-    return {
-        token if token in numbered else fold_digits(token)
-        for tag, classes in zip(trie.tags, trie.classes, strict=True)
+def page_level_tokens(sample: SampleTrie, numbered: Collection[str]) -> list[set[str]]:
+    """Return the class tokens of ``html`` and ``body`` of each page, digits as ``#`` unless the token is in
+    `numbered`.
+    """
+    held = {
+        node: folded(classes, numbered)
+        for node, (_, tag, classes) in enumerate(sample.nodes)
         if classes and tag in _PAGE_TAGS
-        for token in classes.split()
     }
+    return [set[str]().union(*map(held.__getitem__, held.keys() & page)) for page in sample.pages]
 
 
 def _crossing(on: NDArray[np.float64], threshold: float) -> list[int]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.clustering.average_linkage import linkage_groups
 from linkscore_scoring.clustering.base import (
     OUTLIER,
     Clusterer,
@@ -112,7 +113,7 @@ class CosineLinkage(Clusterer):
         labels[~zero] = self._groups(vectors[~zero])
         labels, notes = or_one_cluster(renumbered(labels), zero)
         model = CosineLinkageModel(paths, vectorizer, _means(vectors, labels), cut=self.cut)
-        return Clustering(labels, model, notes)
+        return Clustering(labels, model, vectors, notes)
 
     def _groups(self, vectors: NDArray[np.float64]) -> NDArray[np.int64]:
         if len(vectors) < 2:
@@ -127,15 +128,6 @@ def cosine_distances(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     distances = np.clip(1.0 - vectors @ vectors.T, 0.0, 1.0)
     np.fill_diagonal(distances, 0.0)
     return distances
-
-
-def linkage_groups(distances: NDArray[np.float64], cut: float) -> NDArray[np.int64]:
-    """Return group numbers from 1, (n,) int64, of average linkage cut at a distance."""
-    from scipy.cluster.hierarchy import fcluster, linkage  # slow to import: only where learning happens
-    from scipy.spatial.distance import squareform
-
-    tree = linkage(squareform(distances, checks=False), method="average")
-    return np.asarray(fcluster(tree, cut, criterion="distance"), dtype=np.int64)
 
 
 def _means(vectors: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -136,7 +136,8 @@ class CrescenziMdl(Clusterer):
         labels = np.full(len(sample), OUTLIER, dtype=np.int64)
         labels[~empty] = self._classes(rows[~empty], _arcs(sample, empty, column))
         labels, notes = or_one_cluster(renumbered(_large(labels)), empty)
-        return Clustering(labels, CrescenziModel(paths.vocabulary, _schemas(rows, labels)), notes)
+        model = CrescenziModel(paths.vocabulary, _schemas(rows, labels))
+        return Clustering(labels, model, model.vectors(sample), notes)
 
     def _classes(self, rows: PathCounts, arcs: Counts) -> Counts:
         """Return the class of every page, (n_pages,) int64."""

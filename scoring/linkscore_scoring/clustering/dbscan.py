@@ -104,7 +104,7 @@ class Dbscan(Clusterer):
         eps, labels = self._cluster(vectors, zero)
         labels, notes = or_one_cluster(labels, zero)
         neighbours = NearestNeighbours(vectors, labels, k=max(1, self.min_pts - 1))
-        return Clustering(labels, DbscanModel(vectorizer, neighbours, eps=eps), notes)
+        return Clustering(labels, DbscanModel(vectorizer, neighbours, eps=eps), vectors, notes)
 
     def _cluster(
         self, vectors: NDArray[np.float64], zero: NDArray[np.bool_]

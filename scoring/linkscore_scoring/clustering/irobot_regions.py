@@ -139,7 +139,7 @@ class IRobotRegions(Clusterer):
         n_clusters = int(labels.max(initial=OUTLIER)) + 1
         centres = [vectors[labels == label].mean(axis=0) for label in range(n_clusters)]
         model = self._model(space.vocabulary, np.array(centres).reshape(n_clusters, vectors.shape[1]))
-        return Clustering(labels, model, notes)
+        return Clustering(labels, model, vectors, notes)
 
     def _model(self, regions: Sequence[str], centres: NDArray[np.float64]) -> IRobotModel:
         return IRobotModel(

@@ -105,6 +105,7 @@ class UxClust(Clusterer):
 
     name: ClassVar[str] = "uxclust"
     model: ClassVar[type[ClusterModel]] = UxClustModel
+    reads_in_links: ClassVar[bool] = True
 
     def __init__(self, *, max_share: float = 0.3) -> None:
         self.max_share = max_share
@@ -119,9 +120,8 @@ class UxClust(Clusterer):
             if apath in apaths:
                 joined.join(targets)
         labels, notes = or_one_cluster(_labels(sample, joined), _unknown(sample))
-        return Clustering(
-            labels, UxClustModel(_names(apaths, sample), _shares(apaths, sample, labels)), notes
-        )
+        model = UxClustModel(_names(apaths, sample), _shares(apaths, sample, labels))
+        return Clustering(labels, model, model.vectors(sample), notes)
 
     def _specific(
         self, groups: Mapping[tuple[int, int], Sequence[int]], pages: frozenset[int]

@@ -149,7 +149,7 @@ class LearningSchedule:
 
 
 def run(job: LearningJob) -> LearnedSite:
-    """Learn a site; cost about a second for 1,000 pages, plus the first import of scipy or scikit-learn."""
+    """Learn a site; cost about .4 s for 1,600 pages by the default clusterer."""
     learned = learn(_sample(job), _clusterer(job.config))
     identities = ClusterIdentities(**asdict(job.identities))
     keys = [page.key for page in job.pages]
@@ -188,9 +188,13 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
     for page in job.pages:
         source = clusters[page.hash]
         observe_page_links(table, source, page.links)
-        for apath, classless, target in page.links:
-            if target in clusters and target != page.hash:
-                table.observe_destination(source, apath, classless, clusters[target])
+        led = Counter(
+            (apath, classless, clusters[target])
+            for apath, classless, target in page.links
+            if target in clusters and target != page.hash
+        )
+        for (apath, classless, destination), times in led.items():
+            table.observe_destination(source, apath, classless, destination, weight=times)
     if job.config.paper:
         table.freeze()
     return table

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.clustering.class_paths import drop_rarest, fit_class_paths, readable
-from linkscore_scoring.clustering.class_tokens import explained_share, modifiers, template_numbers
+from linkscore_scoring.clustering.class_tokens import (
+    explained_share,
+    modifiers,
+    page_level_tokens,
+    template_numbers,
+)
+from linkscore_scoring.clustering.sample_trie import SampleTrie
 from linkscore_scoring.features.bags import plain_bag
 
 
@@ -65,7 +71,7 @@ def test_drop_rarest_takes_every_occurrence_and_ends_at_bare_paths() -> None:
 def test_numbers_that_explain_layout_are_kept(page) -> None:
     tries = [page("html/body.ns-1/ul/li/a", "html/body.ns-1/h1/text()")] * 6
     tries += [page("html/body.ns-2/p/text()", "html/body.ns-2/h1/text()")] * 6
-    assert template_numbers(tries, 4) == {"ns-1", "ns-2"}
+    assert template_numbers(SampleTrie(tries), 4) == {"ns-1", "ns-2"}
 
 
 def test_numbers_of_things_are_folded(page) -> None:
@@ -73,7 +79,7 @@ def test_numbers_of_things_are_folded(page) -> None:
     long_tail = [page(f"html/body.post-{i}/p/text()") for i in range(12)]
     several = [page("html/body/i.s-1/img", "html/body/i.s-2/img", *["html/p/a"] * (i % 2)) for i in range(12)]
     for tries in (same_layout, long_tail, several):
-        assert template_numbers(tries, 4) == frozenset()
+        assert template_numbers(SampleTrie(tries), 4) == frozenset()
 
 
 def test_explained_share_is_one_for_pure_groups_and_near_zero_for_random_ones() -> None:
@@ -92,15 +98,19 @@ def _archive(page, kinds: str, paged: set[int]) -> list:
     ]
 
 
+def _modifiers(tries: list) -> frozenset[str]:
+    return modifiers(page_level_tokens(SampleTrie(tries), ()), 4)
+
+
 def test_token_that_crosses_three_templates_is_a_modifier_and_so_are_its_parts(page) -> None:
     tries = _archive(page, "abc", {0, 1, 2, 3, 4})
-    assert modifiers(tries, 4, ()) == {"paged", "a-paged", "b-paged", "c-paged"}
+    assert _modifiers(tries) == {"paged", "a-paged", "b-paged", "c-paged"}
 
 
 def test_token_that_crosses_two_templates_or_covers_them_stays(page) -> None:
-    assert modifiers(_archive(page, "ab", {0, 1, 2, 3, 4}), 4, ()) == frozenset()
-    assert modifiers(_archive(page, "abc", set(range(10))), 4, ()) == frozenset()
-    assert modifiers(_archive(page, "abc", {0}), 4, ()) == frozenset()
+    assert _modifiers(_archive(page, "ab", {0, 1, 2, 3, 4})) == frozenset()
+    assert _modifiers(_archive(page, "abc", set(range(10)))) == frozenset()
+    assert _modifiers(_archive(page, "abc", {0})) == frozenset()
 
 
 def test_modified_pages_share_the_paths_of_their_template(page) -> None:

@@ -1,0 +1,55 @@
+"""Average linkage gives the groups of scipy, ties included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from linkscore_scoring.clustering.average_linkage import linkage_groups
+from linkscore_scoring.clustering.base import renumbered
+
+
+def _distances(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.sqrt(((points[:, None] - points) ** 2).sum(axis=-1))
+
+
+def _by_scipy(distances: NDArray[np.float64], cut: float) -> NDArray[np.int64]:
+    tree = linkage(squareform(distances, checks=False), method="average")
+    return fcluster(tree, cut, criterion="distance").astype(np.int64)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    points=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=30),
+    cut=st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 9.0]),
+)
+def test_points_of_a_grid_full_of_ties_are_grouped_as_by_scipy(
+    points: list[tuple[int, int]], cut: float
+) -> None:
+    distances = _distances(np.array(points, dtype=np.float64))
+    ours, theirs = linkage_groups(distances, cut), _by_scipy(distances, cut)
+    assert renumbered(ours).tolist() == renumbered(theirs).tolist()
+
+
+def test_many_points_are_grouped_as_by_scipy() -> None:
+    distances = _distances(np.random.default_rng(3).random((300, 2)))
+    ours, theirs = linkage_groups(distances, 0.2), _by_scipy(distances, 0.2)
+    assert renumbered(ours).tolist() == renumbered(theirs).tolist()
+    assert 5 < len(set(ours.tolist())) < 100
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_nothing_and_one_point_are_as_many_groups(n: int) -> None:
+    assert linkage_groups(np.zeros((n, n)), 0.5).tolist() == list(range(n))
+
+
+def test_what_is_given_stays_as_it_is() -> None:
+    distances = _distances(np.arange(12.0).reshape(6, 2))
+    before = distances.copy()
+    linkage_groups(distances, 100.0)
+    assert np.array_equal(distances, before)
