@@ -27,6 +27,11 @@ def packed(data: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=_LEVEL).compress(data)
 
 
+def unpacked(data: bytes) -> bytes:
+    """Return bytes as they were before they were `packed`."""
+    return zstandard.ZstdDecompressor().decompress(data)
+
+
 class Blobs:
     """An append-only file of compressed byte strings that vanishes with the process.
 

@@ -27,6 +27,16 @@ _REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "br
 @click.option("--wanted-tag", default="", help="Tag that wanted pages carry; --relevant: pages it counts on.")
 @click.option("--wanted", default="", help="Query that policies which go by words are told.")
 @click.option(
+    "--language", "languages", multiple=True, metavar="CODE", help="Language they are told; repeatable."
+)
+@click.option(
+    "--quality-weight",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.0,
+    help="How much it counts for them that a page reads well.",
+)
+@click.option("--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the query.")
+@click.option(
     "--warm-start",
     type=FILE,
     multiple=True,

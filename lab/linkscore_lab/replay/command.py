@@ -79,7 +79,7 @@ def _modes(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _protocol(protocol: ReplayProtocol, options: Mapping[str, Any]) -> ReplayProtocol:
     names = {f.name for f in fields(ReplayProtocol)}
-    given = {k: v for k, v in options.items() if k in names and v not in (None, False, "")}
+    given = {k: v for k, v in options.items() if k in names and v not in (None, False, "", ())}
     if options["examples"] is not None:
         given["n_examples"] = options["examples"]
     if options["warm_start"]:

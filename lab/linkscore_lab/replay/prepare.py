@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Protocol
 
 from linkscore_lab.archives import Archive, ArchiveRecord, open_archive
-from linkscore_lab.archives.blobs import Blobs, packed
+from linkscore_lab.archives.blobs import Blobs, packed, unpacked
 from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.datasets.site import Site, identity, identity_or_none
 from linkscore_lab.datasets.survey import PageFacts, read_page
+from linkscore_lab.replay.meaning import Compare
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
-from linkscore_scoring.engine.events import PageFetched, encode
+from linkscore_scoring.engine.events import Event, PageFetched, decode, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import Words
+from linkscore_scoring.features.types import PageWords, Words
 from linkscore_scoring.hashing import hash64
 
 # Records sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
@@ -38,6 +39,7 @@ class _Parsed:
     event: bytes = b""
     body: bytes = b""
     links: bytes = b""
+    excerpt: str = ""
 
 
 class GeneratedSite(Site, Protocol):
@@ -66,11 +68,12 @@ def prepare_site(
     seen_page: Callable[[int], None] = lambda n: None,
     layout: bool = False,
     words: Words = Words.NONE,
+    compare: Compare | None = None,
 ) -> StoredSite:
     """Read sources as one crawl with an entry each; `seen_page` is called with the records read so far.
 
     With `layout` pages come with their `PageLayout`, with `words` with their `PageWords`, for policies that
-    read them.
+    read them; `compare` says of their excerpts what they mean, by an embedding.
 
     Raises
     ------
@@ -78,10 +81,11 @@ def prepare_site(
         If an archive or the labels cannot be read, or no page is there.
     """
     blobs = Blobs()
+    reading = _Reading(
+        partial(_parse_all, layout=layout, words=words), workers or cores(), seen_page, compare
+    )
     try:
-        return _read(
-            sources, blobs, workers or cores(), seen_page, partial(_parse_all, layout=layout, words=words)
-        )
+        return _read(sources, blobs, reading)
     except BaseException:
         blobs.close()
         raise
@@ -106,21 +110,30 @@ def prepare_generated(site: GeneratedSite, *, layout: bool = False) -> StoredSit
     return stored
 
 
-def _read(
-    sources: Sequence[SiteSource],
-    blobs: Blobs,
-    workers: int,
-    seen_page: Callable[[int], None],
-    parse_all: Callable[[Sequence[ArchiveRecord]], list[_Parsed]],
-) -> StoredSite:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How records are read: by what, in how many processes, who hears of them, who says what they mean."""
+
+    parse_all: Callable[[Sequence[ArchiveRecord]], list[_Parsed]]
+    workers: int
+    seen_page: Callable[[int], None]
+    compare: Compare | None
+
+    def chunks(self, archive: Archive) -> Iterator[list[_Parsed]]:
+        """Yield the records of an archive, some at a time."""
+        for chunk in spread(self.parse_all, _chunks(archive), self.workers):
+            yield _compared(chunk, self.compare) if self.compare else chunk
+
+
+def _read(sources: Sequence[SiteSource], blobs: Blobs, reading: _Reading) -> StoredSite:
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
     archives = [open_archive(source.archives, url_list=source.url_list) for source in sources]
     for archive in archives:
-        for chunk in spread(parse_all, _chunks(archive), workers):
+        for chunk in reading.chunks(archive):
             records += [_kept(parsed, blobs) for parsed in chunk]
             hashes += [array("Q", parsed.links) for parsed in chunk]
-            seen_page(len(records))
+            reading.seen_page(len(records))
     if not any(record.is_page for record in records):
         name = archives[0].name
         raise InvalidInput(f"{name}: needs at least one page, got {len(records)} records", field="warc")
@@ -193,9 +206,30 @@ def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, wo
     if "not_html" not in features.notes:
         facts = read_page(record.url, record.body, links=False)
     event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
+    excerpt = features.words.excerpt if features.words is not None else ""  # which no event has
     keys = dict.fromkeys(key for key in features.links.keys if key)
     links = array("Q", map(hash64, keys)).tobytes()
-    return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links)
+    return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links, excerpt)
+
+
+def _compared(chunk: list[_Parsed], compare: Compare) -> list[_Parsed]:
+    """Let pages know how near they are to what is wanted, by their excerpts; here, where the model is."""
+    events = {n: decode(unpacked(parsed.event)) for n, parsed in enumerate(chunk) if parsed.excerpt}
+    words = {n: _words(event) for n, event in events.items()}
+    for n, found in words.items():
+        found.excerpt = chunk[n].excerpt
+    compare(list(words.values()))
+    return [
+        replace(parsed, event=packed(encode(events[n])), excerpt="") if n in events else parsed
+        for n, parsed in enumerate(chunk)
+    ]
+
+
+def _words(event: Event) -> PageWords:
+    assert isinstance(event, PageFetched)  # an excerpt was read of it
+    assert event.features is not None
+    assert event.features.words is not None
+    return event.features.words
 
 
 def _kept(parsed: _Parsed, blobs: Blobs) -> StoredRecord:

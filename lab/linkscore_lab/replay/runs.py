@@ -50,8 +50,9 @@ class ReplayProtocol:
     leave_site_out
         Policies with a parameter `page_types` use the model that was trained without the site, unless their
         own parameters say otherwise. Of a site no model was trained with the whole one is without it.
-    wanted
-        Query that policies which go by words are told; empty: none.
+    wanted, languages, quality_weight, embedding
+        What policies which go by words are told: a query, languages, how much it counts that a page reads
+        well, and a plug-in that compares pages with the query by meaning. See `Wanted`.
     experience
         What crawls start from: documents learned elsewhere, `Experience.to_bytes`.
     obey_verdicts, obey_requests, in_flight, latency_spread
@@ -72,7 +73,23 @@ class ReplayProtocol:
     in_flight: int = 1
     latency_spread: float = 0.0
     wanted: str = ""
+    languages: tuple[str, ...] = ()
+    quality_weight: float = 0.0
+    embedding: str = ""
     experience: tuple[bytes, ...] = ()
+
+    @property
+    def in_words(self) -> Wanted | None:
+        """What is wanted in words; None if nothing is."""
+        if not (self.wanted or self.languages or self.quality_weight or self.embedding):
+            return None
+        queries = (WantedQuery(self.wanted),) if self.wanted else ()
+        return Wanted(
+            queries,
+            languages=tuple(self.languages),
+            quality_weight=self.quality_weight,
+            embedding=self.embedding,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +175,7 @@ class Experiment:
             params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
         p = self.protocol
         given = [self._given(number) for number in examples] if case.mode == EXAMPLES else []
-        words = wanted_by(case.policy, p.wanted)
+        words = wanted_by(case.policy, p.in_words)
         return self.make_scorer(
             CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper, given, words, p.experience)
         )
@@ -241,12 +258,12 @@ def cases(
                         yield Case(task, mode, policy, seed, start)
 
 
-def wanted_by(policy: PolicyText, query: str) -> Wanted | None:
-    """Return what a policy is told of a query: nothing if there is none, or if it does not go by words."""
+def wanted_by(policy: PolicyText, wanted: Wanted | None) -> Wanted | None:
+    """Return what a policy is told of what is wanted: nothing if it does not go by words."""
     kind = policy_class(policy.name)
-    if not query or not capabilities.takes_wanted(kind, make_params(kind, dict(policy.params))):
+    if wanted is None or not capabilities.takes_wanted(kind, make_params(kind, dict(policy.params))):
         return None
-    return Wanted((WantedQuery(query),))
+    return wanted
 
 
 def _needs_learning(policy: PolicyText) -> bool:

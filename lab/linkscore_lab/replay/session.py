@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol as Interface
 
 from linkscore_lab.replay.in_process import InProcessScorer
+from linkscore_lab.replay.meaning import Compare, comparison
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import reads_layout
@@ -107,9 +108,10 @@ class ReplaySession:
             If an input cannot be read, or a policy's parameters are out of range; before the first crawl.
         """
         self._check_policies()
+        compare = comparison(self.suite.protocol.in_words)
         sites = self.suite.sites
         for group in [sites] if self.suite.mixed else [(site,) for site in sites]:
-            yield from self._run_site(group)
+            yield from self._run_site(group, compare)
 
     def _check_policies(self) -> None:
         for policy in self.suite.policies:
@@ -122,14 +124,16 @@ class ReplaySession:
             given = dict(policy.params) if "example_url" in policy.params else {**example, **policy.params}
             make_params(kind, given)
 
-    def _run_site(self, group: Sequence[SuiteSite]) -> Iterator[RunResult]:
+    def _run_site(self, group: Sequence[SuiteSite], compare: Compare | None) -> Iterator[RunResult]:
         name = group[0].source.archives[0].name
+        wanted = self.suite.protocol.in_words
         with prepare_site(
             [entry.source for entry in group],
             workers=self.workers,
             seen_page=lambda n: self.listener.reading(name, n),
             layout=any(map(reads_layout, self.suite.policies)),
-            words=Words.COUNTED if self.suite.protocol.wanted else Words.NONE,
+            words=wanted.reads if wanted is not None else Words.NONE,
+            compare=compare,
         ) as site:
             self.inputs[site.name] = Input(site.digest, site.damaged)
             kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}

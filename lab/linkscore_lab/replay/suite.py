@@ -17,7 +17,6 @@ from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.runs import MODES, NONE, ReplayProtocol
 from linkscore_lab.replay.task import USER_CONTENT
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_scoring.wanted import Wanted, WantedQuery
 
 TARGET = "target"
 TASKS = (USER_CONTENT, TARGET)
@@ -154,8 +153,8 @@ def check_suite(suite: Suite) -> None:
     if not 0.0 <= suite.protocol.latency_spread <= MAX_LATENCY_SPREAD:
         rule = f"must be in [0, {MAX_LATENCY_SPREAD:g}], got {suite.protocol.latency_spread:g}"
         problems.append(FieldProblem("latency_spread", rule))
-    if suite.protocol.wanted:
-        problems += Wanted((WantedQuery(suite.protocol.wanted),)).problems("wanted")
+    if (wanted := suite.protocol.in_words) is not None:
+        problems += wanted.problems("wanted")
     if suite.mixed and suite.starts > 1:
         problems.append(FieldProblem("starts", "must be 1 in a mixed crawl: it begins at every entry"))
     for i, site in enumerate(suite.sites):

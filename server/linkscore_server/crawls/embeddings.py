@@ -60,15 +60,17 @@ class Embeddings:
             rule = f"no plug-in brings {wanted.embedding!r} (installed: {installed})"
             raise InvalidInput(rule, field="wanted.embedding")
 
-    def load(self, name: str) -> None:
+    def load(self, name: str) -> bool:
         """Load the model of a name, which takes its time; blocks. One that fails is logged and left out."""
         with self._loading:
-            if name in self._loaded:
-                return
-            try:
-                self._loaded[name] = self._found[name]()
-            except Exception:
-                _log.exception("embedding %r cannot be loaded: pages are judged by their words alone", name)
+            if name not in self._loaded:
+                try:
+                    self._loaded[name] = self._found[name]()
+                except Exception:
+                    _log.exception(
+                        "embedding %r cannot be loaded: pages are judged by their words alone", name
+                    )
+            return name in self._loaded
 
     async def compare(self, wanted: Wanted | None, pages: Sequence[PageFetched]) -> None:
         """Say of pages how near they are to what is wanted, and drop the texts they came with."""
@@ -76,7 +78,7 @@ class Embeddings:
         found = [words for words in read if words is not None and words.excerpt]
         if wanted is not None and found and wanted.embedding in self._loaded:
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._executor, self._compare, wanted, found)
+            await loop.run_in_executor(self._executor, self.compare_words, wanted, found)
         for words in found:
             words.excerpt = ""
 
@@ -84,7 +86,8 @@ class Embeddings:
         """Let the thread go."""
         self._executor.shutdown()
 
-    def _compare(self, wanted: Wanted, pages: Sequence[PageWords]) -> None:
+    def compare_words(self, wanted: Wanted, pages: Sequence[PageWords]) -> None:
+        """Say of pages how near they are, by a model that was loaded; blocks. One that fails is logged."""
         try:
             queries = self._vectors_of(wanted)
             near = self._embedded(wanted.embedding, [page.excerpt for page in pages]) @ queries.T
