@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.kafka.cuts import PIECE_BYTES
 from linkscore_server.storage.kafka.store import KafkaStore
 
 pytestmark = pytest.mark.slow
@@ -68,8 +70,35 @@ def test_a_crawl_that_was_deleted_begins_anew(new_store: Callable[[str], KafkaSt
         assert (log.last_seq, log.states.seq) == (0, 0)
         log.append([b"%d" % n])
         log.states.commit(1, b"state")
+        while not log.share():
+            pass
         log.close()
         store.delete("books")
+
+
+def test_a_snapshot_is_there_for_the_next_server(new_store: Callable[[str], KafkaStore]) -> None:
+    log, large = new_store("a").open("books"), secrets.token_bytes(3 * PIECE_BYTES)
+    for n in range(1, 4):
+        log.append([b"%d" % n])
+        log.states.put(0, "a.org", b"facts", b"state %d" % n)
+        log.states.put(1, "b.org", b"facts", large)
+        log.states.commit(n, b"core %d" % n)
+        while not log.share():
+            pass
+    taken = new_store("b").open("books").states
+    assert (taken.seq, taken.core(), taken.get(0), taken.get(1)) == (3, b"core 3", b"state 3", large)
+
+
+def test_a_topic_of_snapshots_that_forgets_some_is_refused_by_name(
+    brokers: Brokers, new_store: Callable[[str], KafkaStore], request: pytest.FixtureRequest
+) -> None:
+    topic = f"{request.node.name}.states.books"
+    unsafe = {"cleanup.policy": "delete", "min.insync.replicas": "2"}
+    admin = AdminClient({"bootstrap.servers": brokers.hosts})
+    admin.create_topics([NewTopic(topic, 1, 3, config=unsafe)])[topic].result(30)
+    with pytest.raises(CorruptState) as refused:
+        new_store("a").open("books")
+    assert str(refused.value) == f"topic {topic}: cleanup.policy is delete, must be compact"
 
 
 def test_what_an_unfinished_creation_left_makes_room(new_store: Callable[[str], KafkaStore]) -> None:
@@ -93,7 +122,7 @@ def test_a_topic_that_may_lose_events_is_refused_by_name(
     assert str(refused.value) == (
         f"topic {topic}: has 2 replicas, must have 3 or more; "
         "max.message.bytes is 1048588, must be 67108864 or more; "
-        "min.insync.replicas is 1, must be 2 or more; "
         "retention.ms is 1000, must be -1; "
+        "min.insync.replicas is 1, must be 2 or more; "
         "unclean.leader.election.enable is true, must be false"
     )

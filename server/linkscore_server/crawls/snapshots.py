@@ -24,11 +24,15 @@ _SLICE_BYTES = 1 << 18
 
 @dataclass(slots=True)
 class _Cut:
-    """A snapshot under way, of the crawl after event `seq`; `core` is what it keeps beside the sites."""
+    """A snapshot under way, of the crawl after event `seq`; `core` is what it keeps beside the sites.
+
+    Once it is durable here, `is_made`, it is still to be shared with whoever may open the log elsewhere.
+    """
 
     seq: int
     began_s: float
     core: bytes | None = None
+    is_made: bool = False
 
 
 class SnapshotWriter:
@@ -69,7 +73,7 @@ class SnapshotWriter:
         if self._cut is None:
             return
         if any(isinstance(event, ConfigChanged) for event in events):  # these change all sites
-            while self._cut is not None:
+            while self._cut is not None and not self._cut.is_made:
                 await self.step()
         elif due := self._model.sites.lacks([getattr(event, "site", "") for event in events]):
             await self._in_thread(self._model.sites.write_before, due)
@@ -81,10 +85,13 @@ class SnapshotWriter:
         if cut.core is None:
             sites.begin_cut()
             cut.core = b"".join(packed_in_pieces(self._model.core_state()))
-        # What a log is cut by is the whole crawl, and of the same event.
-        sites.write_some(math.inf if self._log.needs_whole_snapshots else _SLICE_BYTES)
-        if sites.is_cut:
-            self._log.states.commit(cut.seq, cut.core)
+        if not cut.is_made:
+            # What a log is cut by is the whole crawl, and of the same event.
+            sites.write_some(math.inf if self._log.needs_whole_snapshots else _SLICE_BYTES)
+            if sites.is_cut:
+                self._log.states.commit(cut.seq, cut.core)
+                cut.is_made = True
+        if cut.is_made and self._log.share():
             self._cut = None
             sites.end_cut()
             self._save_whole(cut.seq)

@@ -90,6 +90,13 @@ class CrawlLog(ABC):
     def snapshot(self) -> Snapshot | None:
         """Return the newest snapshot that is whole, None if there is none."""
 
+    def share(self) -> bool:
+        """Go on giving the newest cut of `states` to whoever may open the log elsewhere.
+
+        Says whether that is done; nothing may be put into `states` before.
+        """
+        return True
+
     @abstractmethod
     def close(self) -> None:
         """Release files; the log may be opened again."""

@@ -28,7 +28,7 @@ import shutil
 import stat
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -359,14 +359,14 @@ def _size_of(path: Path) -> int:
     return 0
 
 
-def open_states(path: Path) -> SiteStates:
+def open_states(path: Path, kind: Callable[[Path], SiteStates] = SiteStates) -> SiteStates:
     """Open the states of sites; a damaged file makes room for a new one, the log has it all."""
     try:
-        return SiteStates(path)
+        return kind(path)
     except CorruptState as exc:
         _log.warning("snapshot %s: %s: more of the log is replayed", path, exc)
         remove(path)
-        return SiteStates(path)
+        return kind(path)
 
 
 def read_segments(folder: Path) -> Iterator[tuple[Path, int, int, bytes]]:

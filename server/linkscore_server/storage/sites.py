@@ -174,10 +174,7 @@ class SiteStates:
             If a site that was put away before is lost.
         """
         self._check_not_lost()
-        packed = zstandard.compress(state, _LEVEL)
-        with self._writing() as con:
-            con.execute(_PUT_SITE, (place, name, facts, _crc(b"%d" % place, name.encode(), facts)))
-            con.execute(_PUT_STATE, (place, packed, _crc(b"%d" % place, packed)))
+        self._put_packed(place, name, facts, zstandard.compress(state, _LEVEL))
 
     def commit(self, seq: int, core: bytes) -> None:
         """Make a cut of what was put: all states must be those after event `seq`.
@@ -219,6 +216,11 @@ class SiteStates:
                 con.close()
         if self._is_damaged and self._path is not None:
             remove(self._path)
+
+    def _put_packed(self, place: int, name: str, facts: bytes, packed: bytes) -> None:
+        with self._writing() as con:
+            con.execute(_PUT_SITE, (place, name, facts, _crc(b"%d" % place, name.encode(), facts)))
+            con.execute(_PUT_STATE, (place, packed, _crc(b"%d" % place, packed)))
 
     def _check_not_lost(self) -> None:
         if self.is_lost:

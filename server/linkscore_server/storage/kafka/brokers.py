@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -99,29 +100,44 @@ class Brokers:
         LogAway
             If it is not known whether it is there, or ever will be.
         """
+        try:
+            return self.send(topic, partition, key, value).result(2 * DELIVERY_S)
+        except TimeoutError as exc:
+            raise LogAway(f"{topic} [{partition}]: no answer within {2 * DELIVERY_S:g} s") from exc
+
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> Future[int]:
+        """Append a record, a value of None deletes that of the key; its offset comes as of `append`.
+
+        Raises
+        ------
+        OSError
+            If the record is too large, or too many are on their way: nothing was written.
+        LogAway
+            If the client takes nothing more; the next call may succeed.
+        """
+        where, producer = f"{topic} [{partition}], {len(value or b'')} bytes", self._producer
         done: Future[int] = Future()
 
         def delivered(error: KafkaError | None, message: Any) -> None:
             if error is None:
                 done.set_result(message.offset())
             else:
-                done.set_exception(KafkaException(error))
+                done.set_exception(self._failed(where, error, producer))
 
-        producer = self._producer
         try:
             producer.produce(topic, value=value, key=key, partition=partition, on_delivery=delivered)
-            return done.result(2 * DELIVERY_S)
         except BufferError as exc:
-            raise OSError(errno.ENOBUFS, f"{topic} [{partition}]: {exc}") from exc
-        except TimeoutError as exc:
-            raise LogAway(f"{topic} [{partition}]: no answer within {2 * DELIVERY_S:g} s") from exc
+            raise OSError(errno.ENOBUFS, f"{where}: {exc}") from exc
         except KafkaException as exc:
-            error = exc.args[0]
-            if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-                raise OSError(errno.EMSGSIZE, f"{topic} [{partition}]: {len(value)} bytes: {error}") from exc
-            if error.fatal() or error.code() == KafkaError._FATAL:
-                self._replace(producer)
-            raise LogAway(f"{topic} [{partition}]: {error.str()}") from exc
+            raise self._failed(where, exc.args[0], producer) from exc
+        return done
+
+    def _failed(self, where: str, error: KafkaError, producer: Producer) -> OSError:
+        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            return OSError(errno.EMSGSIZE, f"{where}: {error}")
+        if error.fatal() or error.code() == KafkaError._FATAL:
+            self._replace(producer)
+        return LogAway(f"{where}: {error.str()}")
 
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
         """Yield the records from offset `start` up to `end`, which is not read any more.
@@ -136,9 +152,13 @@ class Brokers:
         consumer = self._consumer()
         try:
             consumer.assign([TopicPartition(topic, partition, start)])
+            deadline = time.monotonic() + DELIVERY_S
             while start < end:
-                messages = consumer.consume(min(_BATCH, end - start), DELIVERY_S)
-                if not messages:
+                # Of a compacted topic there may be fewer than asked for: those are waited for no longer.
+                messages = consumer.consume(min(_BATCH, end - start), _POLL_S)
+                if messages:
+                    deadline = time.monotonic() + DELIVERY_S
+                elif time.monotonic() > deadline:
                     raise LogAway(f"{topic} [{partition}]: nothing read within {DELIVERY_S:g} s")
                 for message in messages:
                     if (error := message.error()) is not None:

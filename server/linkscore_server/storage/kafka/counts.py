@@ -23,12 +23,21 @@ class Counts(Collector):
         Appends of which it is not known whether they are in the log.
     stale
         Frames passed over while logs were read, written by a process that had lost its log.
+    cuts
+        Snapshots written to brokers.
+    cuts_taken
+        Snapshots read from brokers, made by another process.
+    cut_failures
+        Snapshots that could not be written to brokers.
     """
 
     takeovers: int = 0
     fenced: int = 0
     unknown: int = 0
     stale: int = 0
+    cuts: int = 0
+    cuts_taken: int = 0
+    cut_failures: int = 0
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         """Give the counts to Prometheus."""
@@ -50,5 +59,14 @@ _METRICS = {
     "stale": (
         "linkscore_log_stale_frames",
         "Groups of events passed over: written by a process that had lost the log",
+    ),
+    "cuts": ("linkscore_shared_snapshots", "Snapshots of shards written to brokers"),
+    "cuts_taken": (
+        "linkscore_shared_snapshots_taken",
+        "Snapshots of shards taken over from brokers, made by another process",
+    ),
+    "cut_failures": (
+        "linkscore_shared_snapshot_failures",
+        "Snapshots of shards that could not be written to brokers; another process replays more",
     ),
 }

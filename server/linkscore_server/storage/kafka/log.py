@@ -11,6 +11,7 @@ from linkscore_server.storage.base import CrawlLog, LogAway, Snapshot
 from linkscore_server.storage.frames import pack, unpack
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.records import LogState, Marker, Record, key_of
+from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.sites import SiteStates
 
 _EVENTS_A_PLACE = 1_000
@@ -27,6 +28,9 @@ class Partitions(Protocol):
 
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
         """Yield the records of some offsets."""
+
+    def end(self, topic: str, partition: int) -> int:
+        """Return the offset that the next record gets at least."""
 
 
 @dataclass(slots=True)
@@ -57,7 +61,7 @@ class KafkaLog(CrawlLog):
     owner
         Who takes it over, for people.
     states_of
-        Gives the states of sites that are kept here, by the identity of the log they are of.
+        Gives the states of sites as they are kept for a log as it stands.
     counts
         Where to count.
 
@@ -76,7 +80,7 @@ class KafkaLog(CrawlLog):
         partition: int,
         *,
         owner: str,
-        states_of: Callable[[str], SiteStates] = lambda _: SiteStates(),
+        states_of: Callable[[LogState], SiteStates] = lambda _: SiteStates(),
         counts: Counts | None = None,
     ) -> None:
         self._partitions = partitions
@@ -87,7 +91,7 @@ class KafkaLog(CrawlLog):
         self._places.see(self._state)
         self._take_over(owner)
         self.last_seq = self._state.seq
-        self.states = states_of(self._state.identity)
+        self.states = states_of(self._state)
         if self.states.seq > self.last_seq:  # of events that never counted: that cannot be, so trust neither
             _log.error(
                 "%s: the snapshot knows %d events, the log has %d: it is dropped",
@@ -138,6 +142,12 @@ class KafkaLog(CrawlLog):
         """See `CrawlLog.snapshot`: there is none beside `states`."""
         return None
 
+    def share(self) -> bool:
+        """See `CrawlLog.share`; who has lost the log leaves it to the next owner."""
+        if not isinstance(self.states, SharedStates):
+            return True
+        return self.states.share(is_owner=self._is_still_mine)
+
     def close(self) -> None:
         """See `CrawlLog.close`; the log stays this process's until another takes it over."""
         self.states.close()
@@ -161,6 +171,15 @@ class KafkaLog(CrawlLog):
         except LogAway as exc:
             _log.warning("%s: what came before offset %d cannot be read: %s", self._state.name, at, exc)
             return False
+
+    def _is_still_mine(self) -> bool:
+        """Ask whether nobody has taken the log over by now."""
+        if self.is_away:
+            return False
+        start = self._state.offset
+        end = self._partitions.end(self._topic, self._partition)
+        gap = self._partitions.read(self._topic, self._partition, start, end)
+        return all(record.key is not None for record in gap)
 
     def _send(self, key: bytes | None, value: bytes) -> int:
         return self._partitions.append(self._topic, self._partition, key, value)

@@ -92,6 +92,8 @@ class LogState:
         Of the log, in hexadecimal: another one if it was begun anew.
     stale
         Frames that did not count.
+    epochs
+        Each with the number of the last event before it.
     """
 
     def __init__(self, name: str) -> None:
@@ -101,6 +103,7 @@ class LogState:
         self.seq = 0
         self.identity = ""
         self.stale = 0
+        self.epochs: tuple[tuple[int, int], ...] = ()
 
     def copy(self) -> LogState:
         """Return one that stands at the same place."""
@@ -146,7 +149,14 @@ class LogState:
             raise CorruptState(f"{self._place(record)}: no marker of a linkscore log") from exc
         self.epoch = record.offset
         if marker.voids or not self.identity:
-            self.seq, self.identity = 0, identity
+            self.seq, self.identity, self.epochs = 0, identity, ()
+        self.epochs = (*self.epochs, (record.offset, self.seq))
+
+    def reached(self, epoch: int, seq: int) -> bool:
+        """Say whether an event was the last one, at some moment of an epoch."""
+        begins = dict(self.epochs)
+        ends = [*(begun for _, begun in self.epochs[1:]), self.seq]
+        return epoch in begins and begins[epoch] <= seq <= ends[list(begins).index(epoch)]
 
     def _place(self, record: Record) -> str:
         return f"{self.name} at offset {record.offset}"

@@ -15,8 +15,10 @@ from linkscore_server.storage.disk import ensure_folder
 from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.kafka.cuts import SharedCuts
 from linkscore_server.storage.kafka.log import KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker
+from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.kafka.topics import Topics
 from linkscore_server.storage.secret_files import new_secret, secret_in
 from linkscore_server.storage.sites import SiteStates
@@ -88,9 +90,13 @@ class KafkaStore(Store):
         found = Shard.of(shard)
         topic = self.topics.log_of(found.crawl)
         self._ensure(topic, found.groups)
+        states = self.topics.states_of(found.crawl)
+        if self.topics.partitions(states) not in (0, found.groups):
+            self.topics.delete(states)  # of a crawl of this name before, and derived
+        self._ensure(states, found.groups)
 
-        def states_of(identity: str) -> SiteStates:
-            return self._states(shard, identity)
+        def states_of(log: LogState) -> SiteStates:
+            return self._states(found, log)
 
         return KafkaLog(
             self.brokers, topic, found.group, owner=self._owner, states_of=states_of, counts=self.counts
@@ -102,6 +108,7 @@ class KafkaStore(Store):
         topic = self.topics.log_of(shard.crawl)
         if shard.groups == 1:
             self.topics.delete(topic)
+            self.topics.delete(self.topics.states_of(shard.crawl))
         elif self.topics.partitions(topic) == shard.groups:
             self.brokers.append(topic, shard.group, None, Marker.of(self._owner, voids=True).pack())
         self._files.delete(crawl)
@@ -155,12 +162,15 @@ class KafkaStore(Store):
             raise CorruptState(f"topic {topic}: has {there} partitions, its crawl {wanted} groups")
         self.topics.delete(topic)
 
-    def _states(self, shard: str, identity: str) -> SiteStates:
+    def _states(self, shard: Shard, log: LogState) -> SiteStates:
         """Open the states of sites of one log; those of a log before it under this name go."""
-        folder = self._files.crawl_folder(shard)
+        folder = self._files.crawl_folder(shard.key)
         for path in folder.glob(f"*/{SITES_FILE}"):
-            if path.parent.name != identity:
+            if path.parent.name != log.identity:
                 shutil.rmtree(path.parent)
-        for path in (folder.parent, folder, folder / identity):
+        for path in (folder.parent, folder, folder / log.identity):
             ensure_folder(path)
-        return open_states(folder / identity / SITES_FILE)
+        cuts = SharedCuts(self.brokers, self.topics.states_of(shard.crawl), shard.group, log)
+        return open_states(
+            folder / log.identity / SITES_FILE, lambda path: SharedStates(path, cuts, self.counts)
+        )

@@ -14,20 +14,41 @@ from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.brokers import DELIVERY_S, RECORD_BYTES
+from linkscore_server.storage.kafka.cuts import PIECE_BYTES
+
+STATES_RECORD_BYTES = 2 * PIECE_BYTES
+"""Largest record of a topic of states: a piece, with room for its key."""
 
 _LOOK_S = 0.1  # between two looks whether brokers know of a topic; chosen, not measured
-_LOG, _SECRET, _OWNERS = "log", "ticket-key", "owners"
+_LOG, _STATES, _SECRET, _OWNERS = "log", "states", "ticket-key", "owners"
+_STATES_TUNED = {"segment.bytes": str(64 << 20), "segment.ms": "3600000", "delete.retention.ms": "60000"}
+"""How topics of states are made, and may be set otherwise: only closed segments are compacted, so these are
+closed sooner than the brokers' 1 GiB or 7 days; what is deleted is forgotten after a minute instead of a day,
+for no key comes again. Chosen, not measured."""
 
 
-def settings_of(replicas: int) -> dict[str, str]:
-    """Return what a topic of logs must be set to: an acknowledged record outlives the loss of a broker."""
+def settings_of(replicas: int, *, compacted: bool = False) -> dict[str, str]:
+    """Return what a topic must be set to: an acknowledged record outlives the loss of a broker.
+
+    Parameters
+    ----------
+    replicas
+        Brokers that have a copy.
+    compacted
+        Whether of records with one key the newest counts: of states, and not of logs.
+    """
+    common = {
+        "min.insync.replicas": str(max(1, replicas - 1)),
+        "unclean.leader.election.enable": "false",
+    }
+    if compacted:
+        return {"cleanup.policy": "compact", "max.message.bytes": str(STATES_RECORD_BYTES), **common}
     return {
         "cleanup.policy": "delete",
         "max.message.bytes": str(RECORD_BYTES),
-        "min.insync.replicas": str(max(1, replicas - 1)),
         "retention.bytes": "-1",
         "retention.ms": "-1",
-        "unclean.leader.election.enable": "false",
+        **common,
     }
 
 
@@ -37,6 +58,7 @@ class Topics:
     ::
 
         PREFIX.log.CRAWL        a partition a group of the crawl
+        PREFIX.states.CRAWL     a partition a group, compacted: snapshots of the states of its sites
         PREFIX.ticket-key       the secret of tickets: the first record counts
         PREFIX.owners           a partition a slot of a cluster, compacted: who has it
 
@@ -58,6 +80,10 @@ class Topics:
     def log_of(self, crawl: str) -> str:
         """Return the name of the topic of a crawl."""
         return f"{self._prefix}.{_LOG}.{crawl}"
+
+    def states_of(self, crawl: str) -> str:
+        """Return the name of the topic of a crawl's snapshots."""
+        return f"{self._prefix}.{_STATES}.{crawl}"
 
     @property
     def secret(self) -> str:
@@ -89,7 +115,11 @@ class Topics:
             topic,
             num_partitions=partitions,
             replication_factor=self._replicas,
-            config={**settings_of(self._replicas), **settings},
+            config=(
+                {**settings_of(self._replicas, compacted=True), **_STATES_TUNED}
+                if self._is_of_states(topic)
+                else {**settings_of(self._replicas), **settings}
+            ),
         )
         deadline = time.monotonic() + DELIVERY_S
         while True:
@@ -113,7 +143,7 @@ class Topics:
         LogAway
             If the brokers do not answer.
         """
-        wrong = problems(*self._settings(topic), self._replicas)
+        wrong = problems(*self._settings(topic), self._replicas, compacted=self._is_of_states(topic))
         if wrong:
             raise CorruptState(f"topic {topic}: {'; '.join(wrong)}")
 
@@ -126,6 +156,9 @@ class Topics:
                 raise LogAway(f"topic {topic} cannot be deleted: {exc.args[0].str()}") from exc
         if not self._is_seen(lambda: not self.partitions(topic), DELIVERY_S):
             raise LogAway(f"topic {topic} is not deleted within {DELIVERY_S:g} s")
+
+    def _is_of_states(self, topic: str) -> bool:
+        return topic.startswith(self.states_of(""))
 
     def _listed(self) -> dict[str, int]:
         try:
@@ -165,7 +198,7 @@ class Topics:
         return True
 
 
-def problems(found: Mapping[str, str], replicas: int, wanted: int) -> list[str]:
+def problems(found: Mapping[str, str], replicas: int, wanted: int, *, compacted: bool = False) -> list[str]:
     """Return what is wrong with the settings of a topic, in words.
 
     Parameters
@@ -176,6 +209,8 @@ def problems(found: Mapping[str, str], replicas: int, wanted: int) -> list[str]:
         Copies of its partitions, the fewest of any.
     wanted
         Copies there should be.
+    compacted
+        As of `settings_of`.
 
     Examples
     --------
@@ -183,7 +218,7 @@ def problems(found: Mapping[str, str], replicas: int, wanted: int) -> list[str]:
     ['retention.ms is 604800000, must be -1']
     """
     wrong = [f"has {replicas} replicas, must have {wanted} or more"] if replicas < wanted else []
-    for name, must in settings_of(wanted).items():
+    for name, must in settings_of(wanted, compacted=compacted).items():
         is_number = name in ("min.insync.replicas", "max.message.bytes")
         has = found.get(name, "unknown")
         if has != must and not (is_number and has.isdecimal() and int(has) >= int(must)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from confluent_kafka import Producer
 
+from linkscore_scoring.engine.groups import Shard, shards_of
+
 PARTITIONS = 4
 """Partitions of each topic that the mock brokers make when somebody asks for it."""
 
@@ -20,3 +22,33 @@ class MockBrokers:
         """Make a topic and return its name."""
         self._cluster.list_topics(topic, timeout=10)
         return topic
+
+
+class MockTopics:
+    """Topics of mock brokers, which know no administration: all have four partitions and stay."""
+
+    secret = "ticket-key"
+
+    def __init__(self, mock: MockBrokers) -> None:
+        self.mock = mock
+        self.made: list[str] = []
+        self.checked: list[str] = []
+
+    def log_of(self, crawl: str) -> str:
+        return f"log.{crawl}"
+
+    def states_of(self, crawl: str) -> str:
+        return f"states.{crawl}"
+
+    def shards(self) -> list[Shard]:
+        crawls = [topic.removeprefix("log.") for topic in self.made if topic.startswith("log.")]
+        return [shard for crawl in crawls for shard in shards_of(crawl, PARTITIONS)]
+
+    def partitions(self, topic: str) -> int:
+        return PARTITIONS if topic in self.made and topic != self.secret else int(topic in self.made)
+
+    def make(self, topic: str, partitions: int) -> None:
+        self.made.append(self.mock.make(topic))
+
+    def check(self, topic: str) -> None:
+        self.checked.append(topic)

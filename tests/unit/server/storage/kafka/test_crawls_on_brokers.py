@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
-from mock_brokers import PARTITIONS, MockBrokers
+from mock_brokers import PARTITIONS, MockBrokers, MockTopics
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
-from linkscore_scoring.engine.groups import Shard, shards_of
+from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
@@ -25,33 +25,6 @@ from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.store import KafkaStore
 
 
-class MockTopics:
-    """Topics of mock brokers, which know no administration: all have four partitions and stay."""
-
-    secret = "ticket-key"
-
-    def __init__(self, mock: MockBrokers) -> None:
-        self._mock = mock
-        self.made: list[str] = []
-        self.checked: list[str] = []
-
-    def log_of(self, crawl: str) -> str:
-        return f"log.{crawl}"
-
-    def shards(self) -> list[Shard]:
-        crawls = [topic.removeprefix("log.") for topic in self.made if topic.startswith("log.")]
-        return [shard for crawl in crawls for shard in shards_of(crawl, PARTITIONS)]
-
-    def partitions(self, topic: str) -> int:
-        return PARTITIONS if topic in self.made and topic != self.secret else int(topic in self.made)
-
-    def make(self, topic: str, partitions: int) -> None:
-        self.made.append(self._mock.make(topic))
-
-    def check(self, topic: str) -> None:
-        self.checked.append(topic)
-
-
 @pytest.fixture
 def topics() -> MockTopics:
     return MockTopics(MockBrokers())
@@ -60,7 +33,7 @@ def topics() -> MockTopics:
 @pytest.fixture
 def stores(topics: MockTopics, tmp_path: Path) -> Iterator[list[KafkaStore]]:
     """Two servers, each with a data folder of its own."""
-    hosts = topics._mock.hosts
+    hosts = topics.mock.hosts
     made = [
         KafkaStore(Brokers(hosts), topics, FileStore(tmp_path / owner), owner)  # type: ignore[arg-type]
         for owner in "ab"
@@ -159,7 +132,7 @@ def test_all_servers_have_one_secret_of_tickets(stores: list[KafkaStore]) -> Non
 def test_the_settings_of_a_topic_are_checked_once(stores: list[KafkaStore], topics: MockTopics) -> None:
     for shard in (SHARD, SHARD, Shard("crawl", 2, PARTITIONS).key):
         stores[0].open(shard).close()
-    assert topics.checked == ["log.crawl"]
+    assert topics.checked == ["log.crawl", "states.crawl"]
     assert Shard.of(SHARD) in topics.shards()
 
 

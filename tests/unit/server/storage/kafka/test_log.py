@@ -24,7 +24,7 @@ from linkscore_server.storage.frames import pack
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import KafkaLog
-from linkscore_server.storage.kafka.records import Marker, key_of
+from linkscore_server.storage.kafka.records import LogState, Marker, key_of
 
 _names = (f"log-{n}" for n in itertools.count())
 
@@ -65,6 +65,9 @@ class Answerless:
 
     def read(self, *where: Any) -> Any:
         return self._brokers.read(*where)
+
+    def end(self, *where: Any) -> int:
+        return self._brokers.end(*where)
 
 
 def test_what_was_appended_is_read_again_by_the_next_owner(brokers: Brokers, topic: str) -> None:
@@ -207,9 +210,9 @@ def test_a_topic_of_something_else_is_refused(brokers: Brokers, topic: str) -> N
 
 
 def test_a_log_begun_anew_is_another_one(brokers: Brokers, topic: str, tmp_path: Path) -> None:
-    def states_of(identity: str) -> Any:
-        folders.append(identity)
-        return open_states(tmp_path / identity)
+    def states_of(log: LogState) -> Any:
+        folders.append(log.identity)
+        return open_states(tmp_path / log.identity)
 
     folders: list[str] = []
     log = KafkaLog(brokers, topic, 0, owner="a", states_of=states_of)

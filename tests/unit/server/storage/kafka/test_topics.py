@@ -37,6 +37,13 @@ def test_a_wrong_setting_is_named(name: str, value: str, must: str) -> None:
     assert problems({**GOOD, name: value}, 3, 3) == [f"{name} is {value}, {must}"]
 
 
+def test_topics_of_snapshots_must_be_compacted_and_may_have_smaller_records() -> None:
+    good = settings_of(3, compacted=True)
+    assert problems(good, 3, 3, compacted=True) == []
+    assert problems(GOOD, 3, 3, compacted=True) == ["cleanup.policy is delete, must be compact"]
+    assert int(good["max.message.bytes"]) < int(GOOD["max.message.bytes"])
+
+
 def test_a_setting_that_is_not_told_is_wrong() -> None:
     told = {name: value for name, value in GOOD.items() if name != "retention.ms"}
     assert problems(told, 3, 3) == ["retention.ms is unknown, must be -1"]

@@ -1,0 +1,380 @@
+"""Snapshots of a log in a partition of a compacted topic: what others need not replay.
+
+A *cut* holds the states of all sites after one event. Its `Version` is the epoch of the owner that made it,
+and the number of that event. A record holds the state of one site, or a piece of one, or what the cut keeps
+beside the sites; that one is written last and names the version of each site's state, for most are of cuts
+before. So:
+
+- no two states share a key: compaction takes away what was deleted, and nothing else;
+- a cut without its last record is none, and a reader never mixes two;
+- an owner deletes what neither its newest cut nor the one before needs.
+
+A record's key is a mark, `formats.SNAPSHOT`'s number, identity of the log, version, place of the site, number
+of the piece, number of pieces. Its value is a checksum of the key and the piece, and the piece.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+import zlib
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import msgpack
+import zstandard
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.formats import SNAPSHOT
+from linkscore_server.storage.kafka.records import LogState, Record
+
+PIECE_BYTES = 512 << 10
+"""Largest piece of a state: any broker takes it, whose own bound is 1 MiB (`message.max.bytes`)."""
+
+_IN_FLIGHT_BYTES = 1 << 20  # written and not acknowledged: an append of events waits behind it. Chosen
+_WAIT_S = 0.01  # for an acknowledgement, which takes 4 to 18 ms; then events have their turn
+_KEY = struct.Struct(">2sH16sqqiHH")
+_MARK = b"LC"
+_CRC = struct.Struct(">I")
+_CORE = -1  # in place of the place of a site: what a cut keeps beside them
+_log = logging.getLogger(__name__)
+
+
+class Partitions(Protocol):
+    """What keeps records; see `brokers.Brokers`."""
+
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> Future[int]:
+        """Append a record; its offset comes when it is replicated."""
+
+    def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
+        """Yield the records of some offsets."""
+
+    def end(self, topic: str, partition: int) -> int:
+        """Return the offset that the next record gets at least."""
+
+
+class Version(NamedTuple):
+    """Of a cut: epoch of its owner, and number of the last event in it. The highest is the newest."""
+
+    epoch: int
+    seq: int
+
+
+class Stored(NamedTuple):
+    """Where the state of a site is: under the version of the cut it was written for, in so many pieces."""
+
+    version: Version
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A cut that is whole: what it keeps beside the sites, and where the state of each is, by place."""
+
+    version: Version
+    core: bytes
+    sites: list[Stored]
+
+    def pack(self) -> bytes:
+        """Return the body of its record."""
+        numbers = {stored: n for n, stored in enumerate(dict.fromkeys(self.sites))}
+        kinds = [[*stored.version, stored.pieces] for stored in numbers]
+        body: bytes = msgpack.packb([self.core, kinds, [numbers[stored] for stored in self.sites]])
+        return zstandard.compress(body)
+
+    @classmethod
+    def unpacked(cls, version: Version, body: bytes) -> Cut:
+        """Return the cut of a body; checksums were compared before."""
+        core, kinds, sites = msgpack.unpackb(zstandard.decompress(body))
+        stored = [Stored(Version(epoch, seq), pieces) for epoch, seq, pieces in kinds]
+        return cls(version, core, [stored[n] for n in sites])
+
+
+class _Name(NamedTuple):
+    """Of a state: a cut it was written for, a place, and in how many pieces."""
+
+    version: Version
+    place: int
+    pieces: int
+
+    def keys(self, identity: bytes) -> Iterator[bytes]:
+        for n in range(self.pieces):
+            yield _KEY.pack(_MARK, SNAPSHOT.number, identity, *self.version, self.place, n, self.pieces)
+
+
+class _Seen:
+    """What a partition holds: pieces of states and of cuts by number, and keys of what is of another log."""
+
+    def __init__(self) -> None:
+        self.sites: dict[_Name, set[int]] = {}
+        self.cores: dict[_Name, dict[int, bytes]] = {}
+        self.foreign: set[bytes] = set()
+
+    def see(self, name: _Name, n: int, piece: bytes | None) -> None:
+        """Go on by a piece; None of one that was deleted or is damaged."""
+        if name.place != _CORE:
+            pieces = self.sites.setdefault(name, set())
+            pieces.discard(n) if piece is None else pieces.add(n)
+        elif piece is None:
+            self.cores.setdefault(name, {}).pop(n, None)
+        else:
+            self.cores.setdefault(name, {})[n] = piece
+
+    def see_foreign(self, record: Record) -> None:
+        """Go on by a record of another log or format, if it may be deleted."""
+        if record.value and record.key is not None:
+            self.foreign.add(record.key)
+        elif record.key is not None:
+            self.foreign.discard(record.key)
+
+
+class SharedCuts:
+    """The cuts of one log.
+
+    Parameters
+    ----------
+    partitions
+        Keeps them.
+    topic, partition
+        Where.
+    log
+        The log as its new owner has read it.
+    """
+
+    def __init__(self, partitions: Partitions, topic: str, partition: int, log: LogState) -> None:
+        self._partitions = partitions
+        self._topic, self._partition = topic, partition
+        self._log = log.copy()
+        self._identity = bytes.fromhex(log.identity)
+        self._end = 0
+        self._sites: list[Stored] = []
+        self._newest: _Name | None = None
+        self._deleted_next: list[bytes] = []  # keys that the newest cut does not need
+        self._seen = _Seen()
+
+    @property
+    def name(self) -> str:
+        """Name of the partition, for people."""
+        return f"{self._topic} [{self._partition}]"
+
+    def whole(self) -> Iterator[Cut]:
+        """Yield the cuts that are whole and count, the newest first; why another one does not is logged.
+
+        Raises
+        ------
+        LogAway
+            If the brokers do not answer.
+        """
+        self._end = self._partitions.end(self._topic, self._partition)
+        self._seen = seen = self._look()
+        for name in sorted(seen.cores, reverse=True):
+            try:
+                yield self._checked(name)
+            except CorruptState as exc:
+                _log.warning("%s: %s: it is passed over", self.name, exc)
+
+    def states(self, cut: Cut) -> Iterator[tuple[int, bytes]]:
+        """Yield place and state of each site of a cut that `whole` gave, in any order.
+
+        Raises
+        ------
+        CorruptState
+            If one is gone or damaged since.
+        LogAway
+            If the brokers do not answer.
+        """
+        missing = {_Name(at.version, place, at.pieces) for place, at in enumerate(cut.sites)}
+        parts: defaultdict[_Name, dict[int, bytes]] = defaultdict(dict)
+        for record in self._partitions.read(self._topic, self._partition, 0, self._end):
+            found, piece = self._named(record), _piece(record)
+            if found is None or piece is None or (name := found[0]) not in missing:
+                continue
+            parts[name][found[1]] = piece
+            if len(parts[name]) == name.pieces:
+                yield name.place, _joined(parts.pop(name))
+                missing.discard(name)
+        if missing:
+            raise CorruptState(f"snapshot of event {cut.version.seq}: site {min(missing).place} is gone")
+
+    def go_on_from(self, cut: Cut | None) -> None:
+        """Let the next cut be what changed since one of these; what is not of it is deleted then."""
+        self._sites = list(cut.sites) if cut else []
+        self._newest = next((name for name in self._seen.cores if cut and name.version == cut.version), None)
+        needed = {_Name(at.version, place, at.pieces) for place, at in enumerate(self._sites)}
+        needed |= {self._newest} if self._newest else set()
+        held = [name for name, pieces in (*self._seen.sites.items(), *self._seen.cores.items()) if pieces]
+        self._deleted_next = [key for name in held if name not in needed for key in name.keys(self._identity)]
+        self._deleted_next += self._seen.foreign
+        self._seen = _Seen()
+
+    def forget(self) -> None:
+        """Let the next cut hold all sites anew."""
+        for place, at in enumerate(self._sites):
+            self._deleted_next += _Name(at.version, place, at.pieces).keys(self._identity)
+        self._sites = []
+
+    def write(
+        self, seq: int, core: bytes, changed: Iterable[tuple[int, bytes]], is_owner: Callable[[], bool]
+    ) -> Generator[None, None, Version]:
+        """Write a cut and return its version; yields whenever it waits for brokers.
+
+        Parameters
+        ----------
+        seq
+            Of the last event in it.
+        core
+            What it keeps beside the sites.
+        changed
+            Place and state of each site that changed since the cut before, by place.
+        is_owner
+            Says whether the log is still this process's: else its new owner may need what would be deleted.
+
+        Raises
+        ------
+        OSError
+            If a record is not known to be written: the cut does not count.
+        """
+        version, sites = Version(self._log.epoch, seq), list(self._sites)
+        window = _Window(self._partitions, self._topic, self._partition)
+        deleted_next = [] if self._newest is None else list(self._newest.keys(self._identity))
+        try:
+            for place, state in changed:
+                at = Stored(version, _pieces(state))
+                if place < len(sites):
+                    before = sites[place]
+                    deleted_next += _Name(before.version, place, before.pieces).keys(self._identity)
+                    sites[place] = at
+                else:
+                    assert place == len(sites), f"site {place} of {len(sites)}: one was never written"
+                    sites.append(at)
+                yield from self._write(window, _Name(version, place, at.pieces), state)
+            yield from window.emptied()
+            if not is_owner():
+                raise LogAway("another process has these sites by now")
+            for key in self._deleted_next:
+                yield from window.add(key, None)
+            yield from window.emptied()
+            body = Cut(version, core, sites).pack()
+            newest = _Name(version, _CORE, _pieces(body))
+            # It comes last also for compaction, which keeps it: else readers wait for an end that is gone.
+            yield from self._write(window, newest, body)
+            yield from window.emptied()
+        except (OSError, GeneratorExit):
+            self._deleted_next += window.written
+            raise
+        self._sites, self._newest, self._deleted_next = sites, newest, deleted_next
+        return version
+
+    def _write(self, window: _Window, name: _Name, body: bytes) -> Iterator[None]:
+        for n, key in enumerate(name.keys(self._identity)):
+            piece = body[n * PIECE_BYTES : (n + 1) * PIECE_BYTES]
+            yield from window.add(key, _CRC.pack(_crc(key, piece)) + piece)
+
+    def _look(self) -> _Seen:
+        """Find what is there; of states only where."""
+        seen = _Seen()
+        for record in self._partitions.read(self._topic, self._partition, 0, self._end):
+            found = self._named(record)
+            if found is None:
+                seen.see_foreign(record)
+            else:
+                seen.see(*found, _piece(record))
+        return seen
+
+    def _named(self, record: Record) -> tuple[_Name, int] | None:
+        """Return what a record is a piece of, and which; None of what is not of this log and format."""
+        if record.key is None or len(record.key) != _KEY.size:
+            return None
+        mark, number, identity, epoch, seq, place, n, pieces = _KEY.unpack(record.key)
+        if (mark, number, identity) != (_MARK, SNAPSHOT.number, self._identity):
+            return None
+        return _Name(Version(epoch, seq), place, pieces), n
+
+    def _checked(self, name: _Name) -> Cut:
+        """Return a cut.
+
+        Raises
+        ------
+        CorruptState
+            If something of it is missing or damaged, or its owner had lost the log by then.
+        """
+        said = f"snapshot of event {name.version.seq}, epoch {name.version.epoch}"
+        found = self._seen.cores[name]
+        if len(found) != name.pieces:
+            raise CorruptState(f"{said}: is not whole")
+        if not self._log.reached(*name.version):
+            raise CorruptState(f"{said}: its owner had lost the log before")
+        try:
+            cut = Cut.unpacked(name.version, _joined(found))
+        except (ValueError, TypeError, IndexError, zstandard.ZstdError) as exc:
+            raise CorruptState(f"{said}: cannot be read: {exc}") from exc
+        for place, at in enumerate(cut.sites):
+            if len(self._seen.sites.get(_Name(at.version, place, at.pieces), ())) != at.pieces:
+                raise CorruptState(f"{said}: site {place} is missing or damaged")
+        return cut
+
+
+class _Window:
+    """Records on their way to the brokers, so many bytes at a time.
+
+    Attributes
+    ----------
+    written
+        Keys of the states among them.
+    """
+
+    def __init__(self, partitions: Partitions, topic: str, partition: int) -> None:
+        self._partitions = partitions
+        self._where = topic, partition
+        self._flying: deque[tuple[Future[int], int]] = deque()
+        self._bytes = 0
+        self.written: list[bytes] = []
+
+    def add(self, key: bytes, value: bytes | None) -> Iterator[None]:
+        """Send a record, once there is room."""
+        size = len(key) + len(value or b"")
+        while self._flying and self._bytes + size > _IN_FLIGHT_BYTES:
+            yield from self._oldest_done()
+        self._flying.append((self._partitions.send(*self._where, key, value), size))
+        self._bytes += size
+        if value is not None:
+            self.written.append(key)
+
+    def emptied(self) -> Iterator[None]:
+        """Wait until all are acknowledged."""
+        while self._flying:
+            yield from self._oldest_done()
+
+    def _oldest_done(self) -> Iterator[None]:
+        future, size = self._flying[0]
+        try:
+            future.result(_WAIT_S)
+        except TimeoutError:
+            yield
+            return
+        self._flying.popleft()
+        self._bytes -= size
+
+
+def _pieces(body: bytes) -> int:
+    return max(1, -(-len(body) // PIECE_BYTES))
+
+
+def _joined(pieces: dict[int, bytes]) -> bytes:
+    return b"".join(piece for _, piece in sorted(pieces.items()))
+
+
+def _piece(record: Record) -> bytes | None:
+    """Return what a record holds; None if that was deleted or is damaged."""
+    if len(record.value) < _CRC.size or record.key is None:
+        return None
+    piece = record.value[_CRC.size :]
+    return piece if record.value[: _CRC.size] == _CRC.pack(_crc(record.key, piece)) else None
+
+
+def _crc(key: bytes, piece: bytes) -> int:
+    return zlib.crc32(piece, zlib.crc32(key))

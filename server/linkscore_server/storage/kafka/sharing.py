@@ -1,0 +1,183 @@
+"""States of sites in a file here, and their cuts on the brokers, for whoever takes the log over."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import msgpack
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.kafka.cuts import Cut, SharedCuts, Version
+from linkscore_server.storage.sites import SiteStates
+
+_log = logging.getLogger(__name__)
+
+_SHARED = """
+CREATE TABLE IF NOT EXISTS shared (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER, seq INTEGER)
+"""
+"""Which cut on the brokers the file has, or had: versions that do not know the table go on to cuts of other
+numbers and leave it as it is."""
+
+
+class SharedStates(SiteStates):
+    """The states of sites of a log on brokers; `share` is called in turn with all that puts and commits.
+
+    Parameters
+    ----------
+    path
+        The file.
+    cuts
+        Those on the brokers.
+    counts
+        Where to count.
+    """
+
+    def __init__(self, path: Path, cuts: SharedCuts, counts: Counts) -> None:
+        self._cuts = cuts
+        self._counts = counts
+        self._changed: set[int] = set()  # places of sites of which the newest cut on the brokers is behind
+        self._unshared: tuple[int, bytes] | None = None
+        self._sharing: Generator[None, None, None] | None = None
+        super().__init__(path)
+        try:
+            self._catch_up()
+        except BaseException:
+            self.close()
+            raise
+
+    def put(self, place: int, name: str, facts: bytes, state: bytes) -> None:
+        """See `SiteStates.put`."""
+        self._stop_sharing()  # of a cut nothing may change
+        super().put(place, name, facts, state)
+        self._changed.add(place)
+
+    def commit(self, seq: int, core: bytes) -> None:
+        """See `SiteStates.commit`."""
+        self._stop_sharing()
+        super().commit(seq, core)
+        self._unshared = seq, core
+
+    def share(self, is_owner: Callable[[], bool]) -> bool:
+        """Go on writing the newest cut to the brokers; says whether that is done, or given up.
+
+        Parameters
+        ----------
+        is_owner
+            Says whether nobody else has the log by now; blocks.
+        """
+        if self._sharing is None:
+            if self._unshared is None:
+                return True
+            self._sharing, self._unshared = self._shared(*self._unshared, is_owner), None
+        sharing, self._sharing = self._sharing, None
+        try:
+            next(sharing)
+        except StopIteration:
+            return True
+        except (OSError, CorruptState) as exc:
+            self._counts.cut_failures += 1
+            _log.warning("%s: a snapshot is not there for others: %s", self._cuts.name, exc)
+            return True
+        self._sharing = sharing
+        return False
+
+    def clear(self) -> None:
+        """See `SiteStates.clear`; the next cut on the brokers has all sites anew."""
+        super().clear()
+        self._changed.clear()
+        self._unshared = None
+        self._cuts.forget()
+
+    def close(self) -> None:
+        """See `SiteStates.close`."""
+        self._stop_sharing()
+        super().close()
+
+    def _shared(self, seq: int, core: bytes, is_owner: Callable[[], bool]) -> Generator[None, None, None]:
+        rows = ((place, self._row(place)) for place in sorted(self._changed))
+        version = yield from self._cuts.write(seq, core, rows, is_owner)
+        self._changed.clear()
+        self._note(version)
+        self._counts.cuts += 1
+
+    def _stop_sharing(self) -> None:
+        sharing, self._sharing = self._sharing, None
+        if sharing is not None:
+            sharing.close()
+
+    def _catch_up(self) -> None:
+        """Take over the newest cut on the brokers if it is newer than the file."""
+        base = None
+        try:
+            base = self._caught_up()
+        except LogAway as exc:
+            _log.warning("%s: cannot be read, more of the log is replayed: %s", self._cuts.name, exc)
+        self._cuts.go_on_from(base)
+        # A file without a cut has no sites, and is not made before it is needed.
+        if self.seq and (base is None or self._version() != base.version or self.seq != base.version.seq):
+            self._changed = set(range(self._count()))
+
+    def _caught_up(self) -> Cut | None:
+        for cut in self._cuts.whole():
+            if cut.version.seq <= self.seq:
+                return cut
+            try:
+                self._take(cut)
+            except CorruptState as exc:
+                _log.warning("%s: %s: it is passed over", self._cuts.name, exc)
+            else:
+                return cut
+        return None
+
+    def _take(self, cut: Cut) -> None:
+        """Make a cut that of the file, or leave the file as it is."""
+        try:
+            with self._writing() as con:
+                con.execute("DELETE FROM sites")
+                con.execute("DELETE FROM states")
+            for place, row in self._cuts.states(cut):
+                try:
+                    self._put_packed(place, *msgpack.unpackb(row))
+                except (ValueError, TypeError) as exc:
+                    raise CorruptState(f"snapshot of event {cut.version.seq}: site {place}: {exc}") from exc
+            super().commit(cut.version.seq, cut.core)
+        except BaseException:
+            self.roll_back()
+            raise
+        self._note(cut.version)
+        self._counts.cuts_taken += 1
+
+    def _row(self, place: int) -> bytes:
+        """Return what is kept of a site as one record."""
+        with self._reading("site"), self._lock:
+            con = self._connection()
+            name, facts = con.execute("SELECT name, facts FROM sites WHERE place = ?", (place,)).fetchone()
+            (state,) = con.execute("SELECT state FROM states WHERE place = ?", (place,)).fetchone()
+        row: bytes = msgpack.packb([name, facts, state])
+        return row
+
+    def _count(self) -> int:
+        with self._reading("sites"), self._lock:
+            return int(self._connection().execute("SELECT count(*) FROM sites").fetchone()[0])
+
+    def _version(self) -> Version | None:
+        """Return which cut on the brokers the file has, if it was not changed since."""
+        try:
+            with self._lock:
+                con = self._connection()
+                con.execute(_SHARED)
+                found = con.execute("SELECT epoch, seq FROM shared").fetchone()
+        except sqlite3.Error:
+            return None
+        return Version(*found) if found else None
+
+    def _note(self, version: Version) -> None:
+        with self._lock:
+            con = self._connection()
+            con.execute(_SHARED)
+            con.execute("INSERT OR REPLACE INTO shared VALUES (1, ?, ?)", version)

@@ -1,0 +1,346 @@
+"""Snapshots on brokers: the next owner goes on from the newest whole one, or says why it does not."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgpack
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+
+from mock_brokers import PARTITIONS, MockBrokers, MockTopics
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import PageFetched, decode
+from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.testing.pages import page_of
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.frames import unpack
+from linkscore_server.storage.kafka.brokers import Brokers
+from linkscore_server.storage.kafka.cuts import PIECE_BYTES, SharedCuts
+from linkscore_server.storage.kafka.log import KafkaLog
+from linkscore_server.storage.kafka.records import LogState, Marker, Record
+from linkscore_server.storage.kafka.store import KafkaStore
+from linkscore_server.storage.sites import SiteStates
+
+SHARD = Shard("crawl", 1, PARTITIONS)
+LOG, STATES = "log.crawl", "states.crawl"
+
+
+class Compacting(Brokers):
+    """Brokers whose topics of states are always compacted, and may lose or damage what they are given."""
+
+    changes: Callable[[bytes, bytes], bytes | None] | None = None
+    """Given key and value of a record of states, what comes of the value; None: it is refused."""
+
+    def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
+        records = list(super().read(topic, partition, start, end))
+        newest = {record.key: record.offset for record in records}
+        for record in records:
+            if topic != STATES or newest[record.key] == record.offset:
+                yield record
+
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> Future[int]:
+        if topic == STATES and value is not None and key is not None and self.changes is not None:
+            value = self.changes(key, value)
+            if value is None:
+                raise LogAway("the brokers are away")
+        return super().send(topic, partition, key, value)
+
+
+@dataclass(slots=True)
+class Server:
+    """A process with a data folder; its registry has the one shard of these tests."""
+
+    store: KafkaStore
+    registry: CrawlRegistry
+
+    async def open(self) -> CrawlActor:
+        self.registry.take(SHARD.key)
+        return await self.registry.open(SHARD.key)
+
+    async def hand_over(self) -> None:
+        await self.registry.let_go(SHARD.key)
+
+    async def die(self) -> None:
+        """End without a snapshot."""
+        actor = self.registry._actors.pop(SHARD.key)
+        await actor.discard()
+
+
+@pytest.fixture
+def mock() -> MockBrokers:
+    return MockBrokers()
+
+
+@pytest.fixture
+def topics(mock: MockBrokers) -> MockTopics:
+    return MockTopics(mock)
+
+
+@pytest.fixture
+def brokers(mock: MockBrokers) -> Iterator[Compacting]:
+    made = Compacting(mock.hosts)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+async def new_server(
+    brokers: Compacting, topics: MockTopics, tmp_path: Path
+) -> AsyncIterator[Callable[[str], Server]]:
+    made: list[Server] = []
+
+    def server(name: str) -> Server:
+        store = KafkaStore(brokers, topics, FileStore(tmp_path / name), name)  # type: ignore[arg-type]
+        settings = Settings(snapshot_events=20, site_memory_mb=1)
+        made.append(Server(store, CrawlRegistry(store, settings, Metrics())))
+        return made[-1]
+
+    yield server
+    for each in made:
+        await each.registry.close()
+        each.store._files.close()
+
+
+async def created(server: Server) -> CrawlActor:
+    config = CrawlConfig("crawl", groups=PARTITIONS)
+    return await server.registry.create(config, SHARD.group)
+
+
+def fetched(n: int, sites: int = 7) -> PageFetched:
+    host = f"{n % sites}.example"
+    url = f"http://{host}/{n}"
+    links = [(f"http://{host}/{n}/{i}", "html/body/a") for i in range(20)]
+    features = page_of(url, ["html/body/p/text()"], links=links, texts=[(f"text {n}", 300)])
+    return PageFetched(f"e{n}", host, url, url, 200, "", b"", 1e9 + n, features)
+
+
+async def send(actor: CrawlActor, start: int, end: int, sites: int = 7) -> None:
+    for n in range(start, end):
+        await actor.submit(fetched(n, sites))
+
+
+def state_of(actor: CrawlActor) -> bytes:
+    packed: bytes = msgpack.packb(actor.model.to_state())
+    return packed
+
+
+def replayed(server: Server) -> bytes:
+    """Return the state that the log gives, read by nothing but the rules of `records`."""
+    brokers, state = server.store.brokers, LogState(LOG)
+    model = CrawlModel(CrawlConfig("crawl"), ticket_key=server.store.ticket_key())
+    for record in brokers.read(LOG, SHARD.group, 0, brokers.end(LOG, SHARD.group)):
+        if (frame := state.see(record)) is not None:
+            for seq, raw in enumerate(unpack(memoryview(record.value), frame), start=frame.first_seq):
+                model.apply(seq, decode(raw))
+    return bytes(msgpack.packb(model.to_state()))
+
+
+def kept(server: Server) -> Counter[int]:
+    """Return how many records there are of each place, -1 for cuts."""
+    brokers = server.store.brokers
+    records = brokers.read(STATES, SHARD.group, 0, brokers.end(STATES, SHARD.group))
+    return Counter(int.from_bytes(r.key[-8:-4], signed=True) for r in records if r.key and r.value)
+
+
+async def test_who_takes_a_crawl_over_replays_only_what_came_since_the_snapshot(
+    new_server: Callable[[str], Server],
+) -> None:
+    first, second = new_server("a"), new_server("b")
+    await send(await created(first), 0, 50)
+    await first.die()
+    actor = await second.open()
+    assert (actor.model.seq, actor.replay_count) == (51, 51 - 40)  # of the second snapshot
+    assert (second.store.counts.cuts_taken, first.store.counts.cuts) == (1, 2)
+    assert state_of(actor) == replayed(second)
+    await send(actor, 50, 90)
+    assert state_of(actor) == replayed(second)
+
+
+async def test_a_crawl_handed_over_needs_no_replay(new_server: Callable[[str], Server]) -> None:
+    first, second = new_server("a"), new_server("b")
+    await send(await created(first), 0, 10)
+    await first.hand_over()
+    actor = await second.open()
+    assert (actor.model.seq, actor.replay_count) == (11, 0)
+    assert state_of(actor) == replayed(second)
+
+
+async def test_a_snapshot_has_the_sites_that_changed_and_old_ones_are_deleted(
+    new_server: Callable[[str], Server],
+) -> None:
+    server = new_server("a")
+    actor = await created(server)
+    await send(actor, 0, 7)  # a page of each site
+    await server.hand_over()
+    assert kept(server) == {-1: 1, **dict.fromkeys(range(7), 1)}
+    for times in range(2, 6):
+        await send(await server.open(), 7 * times, 7 * times + 2)
+        await server.hand_over()
+        assert kept(server) == {-1: 2, 0: 2, 1: 2, **dict.fromkeys(range(2, 7), 1)}
+    assert server.store.counts.cuts_taken == 0  # its own file had them all
+
+
+async def test_a_snapshot_cut_short_is_none(
+    new_server: Callable[[str], Server], brokers: Compacting, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = new_server("a"), new_server("b")
+    actor = await created(first)
+    await send(actor, 0, 25)
+    allowed = iter(range(3))
+    brokers.changes = lambda _, value: value if next(allowed, None) is not None else None
+    await send(actor, 25, 50)
+    assert "a snapshot is not there for others: the brokers are away" in caplog.text
+    assert (first.store.counts.cuts, first.store.counts.cut_failures, actor.replay_count) == (1, 1, 11)
+    await first.die()
+    brokers.changes = None
+    actor = await second.open()
+    assert actor.replay_count == 51 - 20
+    assert state_of(actor) == replayed(second)
+    await second.hand_over()  # which deletes what the other one left
+    assert kept(second) == {-1: 2, **dict.fromkeys(range(7), 2)}
+
+
+async def test_what_could_not_be_shared_is_in_the_next_snapshot(
+    new_server: Callable[[str], Server], brokers: Compacting
+) -> None:
+    first, second = new_server("a"), new_server("b")
+    actor = await created(first)
+    await send(actor, 0, 25)
+    brokers.changes = lambda *_: None
+    await send(actor, 25, 45, sites=2)
+    brokers.changes = None
+    await send(actor, 45, 65, sites=1)
+    await first.die()
+    actor = await second.open()
+    assert actor.replay_count == 66 - 60
+    assert state_of(actor) == replayed(second)
+
+
+def damaged_from(event: int, place: int) -> Callable[[bytes, bytes], bytes]:
+    """Damage the state of a place in snapshots of an event and later."""
+
+    def change(key: bytes, value: bytes) -> bytes:
+        seq, at = int.from_bytes(key[-16:-8]), int.from_bytes(key[-8:-4], signed=True)
+        return value[:-1] + bytes([value[-1] ^ 1]) if seq >= event and at == place else value
+
+    return change
+
+
+@pytest.mark.parametrize("place", [-1, 3])
+@pytest.mark.parametrize(("event", "replay"), [(40, 31), (0, 51)])
+async def test_a_damaged_snapshot_is_named_and_the_one_before_taken_or_all_replayed(
+    new_server: Callable[[str], Server],
+    brokers: Compacting,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    place: int,
+    event: int,
+    replay: int,
+) -> None:
+    first, second = new_server("a"), new_server("b")
+    brokers.changes = damaged_from(event, place)
+    await send(await created(first), 0, 50)
+    await first.die()
+    actor = await second.open()
+    assert actor.replay_count == replay
+    what = "is not whole" if place < 0 else f"site {place} is missing or damaged"
+    assert f"states.crawl [1]: snapshot of event 40, epoch 0: {what}: it is passed over" in caplog.text
+    assert state_of(actor) == replayed(second)
+
+
+async def test_an_owner_that_lost_the_log_shares_nothing(
+    new_server: Callable[[str], Server], caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = new_server("a"), new_server("b")
+    old = await created(first)
+    await send(old, 0, 30)
+    await send(await second.open(), 30, 35)
+    before = kept(second)
+    await first.hand_over()  # it has not heard
+    assert "another process has these sites by now" in caplog.text
+    assert kept(second)[-1] == before[-1]
+    await second.hand_over()
+    third = new_server("c")
+    actor = await third.open()
+    assert (actor.replay_count, state_of(actor)) == (0, replayed(third))
+
+
+def test_a_snapshot_of_events_that_an_owner_never_had_is_passed_over(
+    brokers: Compacting, topics: MockTopics, caplog: pytest.LogCaptureFixture
+) -> None:
+    for topic in (LOG, STATES):
+        topics.make(topic, PARTITIONS)
+    found: list[SharedCuts] = []
+
+    def states_of(log: LogState) -> SiteStates:
+        found.append(SharedCuts(brokers, STATES, 0, log))
+        return SiteStates()
+
+    def opened() -> tuple[KafkaLog, SharedCuts]:
+        return KafkaLog(brokers, LOG, 0, owner="a", states_of=states_of), found[-1]
+
+    old, stale = opened()
+    old.append([b"1", b"2"])
+    _, fresh = opened()  # which ends the first epoch at event 2
+    for seq in (2, 3):
+        write(stale, seq, b"core", [b"state"])
+    assert [cut.version.seq for cut in fresh.whole()] == [2]
+    assert "snapshot of event 3, epoch 0: its owner had lost the log before: it is passed over" in caplog.text
+
+
+def write(cuts: SharedCuts, seq: int, core: bytes, sites: Sequence[bytes]) -> None:
+    for _ in cuts.write(seq, core, enumerate(sites), lambda: True):
+        pass
+
+
+def test_a_large_state_is_split(brokers: Compacting, topics: MockTopics) -> None:
+    topics.make(STATES, PARTITIONS)
+    log = LogState("log")
+    log.see(Record(0, None, Marker.of("a").pack()))
+    sites = [
+        random.Random(n).randbytes(size) for n, size in enumerate((0, 1, PIECE_BYTES, 3 * PIECE_BYTES + 1))
+    ]
+    core = random.Random(9).randbytes(2 * PIECE_BYTES)
+    write(SharedCuts(brokers, STATES, 0, log), 0, core, sites)
+    reader = SharedCuts(brokers, STATES, 0, log)
+    [cut] = reader.whole()
+    assert cut.core == core
+    assert dict(reader.states(cut)) == dict(enumerate(sites))
+    largest = max(len(r.value) for r in brokers.read(STATES, 0, 0, brokers.end(STATES, 0)))
+    assert PIECE_BYTES < largest <= PIECE_BYTES + 4
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_whatever_happens_states_are_those_of_a_replay(
+    new_server: Callable[[str], Server], brokers: Compacting, seed: int
+) -> None:
+    draws = random.Random(seed)
+    servers = [new_server(name) for name in "abc"]
+    actor, owner, n = await created(servers[0]), servers[0], 0
+    for _ in range(9):
+        sent = draws.randrange(1, 45)
+        await send(actor, n, n + sent, draws.choice((1, 7, 40)))
+        n += sent
+        if draws.random() < 0.3:
+            await owner.registry.change(SHARD.key, observe_only=n % 2 == 0)
+        brokers.changes = draws.choice((None, None, damaged_from(n, draws.randrange(-1, 7)), lambda *_: None))
+        await draws.choice((owner.die, owner.hand_over))()
+        brokers.changes = None
+        owner = draws.choice(servers)
+        actor = await owner.open()
+        assert state_of(actor) == replayed(owner)
+    assert sum(server.store.counts.cuts_taken for server in servers) > 0
