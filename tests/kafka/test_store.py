@@ -10,12 +10,17 @@ import pytest
 from cluster import Brokers
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from command_line import run
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.cuts import PIECE_BYTES
 from linkscore_server.storage.kafka.store import KafkaStore
 
 pytestmark = pytest.mark.slow
+
+FEEDBACK = FeedbackGiven("e", "a.org", "http://a.org/", b"", 1.0, 1e9)
 
 
 @pytest.fixture
@@ -99,6 +104,25 @@ def test_a_topic_of_snapshots_that_forgets_some_is_refused_by_name(
     with pytest.raises(CorruptState) as refused:
         new_store("a").open("books")
     assert str(refused.value) == f"topic {topic}: cleanup.policy is delete, must be compact"
+
+
+def test_a_crawl_moves_from_kafka_to_kafka_through_a_file(
+    brokers: Brokers, new_store: Callable[[str], KafkaStore], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    log = new_store("a").open("books")
+    events = [encode(event) for event in (ConfigChanged(CrawlConfig("books").to_state()), FEEDBACK)]
+    log.append(events)
+    kafka = ("--log", f"kafka://{brokers.hosts}", "--kafka-prefix")
+    file = str(tmp_path / "books.linkscore")
+    exported = run("data", "export", "books", file, *kafka, request.node.name)
+    assert exported.exit_code == 0, exported.output
+    imported = run("data", "import", file, *kafka, f"{request.node.name}-2")
+    assert imported.output.endswith("crawl books is there\n"), imported.output
+    moved = KafkaStore.at(
+        brokers.hosts, tmp_path / "c", properties={}, prefix=f"{request.node.name}-2", replicas=3, owner="c"
+    )
+    assert [event for _, event in moved.open("books").read()] == events
+    moved.close()
 
 
 def test_what_an_unfinished_creation_left_makes_room(new_store: Callable[[str], KafkaStore]) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from linkscore_server.storage.files import FileStore
+    from linkscore_server.storage.kafka.store import KafkaStore
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _data_dir = click.option(
     "--data-dir",
-    type=_FOLDER,
+    type=click.Path(file_okay=False, path_type=Path),
     default="./linkscore-data",
     envvar="LINKSCORE_DATA_DIR",
     show_default=True,
@@ -25,9 +27,28 @@ _data_dir = click.option(
 )
 
 
+def _kafka_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a log on Kafka, as `linkscore serve` has them."""
+    for option in (
+        click.option("--kafka-replicas", default=3, envvar="LINKSCORE_KAFKA_REPLICAS", show_default=True),
+        click.option("--kafka-properties", default="", envvar="LINKSCORE_KAFKA_PROPERTIES"),
+        click.option(
+            "--kafka-prefix", default="linkscore", envvar="LINKSCORE_KAFKA_PREFIX", show_default=True
+        ),
+        click.option(
+            "--log",
+            default="file",
+            envvar="LINKSCORE_LOG",
+            help="kafka://HOST:PORT,...: of a server with this log, instead of a data folder.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @click.group()
 def data() -> None:
-    """Data folders of servers that are not running: check them, move crawls between them."""
+    """Data folders of servers that are not running: check them, move crawls between them and Kafka."""
 
 
 @data.command()
@@ -55,15 +76,21 @@ def check(folder: Path) -> None:
 @click.argument("crawl")
 @click.argument("file", type=_FILE)
 @_data_dir
-def export(crawl: str, file: Path, data_dir: Path) -> None:
+@_kafka_options
+def export(crawl: str, file: Path, data_dir: Path, **kafka: Any) -> None:
     """Write a crawl into a new file: log, snapshot and browse logs, with checksums.
 
     The secret of tickets (`ticket.key`) is not in it. Copy that beside if the target folder is new and links
-    wait that have tickets; without it they go by their URL.
+    wait that have tickets; without it they go by their URL. From Kafka (`--log kafka://...`) servers may be
+    running, and browse logs stay behind: they are in no log.
     """
-    with _opened(data_dir) as store:
+    with _on_brokers(kafka) as brokers, _opened(data_dir, beside=file if brokers else None) as store:
         from linkscore_server.storage.archive import export_crawl
 
+        if brokers is not None:
+            from linkscore_server.storage.kafka.moving import to_files
+
+            to_files(brokers, crawl, store)
         size = export_crawl(store, crawl, file)
         _tell_cut(store, crawl)
     click.echo(f"{file}: crawl {crawl}, {size:,} bytes")
@@ -72,14 +99,23 @@ def export(crawl: str, file: Path, data_dir: Path) -> None:
 @data.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @_data_dir
-def import_(file: Path, data_dir: Path) -> None:
-    """Add the crawl of a file that `linkscore data export` wrote; a damaged file is refused by name."""
-    with _opened(data_dir) as store:
+@_kafka_options
+def import_(file: Path, data_dir: Path, **kafka: Any) -> None:
+    """Add the crawl of a file that `linkscore data export` wrote; a damaged file is refused by name.
+
+    To Kafka (`--log kafka://...`) browse logs stay behind, and what was mined from them goes along. Servers
+    that run find the crawl when they are started again.
+    """
+    with _on_brokers(kafka) as brokers, _opened(data_dir, beside=file if brokers else None) as store:
         from linkscore_server.storage.archive import import_crawl
 
         crawl = import_crawl(store, file)
         _tell_cut(store, crawl)
-    click.echo(f"{data_dir}: crawl {crawl} is there")
+        if brokers is not None:
+            from linkscore_server.storage.kafka.moving import to_brokers
+
+            to_brokers(store, crawl, brokers)
+    click.echo(f"{kafka['log'] if brokers else data_dir}: crawl {crawl} is there")
 
 
 def _tell_cut(store: FileStore, crawl: str) -> None:
@@ -90,11 +126,23 @@ def _tell_cut(store: FileStore, crawl: str) -> None:
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[FileStore]:
-    """Open a data folder, which no server may have open; errors end the command with their message."""
+def _opened(folder: Path, *, beside: Path | None = None) -> Iterator[FileStore]:
+    """Open a data folder, which no server may have open; errors end the command with their message.
+
+    Given a file, the folder is one of the moment beside it: of a crawl on its way from or to Kafka.
+    """
     from linkscore_scoring.errors import LinkscoreError
     from linkscore_server.storage.files import FileStore
 
+    if beside is not None:
+        with (
+            TemporaryDirectory(prefix="linkscore-", dir=beside.parent) as between,
+            _opened(Path(between)) as store,
+        ):
+            yield store
+        return
+    if not folder.is_dir():
+        raise click.BadParameter(f"Directory '{folder}' does not exist.", param_hint="'--data-dir'")
     try:
         store = FileStore(folder)
         try:
@@ -103,3 +151,32 @@ def _opened(folder: Path) -> Iterator[FileStore]:
             store.close()
     except (LinkscoreError, OSError) as exc:
         raise click.ClickException(str(exc)) from exc
+
+
+@contextmanager
+def _on_brokers(given: dict[str, Any]) -> Iterator[KafkaStore | None]:
+    """Give the store on Kafka that options name, None if they name none."""
+    if given["log"] == "file":
+        yield None
+        return
+    from linkscore_scoring.errors import InvalidInput
+    from linkscore_server.settings import Settings
+
+    with TemporaryDirectory(prefix="linkscore-") as folder:
+        settings = Settings(data_dir=folder, **given)
+        if problems := settings.problems():
+            raise click.ClickException(str(InvalidInput(problems)))
+        from linkscore_server.storage.kafka.store import KafkaStore  # an extra
+
+        store = KafkaStore.at(
+            settings.kafka_hosts,
+            Path(folder),
+            properties=settings.client_properties(),
+            prefix=settings.kafka_prefix,
+            replicas=settings.kafka_replicas,
+            owner="linkscore data",
+        )
+        try:
+            yield store
+        finally:
+            store.close()

@@ -52,3 +52,7 @@ class MockTopics:
 
     def check(self, topic: str) -> None:
         self.checked.append(topic)
+
+    def delete(self, topic: str) -> None:
+        if topic in self.made:
+            self.made.remove(topic)
