@@ -120,6 +120,11 @@ class Settings:
         "all",
         "`all`, or `snapshots`: delete log segments whose events two snapshots hold (Data folder, Cutting)",
     )
+    learning_processes: int = _setting(
+        1,
+        "processes that learn sites beside this one, started when needed, of each worker; "
+        "0: sites are learned by the process that answers calls",
+    )
     idle_crawl_s: float = _setting(
         1_800.0, "seconds without a call after which a crawl is put away; the next call opens it again"
     )
@@ -144,8 +149,13 @@ class Settings:
         found = [
             FieldProblem(f.name, f"must be > 0 and finite, got {value}")
             for f in fields(self)
-            if f.type in ("int", "float") and not 0 < (value := getattr(self, f.name)) < math.inf
+            if f.type in ("int", "float") and f.name != "learning_processes"
+            if not 0 < (value := getattr(self, f.name)) < math.inf
         ]
+        if self.learning_processes < 0:
+            found.append(
+                FieldProblem("learning_processes", f"must be at least 0, got {self.learning_processes}")
+            )
         if bool(self.tls_cert) != bool(self.tls_key):
             found.append(FieldProblem("tls_cert", "tls_cert and tls_key must be set together"))
         if self.tls_client_ca and not self.tls_cert:

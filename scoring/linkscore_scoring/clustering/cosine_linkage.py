@@ -125,7 +125,9 @@ class CosineLinkage(Clusterer):
 
 def cosine_distances(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 - cosine of unit rows, (n, n) float64 in [0, 1], zero on the diagonal."""
-    distances = np.clip(1.0 - vectors @ vectors.T, 0.0, 1.0)
+    distances = vectors @ vectors.T
+    np.subtract(1.0, distances, out=distances)
+    np.clip(distances, 0.0, 1.0, out=distances)
     np.fill_diagonal(distances, 0.0)
     return distances
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import count
 
 from linkscore_scoring.features.types import PathTrie
 
@@ -42,15 +44,14 @@ class SampleTrie:
     """
 
     def __init__(self, tries: Sequence[PathTrie]) -> None:
-        known: dict[_Node, int] = {}
+        known: defaultdict[_Node, int] = defaultdict(count().__next__)
         self.pages: list[list[int]] = []
         self.leaves: list[list[tuple[int, int]]] = []
         self.classes = [set(trie.classes) for trie in tries]
         for trie in tries:
             at: list[int] = []
             for parent, tag, classes in zip(trie.parents, trie.tags, trie.classes, strict=True):
-                node = (at[parent] if parent >= 0 else -1, tag, classes)
-                at.append(known.setdefault(node, len(known)))
+                at.append(known[at[parent] if parent >= 0 else -1, tag, classes])
             self.pages.append(at)
             self.leaves.append([(node, n) for node, n in zip(at, trie.leaves, strict=True) if n])
         self.nodes = list(known)

@@ -6,7 +6,7 @@ Learning runs beside the request path: a job holds all it needs, its result beco
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -56,14 +56,15 @@ class SampledPage:
 class LearningJob:
     """Everything one learning needs; frozen, so that it may run in another thread or process.
 
-    `aliases` maps identity hashes of redirected URLs to those of the pages they led to.
+    `previous` maps the URL keys of the pages of the active model to their clusters, `aliases` identity hashes
+    of redirected URLs to those of the pages they led to.
     """
 
     site: str
     built_from_seq: int
     pages: list[SampledPage]
     config: LearningConfig
-    previous: TemplateModel | None
+    previous: Mapping[str, int]
     identities: ClusterIdentities
     aliases: dict[int, int] = field(default_factory=dict)
 
@@ -154,8 +155,7 @@ def run(job: LearningJob) -> LearnedSite:
     identities = ClusterIdentities(**asdict(job.identities))
     keys = [page.key for page in job.pages]
     labels = [learned.sample[key] for key in keys]
-    old = job.previous.sample if job.previous else {}
-    templates = learned.renamed(identities.carry_over(old, keys, labels))
+    templates = learned.renamed(identities.carry_over(job.previous, keys, labels))
     return LearnedSite(job.built_from_seq, templates, _navigation(job, templates), identities)
 
 

@@ -241,7 +241,7 @@ class SiteModel(Stateful):
             self.learning_since,
             [page for page in self.sample if page.seq <= self.learning_since],
             self.learning,
-            self.templates,
+            self.templates.sample if self.templates else {},
             self.identities,
             dict(self.aliases),
         )

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import multiprocessing
 import os
-import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
 
 import msgpack
 
@@ -17,6 +14,7 @@ from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.state import from_state, to_state
+from linkscore_server.child_processes import child_processes
 from linkscore_server.storage.visits.base import VisitQuery, VisitReader
 
 
@@ -69,8 +67,7 @@ class MiningPool:
             What the mining failed with.
         """
         if self._pool is None:
-            context = multiprocessing.get_context("spawn")  # gRPC's threads do not survive a fork
-            self._pool = ProcessPoolExecutor(self._processes, mp_context=context, initializer=_follow_parent)
+            self._pool = child_processes(self._processes)
         self._running += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, mine, job)
@@ -95,15 +92,3 @@ def mine(job: MiningJob) -> MiningResult:
     digest = hashlib.sha256(msgpack.packb(state)).hexdigest()
     event = LogsMined(job.query.site, digest, state)
     return MiningResult(event, mined.records, len(counts.urls), counts.left_out)
-
-
-def _follow_parent() -> None:
-    """End this process when the server ends, however it ends."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_exit_after, args=(parent,), daemon=True).start()
-
-
-def _exit_after(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(0)

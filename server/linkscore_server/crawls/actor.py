@@ -28,8 +28,9 @@ from linkscore_scoring.engine.events import (
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
+from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_server.crawls.anchors import AnchorTexts
+from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.snapshots import SnapshotWriter
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
@@ -82,7 +83,7 @@ class CrawlActor:
     executor
         Runs what blocks on the disk.
     learner
-        Runs learnings, beside it, so that they never delay a commit.
+        Runs learnings, beside it, so that they delay no commit and no call.
     metrics
         Where commits, snapshots and learnings are counted.
     background
@@ -106,7 +107,7 @@ class CrawlActor:
         log: CrawlLog,
         *,
         executor: Executor,
-        learner: Executor,
+        learner: LearningPool,
         metrics: Metrics,
         background: Executor | None = None,
         reader: Executor | None = None,
@@ -452,7 +453,8 @@ class CrawlActor:
         """Learn and activate; returns why that failed. Failure is an event too: the site may learn again."""
         started = time.perf_counter()
         try:
-            learned, event = await _run_in(self._learner, _run_job, job)
+            learned = await self._learner.learn(job)
+            event = await _run_in(self._background, _activation, job, learned)
             self._metrics.learning_seconds.observe(time.perf_counter() - started)
             await self.submit(event, learned)
         except (CrawlClosed, LogAway) as exc:  # it starts again when the crawl is open again
@@ -518,9 +520,8 @@ def _run_in(executor: Executor, call: Callable[..., Any], *args: Any) -> Awaitab
     return asyncio.get_running_loop().run_in_executor(executor, call, *args)
 
 
-def _run_job(job: LearningJob) -> tuple[LearnedSite, ModelActivated]:
-    learned = run(job)
-    return learned, ModelActivated(job.site, job.built_from_seq, learned.digest(), learned.to_state())
+def _activation(job: LearningJob, learned: LearnedSite) -> ModelActivated:
+    return ModelActivated(job.site, job.built_from_seq, learned.digest(), learned.to_state())
 
 
 def _fail(done: asyncio.Future[Any], error: Exception) -> None:

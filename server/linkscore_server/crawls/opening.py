@@ -15,6 +15,7 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import Words
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.embeddings import Embeddings
+from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.libraries import load_libraries
 from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.observability.metrics import Metrics
@@ -36,13 +37,15 @@ class Threads:
     ----------
     appends_at_once
         Logs that are worth appending to at a time.
+    learning_processes
+        Processes that learn sites, see `LearningPool`.
 
     Attributes
     ----------
     log
         Commits, and what is quick.
     learning
-        Learnings, one at a time.
+        Learnings, in processes beside this one.
     opening
         Crawls being opened.
     questions
@@ -51,9 +54,9 @@ class Threads:
         Snapshots, and sites being put away.
     """
 
-    def __init__(self, appends_at_once: int) -> None:
+    def __init__(self, appends_at_once: int, learning_processes: int) -> None:
         self.log = ThreadPoolExecutor(appends_at_once, thread_name_prefix="linkscore-log")
-        self.learning = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-learn")
+        self.learning = LearningPool(learning_processes)
         self.opening = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="linkscore-open")
         self.questions = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="linkscore-ask")
         self.snapshots = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="linkscore-sites")
@@ -62,7 +65,7 @@ class Threads:
         """Wait for what they do, but for learnings."""
         for executor in (self.log, self.opening, self.snapshots, self.questions):
             executor.shutdown()
-        self.learning.shutdown(wait=False, cancel_futures=True)
+        self.learning.close()
 
 
 class CrawlOpener:

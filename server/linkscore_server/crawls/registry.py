@@ -104,7 +104,7 @@ class CrawlRegistry:
         self._change_lock = asyncio.Lock()
         self._beside: set[asyncio.Task[Any]] = set()
         self._changes: set[asyncio.Task[Any]] = set()
-        self._threads = Threads(store.appends_at_once)
+        self._threads = Threads(store.appends_at_once, settings.learning_processes)
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
         self._opener = CrawlOpener(
             store,

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_server.child_processes import child_processes
 
 LARGE_BYTES, LARGE_TAGS = 512_000, 10_000
 """Bytes, decompressed, and ``<`` among them above which a page is large. Of 480 stored pages two are, and the
@@ -93,7 +90,7 @@ class LargePages:
 
     async def _read(self, page: PageBody) -> PageFeatures:
         async with self._turn:
-            pool = self._pool = self._pool or self._started()
+            pool = self._pool = self._pool or child_processes(1, _start, self._limits)
             try:
                 found = await asyncio.get_running_loop().run_in_executor(pool, _extract, page, self._budget_s)
             except BrokenProcessPool:
@@ -104,26 +101,14 @@ class LargePages:
             return found
         raise InvalidPage(found)
 
-    def _started(self) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("spawn")  # gRPC's threads do not survive a fork
-        return ProcessPoolExecutor(1, mp_context=context, initializer=_start, initargs=(self._limits,))
-
 
 _extractors: list[Extractor] = []
 """The one of this process, if it is a worker."""
 
 
 def _start(limits: Limits) -> None:
-    """Begin a worker, which ends when the server ends, however it ends."""
+    """Begin a worker."""
     _extractors[:] = [Extractor(limits)]
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_exit_after, args=(parent,), daemon=True).start()
-
-
-def _exit_after(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(0)
 
 
 def _extract(page: PageBody, budget_s: float) -> PageFeatures | Sequence[FieldProblem]:

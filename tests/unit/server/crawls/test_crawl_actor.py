@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -17,9 +17,10 @@ from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFe
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import LearningJob
+from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import Stage
 from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
+from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.memory import MemoryLog
@@ -56,26 +57,23 @@ def log() -> SlowLog:
     return SlowLog()
 
 
-class Learner(ThreadPoolExecutor):
+class Learner(LearningPool):
     """A thread that learns; it fails as often as `failures` says, and waits until it may go on."""
 
     def __init__(self) -> None:
-        super().__init__(1)
+        super().__init__(processes=0)
         self.failures = 0
         self.free = threading.Event()
         self.free.set()
         self.sizes: list[int] = []
 
-    def submit(self, call: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
-        return super().submit(self.run, call, *args)
-
-    def run(self, call: Callable[[LearningJob], Any], job: LearningJob) -> Any:
+    def run(self, job: LearningJob) -> LearnedSite:
         self.sizes.append(len(job.pages))
         assert self.free.wait(30)
         if self.failures:
             self.failures -= 1
             raise ArithmeticError("the clusterer gave up")
-        return call(job)
+        return super().run(job)
 
 
 @pytest.fixture
@@ -83,11 +81,11 @@ def learner() -> Learner:
     return Learner()
 
 
-def actor_on(log: MemoryLog, *, learner: Executor | None = None, **options: Any) -> CrawlActor:
+def actor_on(log: MemoryLog, *, learner: LearningPool | None = None, **options: Any) -> CrawlActor:
     model = CrawlModel(CONFIG, ticket_key=b"k" * 32)
     pool = ThreadPoolExecutor(2)
     options = {"metrics": Metrics(), **options}
-    return CrawlActor(model, log, executor=pool, learner=learner or pool, **options)
+    return CrawlActor(model, log, executor=pool, learner=learner or LearningPool(processes=0), **options)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.memory import MemoryLog
 
@@ -32,7 +33,7 @@ class FillingLog(MemoryLog):
 
 def make_actor(log: FillingLog, executor: ThreadPoolExecutor) -> CrawlActor:
     model = CrawlModel(CrawlConfig("a"), ticket_key=b"key")
-    return CrawlActor(model, log, executor=executor, learner=executor, metrics=Metrics())
+    return CrawlActor(model, log, executor=executor, learner=LearningPool(processes=0), metrics=Metrics())
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.types import Limits
 from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
+from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.grpc.feedback import FeedbackInbox
 from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
 from linkscore_server.storage.memory import MemoryLog
@@ -45,7 +46,7 @@ def log() -> CountingLog:
 async def actor(log: CountingLog) -> AsyncIterator[CrawlActor]:
     with ThreadPoolExecutor(1) as pool:
         model = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
-        made = CrawlActor(model, log, executor=pool, learner=pool, metrics=Metrics())
+        made = CrawlActor(model, log, executor=pool, learner=LearningPool(processes=0), metrics=Metrics())
         made.start()
         yield made
         await made.close()

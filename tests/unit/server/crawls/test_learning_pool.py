@@ -1,0 +1,122 @@
+"""Sites are learned in processes beside the server, and by the server itself when there are none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any
+
+import pytest
+
+from linkscore_scoring.clustering.identity import ClusterIdentities
+from linkscore_scoring.errors import LimitExceeded
+from linkscore_scoring.hashing import hash64
+from linkscore_scoring.site import learning
+from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.site.learning import LearningJob, SampledPage, run
+from linkscore_scoring.testing.pages import trie_of
+from linkscore_server.crawls.learning_pool import LearningPool
+
+WAIT_S = 60.0
+
+
+def job(pages: int = 120, clusterer: str = "cosine_linkage") -> LearningJob:
+    """Return a site of as many lists as posts, each page with a link to the next."""
+    kinds = (["html/body.list/ul/li/a"] * 3, ["html/body.post/h1/text()", "html/body.post/p/text()"])
+    keys = [f"http://h.test/{n}" for n in range(pages)]
+    hashes = [hash64(key) for key in keys]
+    sampled = [
+        SampledPage(n, keys[n], hashes[n], trie_of(kinds[n % 2]), [(7, 8, hashes[(n + 1) % pages])])
+        for n in range(pages)
+    ]
+    return LearningJob("h.test", pages, sampled, LearningConfig(clusterer), {}, ClusterIdentities())
+
+
+@pytest.fixture
+def make_pool() -> Iterator[Callable[..., LearningPool]]:
+    made: list[LearningPool] = []
+
+    def make(**options: Any) -> LearningPool:
+        made.append(LearningPool(**options))
+        return made[-1]
+
+    yield make
+    for pool in made:
+        pool.close()
+
+
+def test_small_learnings_start_no_process_until_they_add_up(make_pool: Callable[..., LearningPool]) -> None:
+    pool = make_pool(pages_here=250)
+    digests = {pool.run(job()).digest() for _ in range(2)}
+    assert not pool.has_processes
+    digests.add(pool.run(job()).digest())
+    assert pool.has_processes
+    assert digests == {run(job()).digest()}
+
+
+async def test_learnings_of_several_calls_are_learned_elsewhere(
+    make_pool: Callable[..., LearningPool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learning, "learn", None)  # of this process: it could not learn
+    pool = make_pool(pages_here=0)
+    async with asyncio.timeout(WAIT_S):
+        learned = await asyncio.gather(*(pool.learn(job(pages)) for pages in (80, 90)))
+    assert [len(one.templates.sample) for one in learned] == [80, 90]
+
+
+def test_a_process_that_dies_costs_no_learning_and_the_next_has_another(
+    make_pool: Callable[..., LearningPool], caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = make_pool(pages_here=0)
+    pool.run(job(20))
+    processes = pool._pool._processes
+    (pid,) = processes
+    os.kill(pid, signal.SIGKILL)
+    processes[pid].join(WAIT_S)
+    assert pool.run(job()).digest() == run(job()).digest()
+    assert "is learned by the server itself" in caplog.text
+    assert not pool.has_processes
+    caplog.clear()
+    pool.run(job(20))
+    assert pool.has_processes
+    assert not caplog.text
+
+
+def test_where_no_process_can_be_started_the_server_learns(
+    make_pool: Callable[..., LearningPool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*args: Any) -> Future[Any]:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", refused)
+    assert make_pool(pages_here=0).run(job()).digest() == run(job()).digest()
+
+
+def test_what_a_learning_fails_with_is_told_and_leaves_the_process(
+    make_pool: Callable[..., LearningPool],
+) -> None:
+    pool = make_pool(pages_here=0)
+    with pytest.raises(LimitExceeded, match="at most 2000 pages"):
+        pool.run(job(2_001))
+    assert pool.has_processes
+
+
+def test_processes_go_when_nothing_is_learned(make_pool: Callable[..., LearningPool]) -> None:
+    pool = make_pool(pages_here=0, idle_s=0.05)
+    pool.run(job(20))
+    until = time.monotonic() + WAIT_S
+    while pool.has_processes and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not pool.has_processes
+
+
+def test_without_processes_a_thread_of_the_server_learns(make_pool: Callable[..., LearningPool]) -> None:
+    pool = make_pool(processes=0, pages_here=0)
+    assert asyncio.run(pool.learn(job())).digest() == run(job()).digest()
+    assert not pool.has_processes
+    assert any(thread.name.startswith("linkscore-learn") for thread in threading.enumerate())
