@@ -202,6 +202,11 @@ class CrawlActor:
         return bool(self._users or self._learning or not self._queue.empty())
 
     @property
+    def has_events(self) -> bool:
+        """Whether there is an event in the log."""
+        return self._log.last_seq > 0
+
+    @property
     def replay_count(self) -> int:
         """Events after the last snapshot: those that a restart replays."""
         return self.model.seq - self._log.states.seq

@@ -145,7 +145,7 @@ class CrawlOpener:
         actor, replayed = self._replayed(name)
         if not actor.model.seq:
             actor.release()
-            self._store.delete(name)
+            self._store.forget(name)
             return None
         self._released_unless(actor, partial(self._check_recovered, name, actor.model))
         _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Self, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -263,6 +263,16 @@ class CrawlRegistry:
         """
         return await self._keep(self._change(name, changes, more_examples))
 
+    async def begin_anew(self, name: str, config: CrawlConfig) -> None:
+        """Give a shard that an unfinished creation left the configuration of its crawl.
+
+        Raises
+        ------
+        CrawlNotFound
+            If there is no shard of this name.
+        """
+        await self._keep(self._begin_anew(name, dataclasses.replace(config, bounds=self._bounds())))
+
     async def configure(self, name: str, config: CrawlConfig) -> CrawlActor:
         """Give a shard the configuration that its crawl has by now; one it has already changes nothing.
 
@@ -301,10 +311,14 @@ class CrawlRegistry:
             if (actor := self._actors.pop(name, None)) is not None:
                 await (actor.close() if actor.is_sound else actor.discard())
 
-    def require(self, shard: Shard) -> None:
-        """Raise `LogAway` unless a shard is this process's, if it is there at all."""
+    async def require(self, shard: Shard) -> None:
+        """Raise `LogAway` unless a shard is this process's, if it is there at all.
+
+        One that nobody told is not its own any more may not know of crawls that were made since.
+        """
         if not self.tenure.serves(shard):
             raise LogAway(f"crawl {shard.crawl!r}: another process has these sites, try again")
+        await self.tenure.confirm(shard)
 
     async def close(self) -> None:
         """Finish and close every crawl."""
@@ -320,11 +334,11 @@ class CrawlRegistry:
 
     async def _open(self, name: str) -> CrawlActor:
         if name not in self._names:
-            self.require(Shard.of(name))
+            await self.require(Shard.of(name))
             raise CrawlNotFound.named(name)
         async with self._locks[name]:
             if name not in self._names:  # let go of meanwhile, or deleted
-                self.require(Shard.of(name))
+                await self.require(Shard.of(name))
                 raise CrawlNotFound.named(name)
             if name in self.damaged:
                 raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
@@ -401,15 +415,24 @@ class CrawlRegistry:
     async def _create(self, config: CrawlConfig, name: str) -> CrawlActor:
         async with self._change_lock:
             if name in self._names:
-                return await self._existing(config, name)
-            self.require(Shard.of(name))
-            await self.tenure.confirm(Shard.of(name))
+                with suppress(CrawlNotFound):  # what is there is an unfinished creation
+                    return await self._existing(config, name)
+            await self.require(Shard.of(name))
             crawls = {Shard.of(key).crawl for key in self.names()} - {config.name}
             if (n := len(crawls)) >= self._settings.max_crawls:
                 raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
             await self._make_room()
             await self._in_thread(self._opener.load_libraries, config)
             actor = await self._in_thread(self._opener.new, name, config)
+            if actor.has_events:  # another process made it, after this one was told what is there
+                actor.release()
+                self.take(name)
+                return await self._existing(config, name)
+            try:
+                await self.tenure.confirm(Shard.of(name))  # who has it next sees that the log is there
+            except LogAway:
+                actor.release()
+                raise
             actor.start()
             try:
                 await actor.submit(ConfigChanged(config.to_state()))
@@ -439,6 +462,13 @@ class CrawlRegistry:
                 await self._in_thread(self._opener.load_libraries, config)
                 await actor.submit(ConfigChanged(config.to_state()))
             return actor
+
+    async def _begin_anew(self, name: str, config: CrawlConfig) -> None:
+        async with self._change_lock:
+            actor = await self._open(name)
+            if actor.model.config != config:
+                await self._in_thread(self._opener.load_libraries, config)
+                await actor.submit(ConfigChanged(config.to_state()))
 
     async def _drop(self, name: str) -> None:
         async with self._change_lock, self._locks[name]:

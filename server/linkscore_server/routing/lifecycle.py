@@ -80,6 +80,7 @@ class CrawlHome:
         """Create a crawl: the first group last, so that one which is there is whole."""
         name = request.crawl.name.removeprefix(crawl_name(""))  # if it is none, that is said with all else
         async with self._lock:
+            await self._forget_unfinished(name)
             there = self._registry.shard_of(name)
             first = there if there is not None and there.group == 0 else None
             groups = request.crawl.groups or (first.groups if first is not None else 1)
@@ -107,7 +108,7 @@ class CrawlHome:
         """Change a crawl: the first group, then the others."""
         name = parse_crawl(request.crawl.name, "crawl.name")
         async with self._lock:
-            first = self._found(name)
+            first = await self._found(name)
             request.crawl.name = crawl_name(first.key)
             answer: pb.UpdateCrawlResponse = await self._owners.local.call(
                 "CrawlService/UpdateCrawl", request, context
@@ -122,7 +123,7 @@ class CrawlHome:
         """Delete a crawl; until all owners have let go of it, nothing of it is deleted."""
         name = parse_crawl(request.name, "name")
         async with self._lock:
-            first = self._found(name)
+            first = await self._found(name)
             if first.groups == 1:
                 done: pb.DeleteCrawlResponse = await self._owners.local.call(
                     "CrawlService/DeleteCrawl", request, context
@@ -146,14 +147,20 @@ class CrawlHome:
         found = await gathered([owner.ask("names") for owner in self._owners.all])
         return dict(sorted((name, groups) for answer in found for name, groups in answer["names"].items()))
 
+    async def _forget_unfinished(self, name: str) -> None:
+        """See that a first group of a crawl is there only if its creation was acknowledged."""
+        if (there := self._registry.shard_of(name)) is not None and there.group == 0:
+            with suppress(CrawlNotFound):
+                await self._registry.open(there.key)
+
     async def _check_room(self) -> None:
         if not self._owners.is_alone and (n := len(await self.names())) >= self._max_crawls:
             raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
 
-    def _found(self, name: str) -> Shard:
+    async def _found(self, name: str) -> Shard:
         first = self._registry.shard_of(name)
         if first is None or first.group:
-            self._registry.require(Shard(name))
+            await self._registry.require(Shard(name))
             raise CrawlNotFound.named(name)
         return first
 

@@ -62,7 +62,7 @@ class Questions:
         """Return what is needed to route calls of a crawl whose first group is here."""
         shard = self._registry.shard_of(crawl)
         if shard is None or shard.group:
-            self._registry.require(Shard(crawl))
+            await self._registry.require(Shard(crawl))
             raise CrawlNotFound.named(crawl)
         if shard.groups == 1:
             return {"groups": 1}
@@ -112,8 +112,7 @@ class Questions:
                 f"crawl {wanted.name!r}: group {Shard.of(shard).group} holds sites, and group 0 is missing: "
                 "restore its folder from a backup, or delete that of the crawl"
             )
-        await self._registry.delete(shard)
-        await self._registry.create(wanted, Shard.of(shard).group)
+        await self._registry.begin_anew(shard, wanted)
         return {}
 
     async def _configure(self, shard: str, config: dict[str, Any]) -> dict[str, Any]:

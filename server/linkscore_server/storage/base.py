@@ -137,6 +137,10 @@ class Store(ABC):
         Given the key of a shard, erase that.
         """
 
+    def forget(self, shard: str) -> None:
+        """Erase a log without events, which an unfinished creation left."""
+        self.delete(shard)
+
     def disk_bytes(self, shard: str) -> int:
         """Return what the files of a shard take on the disk; 0 where there are none."""
         return 0

@@ -113,6 +113,9 @@ class KafkaStore(Store):
             self.brokers.append(topic, shard.group, None, Marker.of(self._owner, voids=True).pack())
         self._files.delete(crawl)
 
+    def forget(self, shard: str) -> None:
+        """See `Store.forget`: leave it; another process may have written to it since it was read."""
+
     def disk_bytes(self, shard: str) -> int:
         """See `Store.disk_bytes`: of this process's disk, what the brokers keep apart."""
         return self._files.disk_bytes(shard)

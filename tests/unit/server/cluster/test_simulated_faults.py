@@ -1,0 +1,77 @@
+"""Orders of faults that no run in earnest reaches, drawn by seed in virtual time; see `tests/simulation`."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+
+from linkscore_server.storage.base import Store
+from linkscore_server.storage.kafka.log import KafkaLog
+from linkscore_server.storage.kafka.store import KafkaStore
+from simulation.faults import run
+
+SEEDS = 120  # some 15 s
+MANY = int(os.environ.get("SEEDS", "3000"))  # some six minutes
+BROKEN = 60
+"""Seeds within which a cluster that is broken on purpose is found."""
+
+
+def test_nothing_is_lost_or_done_twice_and_all_agree_in_the_end() -> None:
+    for seed in range(SEEDS):
+        judge(seed)
+
+
+@pytest.mark.slow
+def test_the_same_of_many_seeds() -> None:
+    for seed in range(SEEDS, SEEDS + MANY):
+        judge(seed)
+
+
+def test_a_seed_gives_the_same_run_again() -> None:
+    assert run(7).digest() == run(7).digest() != run(8).digest()
+
+
+def test_a_log_that_fences_nobody_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KafkaLog, "_is_mine", lambda log, at: True)
+    assert first_bad_seed() < BROKEN
+
+
+def test_an_append_of_unknown_outcome_that_is_taken_for_done_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    append = KafkaLog._send
+
+    def hopeful(log: KafkaLog, key: bytes | None, value: bytes) -> int:
+        try:
+            return append(log, key, value)
+        except OSError:
+            return log._state.offset
+
+    monkeypatch.setattr(KafkaLog, "_send", hopeful)
+    assert first_bad_seed() < BROKEN
+
+
+def test_an_empty_log_that_is_erased_while_another_process_fills_it_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(KafkaStore, "forget", Store.forget)
+    assert first_bad_seed() < BROKEN
+
+
+def judge(seed: int) -> None:
+    try:
+        run(seed)
+    except AssertionError as exc:
+        raise AssertionError(f"seed {seed}: {exc}") from exc
+
+
+def first_bad_seed() -> int:
+    for seed in range(BROKEN):
+        try:
+            run(seed)
+        except Exception:
+            return seed
+    return BROKEN
