@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 class ServerProcess:
-    """`linkscore serve` on a free port; output goes to `folder`."""
+    """`linkscore serve` on a free port; output goes to `folder`. `within` is a command that runs commands."""
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class ServerProcess:
         *flags: str,
         max_file_bytes: int = 0,
         patience_s: float = PATIENCE_S,
+        within: Sequence[str] = (),
         **environment: str,
     ) -> None:
         self.patience_s = patience_s
@@ -55,6 +56,7 @@ class ServerProcess:
         command += ["--data-dir", str(folder / "data"), "--metrics-listen", "", *flags]
         if max_file_bytes:
             command = [sys.executable, "-c", _LIMITED, str(max_file_bytes), *command]
+        command = [*within, *command]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("LINKSCORE_")}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

@@ -24,8 +24,8 @@ _NODE = """\
 process.roles=broker,controller
 node.id={node}
 controller.quorum.voters={voters}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://{host}:{port}
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
@@ -48,9 +48,10 @@ def is_there() -> bool:
 
 
 class Brokers:
-    """Three brokers below a folder, each a controller too."""
+    """Three brokers below a folder, each a controller too, at an address of this machine."""
 
-    def __init__(self, folder: Path, n: int = 3) -> None:
+    def __init__(self, folder: Path, host: str = "127.0.0.1", n: int = 3) -> None:
+        self._host = host
         self._folder = folder
         ports = _free_ports(2 * n)
         self._ports, controllers = ports[:n], ports[n:]
@@ -60,13 +61,15 @@ class Brokers:
             home = folder / f"broker-{node}"
             home.mkdir(parents=True)
             (home / "node.properties").write_text(
-                _NODE.format(node=node, voters=voters, port=port, controller=controller, folder=home)
+                _NODE.format(
+                    host=host, node=node, voters=voters, port=port, controller=controller, folder=home
+                )
             )
 
     @property
     def hosts(self) -> str:
         """Where they are reached."""
-        return ",".join(f"127.0.0.1:{port}" for port in self._ports)
+        return ",".join(f"{self._host}:{port}" for port in self._ports)
 
     def start(self) -> None:
         """Format, start all, wait until they answer."""

@@ -11,13 +11,28 @@ if find_spec("confluent_kafka") is None:  # the extra kafka
     collect_ignore_glob = ["test_*.py"]
 else:
     import cluster
+    import links as networks
 
 
 @pytest.fixture(scope="session")
-def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster.Brokers]:
+def links() -> Iterator[networks.Links | None]:
+    """Give a network of its own for each server, None where that cannot be."""
+    if not networks.are_possible():
+        yield None
+        return
+    made = networks.Links()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def brokers(
+    tmp_path_factory: pytest.TempPathFactory, links: networks.Links | None
+) -> Iterator[cluster.Brokers]:
     if not cluster.is_there():
         pytest.skip("needs Java 17 and the jars of Kafka: make test-kafka")
-    made = cluster.Brokers(tmp_path_factory.mktemp("brokers"))
+    host = networks.HERE if links is not None else "127.0.0.1"
+    made = cluster.Brokers(tmp_path_factory.mktemp("brokers"), host)
     try:
         made.start()
         yield made

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import grpc
 import msgpack
+from links import Links
 
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
@@ -45,18 +46,23 @@ COME_AGAIN = (
 class Fleet:
     """Servers over the same brokers, by name; each keeps its data folder when it is started again."""
 
-    def __init__(self, folder: Path, hosts: str, prefix: str, *, session_s: float) -> None:
+    def __init__(
+        self, folder: Path, hosts: str, prefix: str, *, session_s: float, links: Links | None = None
+    ) -> None:
+        self.links = links
         self.folder, self.hosts, self.prefix = folder, hosts, prefix
         self._session_s = session_s
         self.running: dict[str, ServerProcess] = {}
 
     def start(self, name: str, role: str = "all") -> None:
         """Start a server; returns when it serves."""
+        host = self.links.address(name) if self.links is not None else "127.0.0.1"
         self.running[name] = ServerProcess(
             self.folder / name,
             *("--log", f"kafka://{self.hosts}", "--kafka-prefix", self.prefix, "--role", role),
-            *("--peers-listen", "" if role == "front" else "127.0.0.1:0"),
+            *("--listen", f"{host}:0", "--peers-listen", "" if role == "front" else f"{host}:0"),
             *("--session-s", str(self._session_s)),
+            within=self.links.command(name) if self.links is not None else (),
         )
 
     def signal(self, name: str, number: int) -> None:

@@ -14,6 +14,7 @@ import grpc
 import pytest
 from cluster import Brokers
 from fleet import Fleet, Load, create, events_in_log, states_of
+from links import Links
 
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
@@ -34,9 +35,9 @@ Steps = tuple[Callable[[], None], Callable[[], None]]
 
 
 @contextmanager
-def under_load(folder: Path, hosts: str, prefix: str) -> Iterator[tuple[Fleet, Load]]:
+def under_load(folder: Path, hosts: str, prefix: str, links: Links | None) -> Iterator[tuple[Fleet, Load]]:
     """Give servers with a crawl that goes by the prefix, to which pages of all sites are sent meanwhile."""
-    fleet = Fleet(folder, hosts, prefix, session_s=SESSION_S)
+    fleet = Fleet(folder, hosts, prefix, session_s=SESSION_S, links=links)
     crawl = crawl_pb.Crawl(name=f"crawls/{prefix}", groups=GROUPS)
     load = Load(fleet, crawl.name)
     try:
@@ -74,6 +75,14 @@ def stop_past_the_session(fleet: Fleet, name: str) -> Steps:
     return stop, lambda: fleet.signal(name, signal.SIGCONT)
 
 
+def cut_past_the_session(links: Links, name: str) -> Steps:
+    def cut() -> None:
+        links.cut(name)
+        time.sleep(SESSION_S + 4)
+
+    return cut, lambda: links.mend(name)
+
+
 def kill_broker(brokers: Brokers, number: int) -> Steps:
     def start() -> None:
         brokers.start_one(number)
@@ -93,15 +102,17 @@ def silence_of(load: Load, do: Callable[[], None], undo: Callable[[], None]) -> 
 
 
 async def test_faults_lose_and_double_nothing(
-    brokers: Brokers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    brokers: Brokers, links: Links | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with under_load(tmp_path, brokers.hosts, "faults") as (fleet, load):
+    with under_load(tmp_path, brokers.hosts, "faults", links) as (fleet, load):
         faults = {
             "SIGTERM of a server": stop_and_start(fleet, "a", signal.SIGTERM),
             "kill -9 of a server": stop_and_start(fleet, "b", signal.SIGKILL),
             "SIGSTOP past the session": stop_past_the_session(fleet, "c"),
             "kill -9 of a broker": kill_broker(brokers, 1),
         }
+        if links is not None:
+            faults["link of a server cut"] = cut_past_the_session(links, "a")
         for name, steps in faults.items():
             silence_s = silence_of(load, *steps)
             with capsys.disabled():
@@ -110,22 +121,22 @@ async def test_faults_lose_and_double_nothing(
 
 
 async def test_mixed_faults_lose_and_double_nothing(
-    brokers: Brokers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    brokers: Brokers, links: Links | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     draws = random.Random(14)
     longest_s = 0.0
-    with under_load(tmp_path, brokers.hosts, "mixed") as (fleet, load):
+    with under_load(tmp_path, brokers.hosts, "mixed", links) as (fleet, load):
         for _ in range(MIXED):
             name = draws.choice(NAMES)
-            steps = draws.choice(
-                [
-                    stop_and_start(fleet, name, signal.SIGTERM),
-                    stop_and_start(fleet, name, signal.SIGKILL),
-                    stop_past_the_session(fleet, name),
-                    kill_broker(brokers, draws.randrange(3)),
-                ]
-            )
-            longest_s = max(longest_s, silence_of(load, *steps))
+            steps = [
+                stop_and_start(fleet, name, signal.SIGTERM),
+                stop_and_start(fleet, name, signal.SIGKILL),
+                stop_past_the_session(fleet, name),
+                kill_broker(brokers, draws.randrange(3)),
+            ]
+            if links is not None:
+                steps.append(cut_past_the_session(links, name))
+            longest_s = max(longest_s, silence_of(load, *draws.choice(steps)))
     with capsys.disabled():
         print(f"\n{MIXED} mixed faults, {len(load.acknowledged)} pages, longest silence {longest_s:.1f} s")
     await judge(tmp_path, brokers.hosts, "mixed", load)
