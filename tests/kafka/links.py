@@ -59,7 +59,8 @@ class Links:
             ["unshare", "--net", "sh", "-c", "echo there; exec sleep infinity"], stdout=subprocess.PIPE
         )
         assert holder.stdout is not None
-        assert holder.stdout.read(5) == b"there"
+        with holder.stdout as said:
+            assert said.read(5) == b"there"
         self._holders[name] = holder
         _run(
             "ip",

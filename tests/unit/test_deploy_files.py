@@ -20,6 +20,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "helm/linkscore"
 KUBERNETES = "1.31.0"
 SIDECAR = ["--set", "mode=sidecar,replicas=3,crawler.container.name=c,crawler.container.image=i"]
+CLUSTER = ["--set", "mode=cluster,cluster.brokers={b-1:9092,b-2:9092,b-3:9092}"]
 FULL = ["--set", "serviceMonitor.enabled=true,console.enabled=true,tokensSecret=tokens"]
 
 needs_helm = pytest.mark.skipif(not shutil.which("helm"), reason="needs helm")
@@ -122,7 +123,17 @@ def test_the_chart_is_clean() -> None:
 
 @needs_helm
 @needs_kubeconform
-@pytest.mark.parametrize("values", [[], FULL, SIDECAR, [*SIDECAR, "--set", "tlsSecret=tls"]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        FULL,
+        SIDECAR,
+        [*SIDECAR, "--set", "tlsSecret=tls"],
+        CLUSTER,
+        [*CLUSTER, *FULL, "--set", "tlsSecret=tls,cluster.propertiesSecret=kafka"],
+    ],
+)
 def test_what_it_renders_is_what_kubernetes_takes(values: list[str]) -> None:
     location = str(DEPLOY / "helm/schemas/{{.ResourceKind}}{{.KindSuffix}}.json")
     command = ["kubeconform", "-strict", "-kubernetes-version", KUBERNETES, "-skip", "ServiceMonitor"]
@@ -141,6 +152,9 @@ def test_what_it_renders_is_what_kubernetes_takes(values: list[str]) -> None:
     ("values", "named"),
     [
         ("mode=sidecar", "crawler/container"),
+        ("mode=cluster", "cluster/brokers"),
+        ("mode=cluster,cluster.brokers={kafka://b:9092}", "cluster/brokers/0"),
+        ("mode=cluster,cluster.brokers={b:9092},cluster.owners.replicas=0", "cluster/owners/replicas"),
         ("replicas=2", "replicas"),
         ("persistence.size=lots", "persistence/size"),
         ("no_such=1", "no_such"),
@@ -152,6 +166,24 @@ def test_bad_values_are_refused_by_name(values: str, named: str) -> None:
     done = helm("template", "r", str(CHART), "--kube-version", KUBERNETES, "--set", values)
     assert done.returncode != 0
     assert named in done.stderr
+
+
+@needs_helm
+def test_fronts_and_owners_of_a_cluster_have_settings_that_work() -> None:
+    pytest.importorskip("confluent_kafka")
+    rows = re.findall(
+        r'^ +- \{name: (LINKSCORE_\w+), value: "?([^"}]*)"?\}$', rendered(*CLUSTER), re.MULTILINE
+    )
+    by_role: dict[str, dict[str, str]] = {}
+    for name, value in rows:
+        if name == "LINKSCORE_ROLE":
+            by_role[value] = found = {}
+        found[name] = value.replace("$(POD_NAME)", "pod-0")
+    assert by_role.keys() == {"front", "owner"}
+    settings = {role: load({}, found, None) for role, found in by_role.items()}
+    assert {role: s.role for role, s in settings.items()} == {"front": "front", "owner": "owner"}
+    assert {s.kafka_hosts for s in settings.values()} == {"b-1:9092,b-2:9092,b-3:9092"}
+    assert settings["owner"].advertise == "pod-0.r-linkscore-owner:7511"
 
 
 @needs_helm
