@@ -13,7 +13,7 @@ from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.brokers import DELIVERY_S
 from linkscore_server.storage.kafka.records import Record
-from simulation.world import Process, World
+from simulation.world import Future, Process, World
 
 Place = tuple[str, int]
 """A topic, and one of its partitions."""
@@ -110,6 +110,21 @@ class Client:
         network.world.sleep(DELIVERY_S)
         raise LogAway(f"{topic}: no answer")
 
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> Future:
+        """Write a record of a snapshot later, or never; its writer hears of it, or does not."""
+        network, world = self._network, self._network.world
+        process, done = world.running(), world.future()
+
+        def write() -> None:
+            if not network.reaches(process) or topic not in network.topics or network.fails():
+                world.at(DELIVERY_S, lambda: done.set_exception(LogAway(f"{topic}: no answer")))
+                return
+            at = network.add((topic, partition), key, value or b"")
+            world.at(network.delay(), lambda: done.set_result(at))
+
+        world.at(network.delay(), write)
+        return done
+
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
         """Yield records, some at a time."""
         while start < end:
@@ -147,6 +162,10 @@ class Topics:
     def log_of(self, crawl: str) -> str:
         """Return the topic of a crawl."""
         return f"log.{crawl}"
+
+    def states_of(self, crawl: str) -> str:
+        """Return the topic of the snapshots of a crawl."""
+        return f"states.{crawl}"
 
     def shards(self) -> list[Shard]:
         """Return the shards of all crawls."""

@@ -37,7 +37,10 @@ from linkscore_server.routing.questions import Questions
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import CrawlLog, LogAway
 from linkscore_server.storage.frames import unpack
+from linkscore_server.storage.kafka import cuts as cuts_room
+from linkscore_server.storage.kafka.cuts import SharedCuts
 from linkscore_server.storage.kafka.records import LogState
+from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.kafka.store import KafkaStore
 from linkscore_server.storage.sites import SiteStates
 from simulation.brokers import Client, Coordinator, GroupConsumer, Network, TopicConsumer, Topics
@@ -144,8 +147,11 @@ class _Store(KafkaStore):
         log.append = noted  # type: ignore[method-assign]
         return log
 
-    def _states(self, shard: str, identity: str) -> SiteStates:
-        return _States(self._server.process, self._server.disk, (shard, identity))
+    def _states(self, shard: Shard, log: LogState) -> SiteStates:
+        if not self._server.fleet.shares_snapshots:
+            return _States(self._server.process, self._server.disk, (shard.key, log.identity))
+        cuts = SharedCuts(self.brokers, self.topics.states_of(shard.crawl), shard.group, log)
+        return SharedStates(None, cuts, self.counts)  # type: ignore[arg-type]
 
 
 class Server:
@@ -304,6 +310,8 @@ class Fleet:
         When and which page.
     trouble
         What may not happen and did.
+    shares_snapshots
+        Whether snapshots are on the brokers, and nowhere else; else each server has those that it made.
     """
 
     def __init__(self, seed: int) -> None:
@@ -318,6 +326,7 @@ class Fleet:
         self._starts = Counter[str]()
         self._appended: list[tuple[str, int, list[bytes]]] = []
         self._is_created = False
+        self.shares_snapshots = self.world.rng.random() < 0.5
         self.network.topics["owners"] = SLOTS
 
     def start(self, name: str) -> None:
@@ -469,6 +478,7 @@ class Fleet:
                     Future=self.world.future,
                     _POLL_S=_POLL_S,
                 ),
+                mock.patch.object(cuts_room, "_WAIT_S", _POLL_S),
                 mock.patch.multiple(
                     routes_room,
                     Consumer=lambda properties, logger: TopicConsumer(self.network),

@@ -90,7 +90,7 @@ class World:
         while not is_so():
             if self.now >= limit:
                 return False
-            self.sleep(_POLL_S)
+            self.sleep(min(_POLL_S, limit - self.now))
         return True
 
     def running(self) -> Process:
