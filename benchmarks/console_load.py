@@ -25,7 +25,7 @@ from starlette.testclient import TestClient
 from linkscore import Client, page
 from linkscore_console import ConsoleSettings, console_app
 from linkscore_scoring.clustering.templates import ClusterStats
-from linkscore_scoring.site.learning import SampledPage
+from linkscore_scoring.site.learning import SampledLinks, SampledPage
 from linkscore_scoring.site.model import SiteModel
 from linkscore_server import app as server_app
 
@@ -84,7 +84,9 @@ def fill(site: SiteModel) -> None:
         site.history._known[at] = event  # type: ignore[assignment]
     empty = site.sample[0].paths
     site.sample.clear()
-    site.sample.extend(SampledPage(at, f"http://{HOST}/t{at}/{at}", at, empty, []) for at in range(SAMPLE))
+    site.sample.extend(
+        SampledPage(at, f"http://{HOST}/t{at}/{at}", at, empty, SampledLinks.of([])) for at in range(SAMPLE)
+    )
     for at in range(TEMPLATES):
         for path in draw.sample(paths, 6):
             site.navigation.observe_links(at, [path.id], [path.classless], [draw.randrange(1, 90)])

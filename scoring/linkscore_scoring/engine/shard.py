@@ -24,7 +24,7 @@ from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Suggestion
 
-_SITE_BYTES, _LINK_BYTES, _BLOCK_BYTES, _NODE_BYTES, _SAMPLED_LINK_BYTES = 20_000, 300, 150, 180, 70
+_SITE_BYTES, _LINK_BYTES, _BLOCK_BYTES, _NODE_BYTES, _SAMPLED_LINK_BYTES = 20_000, 300, 150, 60, 30
 """Memory of a site, of each link and text block it remembers, and of each tag path node and link of a sampled
 page. Fitted by eye to resident memory, 31 KB to 17 MB a site: five stored sites of 1 to 250 pages under
 `harvest`; `auto` takes 5 % more, `anthelion` 2 % less."""

@@ -5,11 +5,11 @@ Learning runs beside the request path: a job holds all it needs, its result beco
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from operator import itemgetter
-from typing import Any
+from typing import Any, Self
 
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.registry import Clusterer, clusterer_named
@@ -30,6 +30,51 @@ _DRIFT_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
+class SampledLinks:
+    """The distinct links of a page kept for learning: 24 bytes each, where tuples of numbers take 100.
+
+    Attributes
+    ----------
+    apaths, classless, targets
+        Apath id, class-free Apath id, and identity hash of the target, of each link; uint64.
+
+    Examples
+    --------
+    >>> links = SampledLinks.of([(0, 0, 7), (3, 1, 2**64 - 1)])
+    >>> len(links), list(links) == [(0, 0, 7), (3, 1, 2**64 - 1)]
+    (2, True)
+    """
+
+    apaths: array[int]
+    classless: array[int]
+    targets: array[int]
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[int]]) -> Self:
+        """Return links given as rows."""
+        columns = tuple(zip(*rows, strict=True)) or ((), (), ())
+        return cls(*(array("Q", column) for column in columns))
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return zip(self.apaths, self.classless, self.targets, strict=True)
+
+    def to_state(self) -> list[tuple[int, int, int]]:
+        """Return the rows."""
+        return list(self)
+
+    @classmethod
+    def from_state(cls, state: Any) -> Self:
+        """Return what `to_state` gave; ValueError or TypeError for anything else."""
+        try:
+            return cls.of(state)
+        except OverflowError as exc:
+            raise ValueError(f"want numbers of 64 bits: {exc}") from exc
+
+
+@dataclass(frozen=True, slots=True)
 class SampledPage:
     """A page kept for learning.
 
@@ -42,14 +87,18 @@ class SampledPage:
     paths
         Its tag paths.
     links
-        For every distinct (Apath, target) of the page: Apath id, class-free Apath id, target's identity hash.
+        One for every distinct (Apath, target) of the page.
     """
 
     seq: int
     key: str
     hash: int
     paths: PathTrie
-    links: list[tuple[int, int, int]]
+    links: SampledLinks
+
+    def after_load(self) -> None:
+        """Share names with the pages that are there."""
+        self.paths.share_names()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +249,7 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
     return table
 
 
-def observe_page_links(table: NavigationTable, source: int, links: Sequence[tuple[int, int, int]]) -> None:
+def observe_page_links(table: NavigationTable, source: int, links: SampledLinks) -> None:
     """Count the links of one page by Apath (eq. 4)."""
-    counts = Counter(map(itemgetter(0, 1), links))
+    counts = Counter(zip(links.apaths, links.classless, strict=True))
     table.observe_links(source, [a for a, _ in counts], [c for _, c in counts], list(counts.values()))

@@ -25,6 +25,7 @@ from linkscore_scoring.site.learning import (
     LearnedSite,
     LearningJob,
     LearningSchedule,
+    SampledLinks,
     SampledPage,
     navigation_params,
     observe_page_links,
@@ -374,7 +375,8 @@ class SiteModel(Stateful):
         """Keep a page for the next learning."""
         distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))
         classless = {apath: self.apaths.get(apath).classless for apath in set(page.links.apaths)}
-        links = [(apath, classless[apath], key) for apath, key in distinct]
+        links = SampledLinks.of((apath, classless[apath], key) for apath, key in distinct)
+        features.paths.share_names()
         sampled = SampledPage(fetch.seq, features.key, fetch.key, features.paths, links)
         self.sample.append(sampled)
         if features.title:

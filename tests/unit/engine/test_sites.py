@@ -171,7 +171,7 @@ def log() -> list[bytes]:
     return history(config())
 
 
-@pytest.mark.parametrize("limit", [0, 400_000])
+@pytest.mark.parametrize("limit", [0, 200_000])
 def test_a_crawl_of_one_site_in_memory_answers_as_one_that_holds_all(log: list[bytes], limit: int) -> None:
     free, store = new(config()), Store()
     tight = new(config(), store, limit)

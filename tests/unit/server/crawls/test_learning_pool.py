@@ -18,7 +18,7 @@ from linkscore_scoring.errors import LimitExceeded
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site import learning
 from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import LearningJob, SampledPage, run
+from linkscore_scoring.site.learning import LearningJob, SampledLinks, SampledPage, run
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_server.crawls.learning_pool import LearningPool
 
@@ -30,10 +30,8 @@ def job(pages: int = 120, clusterer: str = "cosine_linkage") -> LearningJob:
     kinds = (["html/body.list/ul/li/a"] * 3, ["html/body.post/h1/text()", "html/body.post/p/text()"])
     keys = [f"http://h.test/{n}" for n in range(pages)]
     hashes = [hash64(key) for key in keys]
-    sampled = [
-        SampledPage(n, keys[n], hashes[n], trie_of(kinds[n % 2]), [(7, 8, hashes[(n + 1) % pages])])
-        for n in range(pages)
-    ]
+    links = [SampledLinks.of([(7, 8, hashes[(n + 1) % pages])]) for n in range(pages)]
+    sampled = [SampledPage(n, keys[n], hashes[n], trie_of(kinds[n % 2]), links[n]) for n in range(pages)]
     return LearningJob("h.test", pages, sampled, LearningConfig(clusterer), {}, ClusterIdentities())
 
 
