@@ -222,7 +222,7 @@ class Application:
         )
         services = self._services(clock, work)
         local = LocalOwner(services, Questions(self.registry, self.scoring, self.metrics.registry))
-        self._member = _member(s, self._store, self.registry, local)
+        self._member = _member(s, self._store, self.registry, local, self.metrics)
         self._owners = (
             self._member.owners
             if self._member is not None
@@ -232,6 +232,7 @@ class Application:
             self._owners,
             self.registry,
             s,
+            self.metrics,
             ticket_key=self._store.ticket_key,
             domain_of=registrable_domain,
             clock=clock,
@@ -373,7 +374,9 @@ def _owns(settings: Settings, place: Place | None) -> Callable[[Shard], bool]:
     return place.owns if place is not None else lambda _: True
 
 
-def _member(settings: Settings, store: Store, registry: CrawlRegistry, local: LocalOwner) -> Member | None:
+def _member(
+    settings: Settings, store: Store, registry: CrawlRegistry, local: LocalOwner, metrics: Metrics
+) -> Member | None:
     """Return this process as one of a cluster, None if it is not in one."""
     if not settings.is_clustered:
         return None
@@ -381,7 +384,7 @@ def _member(settings: Settings, store: Store, registry: CrawlRegistry, local: Lo
     from linkscore_server.storage.kafka.store import KafkaStore
 
     assert isinstance(store, KafkaStore), "a cluster needs log = kafka://"
-    return Member(settings, store, registry, local)
+    return Member(settings, store, registry, local, metrics)
 
 
 def _kafka_store(settings: Settings) -> Store:

@@ -146,6 +146,7 @@ class InProcess:
             Owners([local]),
             self.registry,
             settings,
+            self.metrics,
             ticket_key=store.ticket_key,
             domain_of=registrable_domain,
             clock=self._clock,

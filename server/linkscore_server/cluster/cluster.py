@@ -95,6 +95,11 @@ class Cluster:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self._table.close)
 
+    @property
+    def held_count(self) -> int:
+        """How many slots this process has."""
+        return len(self._held)
+
     def serves(self, shard: Shard) -> bool:
         """See `tenure.Tenure`."""
         return slot_of(shard, self.owners.slots) in self._held

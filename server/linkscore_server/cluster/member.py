@@ -15,6 +15,7 @@ from linkscore_server.cluster.owners import ClusterOwners
 from linkscore_server.cluster.routes import RouteTable
 from linkscore_server.cluster.slots import SLOTS
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
 from linkscore_server.routing.owners import LocalOwner
 from linkscore_server.routing.peers import Peer, server_for_peers
 from linkscore_server.routing.router import Router
@@ -36,15 +37,23 @@ class Member:
         The shards of this process.
     local
         The services of this process.
+    metrics
+        Tell how many slots there are, and how many this process has.
     """
 
     def __init__(
-        self, settings: Settings, store: KafkaStore, registry: CrawlRegistry, local: LocalOwner
+        self,
+        settings: Settings,
+        store: KafkaStore,
+        registry: CrawlRegistry,
+        local: LocalOwner,
+        metrics: Metrics,
     ) -> None:
         self._settings = settings
         self._store = store
         self._registry = registry
         self._local = local
+        self._metrics = metrics
         credentials = _channel_credentials(settings)
         self.owners = ClusterOwners(
             local, lambda address: Peer(address, settings.max_message_bytes, credentials)
@@ -80,6 +89,8 @@ class Member:
             heard=cluster.heard,
             read=cluster.read,
         )
+        self._metrics.slots.set(self.owners.slots)
+        self._metrics.slots_held.set_function(lambda: cluster.held_count)
         await cluster.join(self._group(cluster), table)
 
     async def leave(self) -> None:

@@ -45,6 +45,11 @@ class RegistryCollector(Collector):
             "Crawls whose log could not be read",
             value=len(self._registry.damaged),
         )
+        yield GaugeMetricFamily(
+            "linkscore_events_to_replay",
+            "Events of crawls in memory after their last snapshot: as many are replayed after a crash",
+            value=sum(actor.replay_count for actor in self._registry.actors()),
+        )
         stages = Counter(site.stage for site in sites)
         by_stage = GaugeMetricFamily(
             "linkscore_sites", "Sites by stage; put_away: not in memory, of any stage", labels=["stage"]

@@ -39,6 +39,7 @@ class Metrics:
         self._add_log_metrics(r)
         self._add_learning_metrics(r)
         self._add_browse_metrics(r)
+        self._add_cluster_metrics(r)
         self._calls: dict[tuple[str, str], Histogram] = {}
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
         build.labels(version("linkscore"), platform.python_version(), reader_name()).set(1)
@@ -224,6 +225,21 @@ class Metrics:
             "linkscore_mined_until_timestamp_seconds",
             "End of the latest window of browse logs that was mined since the start, of any site",
             registry=r,
+        )
+
+    def _add_cluster_metrics(self, r: CollectorRegistry) -> None:
+        self.scattered_seconds = Histogram(
+            "linkscore_scattered_call_duration_seconds",
+            "Time to answer a call about a crawl of several groups, until the last one that is asked has",
+            ["method"],
+            buckets=_LATENCY_S,
+            registry=r,
+        )
+        self.slots = Gauge(
+            "linkscore_slots", "Slots that the processes of a cluster divide; 0: in no cluster", registry=r
+        )
+        self.slots_held = Gauge(
+            "linkscore_slots_held", "Slots whose shards this process of a cluster serves", registry=r
         )
 
     def count_records(self, outcomes: Mapping[str, int]) -> None:

@@ -18,6 +18,7 @@ from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.access import caller, crawl_in
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
+from linkscore_server.observability.metrics import Metrics
 from linkscore_server.routing.crawls import RoutedCrawl
 from linkscore_server.routing.lifecycle import CrawlHome
 from linkscore_server.routing.owners import Owner, Owners
@@ -47,6 +48,8 @@ class Router:
         The shards of this process.
     settings
         Bounds of calls.
+    metrics
+        Where calls about several groups are counted.
     ticket_key
         Gives the secret of tickets, which all processes share; blocks.
     domain_of
@@ -60,6 +63,7 @@ class Router:
         owners: Owners,
         registry: CrawlRegistry,
         settings: Settings,
+        metrics: Metrics,
         *,
         ticket_key: Callable[[], bytes],
         domain_of: Callable[[str], str],
@@ -68,6 +72,7 @@ class Router:
         self._owners = owners
         self._registry = registry
         self._settings = settings
+        self._metrics = metrics
         self._ticket_key = ticket_key
         self._domain_of = domain_of
         self._known: dict[str, RoutedCrawl] = {}
@@ -153,9 +158,10 @@ class Router:
         if crawl is None or crawl.groups == 1:
             return await owner.call(method, request, context)
         groups = Groups(crawl, self._owners, method, context, self._settings)
-        if method in BY_ROW:
-            return await BY_ROW[method].answer(crawl, request, groups.send, self._settings)
-        return await WHOLES[method](groups, request)
+        with self._metrics.scattered_seconds.labels(method).time():
+            if method in BY_ROW:
+                return await BY_ROW[method].answer(crawl, request, groups.send, self._settings)
+            return await WHOLES[method](groups, request)
 
     async def _found(self, name: str) -> tuple[RoutedCrawl | None, Owner]:
         """Return a crawl that this process does not own alone, else None; and who owns its first group.
