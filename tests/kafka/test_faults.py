@@ -120,6 +120,7 @@ async def test_faults_lose_and_double_nothing(
     await judge(tmp_path, brokers.hosts, "faults", load)
 
 
+@pytest.mark.timeout(600 + 120 * MIXED)
 async def test_mixed_faults_lose_and_double_nothing(
     brokers: Brokers, links: Links | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
