@@ -46,3 +46,24 @@ def test_a_page_without_long_text_is_never_a_duplicate() -> None:
 
 def test_what_is_no_html_has_no_links() -> None:
     assert read_page(URL, b"").links == ()
+
+
+def test_long_texts_are_those_outside_links_and_scripts_wherever_they_stand() -> None:
+    """What comes after the end of the page counts; what comes after a link within a text is a text."""
+    long = "a text of more than twenty-five characters"
+    body = (
+        f"<html><body><p>{long} 1 <a href='/x'><b>{long} 2</b></a> {long} 3</p><script>{long} 4</script>"
+        f"<ul><li>{long[:24]}</ul></body></html><p>{long} 5</p><script>{long} 6</script>"
+    )
+    found = read_page("http://s.test/t", body.encode()).blocks
+    wanted = [read_page("http://s.test/", f"<p>{long} {n}</p>".encode()).blocks[0] for n in (1, 3, 5)]
+    assert list(found) == wanted
+
+
+def test_the_first_base_and_the_first_canonical_link_with_an_address_count() -> None:
+    head = (
+        "<base target=x><base href='http://s.test/b/'><base href='http://s.test/c/'>"
+        "<link rel=canonical><link rel='Canonical' href=/no>"
+        "<link rel=canonical href=one><link rel=canonical href=two>"
+    )
+    assert read_page("http://s.test/t", f"{head}<p>x</p>".encode()).content == "canonical http://s.test/b/one"
