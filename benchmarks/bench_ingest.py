@@ -22,11 +22,13 @@ from benchmarks.table import Row
 from linkscore.v1 import common_pb2, site_model_service_pb2, site_model_service_pb2_grpc
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+from linkscore.v1.policy_pb2 import PolicySpec
 from linkscore_scoring.features.native import NATIVE_VERSION
 
 TARGET = 2.5
 LEARNED_FROM = 200
 MEASURED = 180
+OTHER_POLICIES = ("auto", "focus")
 ROUNDS = 6
 
 
@@ -43,12 +45,18 @@ def run(corpus: Corpus) -> list[Row]:
                 mine, its = compare(ours, other, site, pages, batch)
                 work = f"IngestPages, {batch} a call{name}"
                 rows.append(Row(work, site, mine, "ms CPU/page", its, TARGET))
+            for policy in OTHER_POLICIES:
+                *_, (name, ours) = servers.items()
+                mine, its = compare(ours, other, site, pages, 10, policy)
+                rows.append(Row(f"IngestPages, 10 a call{name}, {policy}", site, mine, "ms CPU/page", its))
     return rows
 
 
-def compare(ours: Server, other: Server, site: str, pages: Sequence[Page], batch: int) -> tuple[float, float]:
+def compare(
+    ours: Server, other: Server, site: str, pages: Sequence[Page], batch: int, policy: str = "harvest"
+) -> tuple[float, float]:
     """Return CPU milliseconds a page of both servers, medians over rounds that alternate between them."""
-    crawl = create_crawl(ours, f"{site}-{batch}")
+    crawl = create_crawl(ours, f"{site}-{policy}-{batch}", policy_spec(policy))
     ingest(ours, crawl, pages[:LEARNED_FROM], 10)
     await_learned(ours, crawl)
     measured = pages[LEARNED_FROM:]
@@ -65,6 +73,13 @@ def compare(ours: Server, other: Server, site: str, pages: Sequence[Page], batch
     typical = median(mine / its for mine, its in spent)
     its = median(its for _, its in spent)
     return typical * its, its
+
+
+def policy_spec(name: str) -> PolicySpec:
+    """Return a policy by name, with its defaults."""
+    spec = PolicySpec()
+    getattr(spec, name).SetInParent()
+    return spec
 
 
 def ingest(server: Server, crawl: str, pages: Sequence[Page], batch: int) -> None:

@@ -8,9 +8,10 @@ from benchmarks.bench_ingest import await_learned, ingest
 from benchmarks.pages import Corpus
 from benchmarks.servers import bare, create_crawl, linkscore
 from benchmarks.table import Row
+from linkscore_scoring.features.native import NATIVE_VERSION
 
 STARTS = 3
-FIRST, LAST = 240, 780
+FIRST, LAST = 300, 780
 _MB = 1e6
 
 
@@ -34,9 +35,15 @@ def _at_rest() -> list[Row]:
 
 
 def _of_sites(corpus: Corpus) -> list[Row]:
-    """Learn one site after the other in one server; the first also pays for the libraries of learning."""
+    """Learn one site after the other in one server, by each reader that is there."""
+    readers = (False, True) if NATIVE_VERSION else (False,)
+    return [row for native in readers for row in _learned(corpus, native=native)]
+
+
+def _learned(corpus: Corpus, *, native: bool) -> list[Row]:
+    reader = ", compiled reader" if native else ""
     rows = []
-    with linkscore() as server:
+    with linkscore(native=native) as server:
         for site in corpus.names:
             pages = corpus.pages(site, LAST)
             crawl, empty = create_crawl(server, site), server.rss_bytes()
@@ -45,6 +52,6 @@ def _of_sites(corpus: Corpus) -> list[Row]:
             learned = server.rss_bytes()
             ingest(server, crawl, pages[FIRST:], 10)
             grown = (server.rss_bytes() - learned) / max(1, len(pages) - FIRST)
-            rows.append(Row(f"Memory of a site, {FIRST} pages", site, (learned - empty) / _MB, "MB"))
-            rows.append(Row(f"Memory of a page, {FIRST}-{len(pages)}", site, grown / 1e3, "KB/page"))
+            rows.append(Row(f"Memory of a site, {FIRST} pages{reader}", site, (learned - empty) / _MB, "MB"))
+            rows.append(Row(f"Memory of a page, {FIRST}-{len(pages)}{reader}", site, grown / 1e3, "KB/page"))
     return rows
