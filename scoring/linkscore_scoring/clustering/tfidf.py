@@ -59,10 +59,15 @@ class Vectorizer:
 
         Cost O(total bag size + n_bags x n_paths).
         """
-        weights = np.zeros((len(bags), len(self.vocabulary)), dtype=np.float64)
+        column_of, weights = self._column.get, np.zeros((len(bags), len(self.vocabulary)), dtype=np.float64)
         for row, bag in zip(weights, bags, strict=True):
-            columns = [self._column[path] for path in bag if path in self._column]
-            tf = np.array([bag[path] for path in bag if path in self._column], dtype=np.float64)
+            held, leaves = list[int](), list[int]()
+            for path, count in bag.items():
+                column = column_of(path)
+                if column is not None:
+                    held.append(column)
+                    leaves.append(count)
+            columns, tf = np.array(held, dtype=np.intp), np.array(leaves, dtype=np.float64)
             row[columns] = np.log(tf + 1.0) * self._idf[columns]  # eq. 1; a path that is not there weighs 0
         return normalised(weights, self.norm)
 

@@ -101,7 +101,7 @@ def _in_scope(urls: Sequence[str], site: str, site_of: Callable[[str], str] | No
         end = url.find("/", _HOST_AT)
         root = url if end < 0 else url[:end]
         if root not in roots:
-            roots[root] = bool(root) and site_of(url) == site
+            roots[root] = bool(root) and site_of(root) == site
         if roots[root]:
             rows.append(row)
             own = f"{root}/"

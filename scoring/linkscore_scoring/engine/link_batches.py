@@ -140,7 +140,8 @@ def score_page(
     )
     names, buckets = indexed(scored.buckets)
     site, revision = hash_of(model.name), model.revision
-    values = [book.write(Ticket(site, fetch.key, id_, cluster, depth + 1, revision)) for id_ in ids]
+    ticket = Ticket(site, fetch.key, UNKNOWN_APATH, cluster, depth + 1, revision)
+    values = book.write_all(ticket, ids)
     inside = set(fetch.in_scope) if len(fetch.in_scope) < len(links) else None
     return ScoredLinks(
         scored.scores,

@@ -12,8 +12,9 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
-_REFRESH = 16
-"""Links between two sets of figures, a bound: they cost O(links kept) and only reports read them."""
+_OFTEN, _REFRESH = 16, 64
+"""Links between two sets of figures, up to the second number and from then on, a bound: they cost O(links
+kept^2) and only reports read them."""
 _CHANCE = 0.5
 """Quality of a policy nothing is known of: that of a coin."""
 
@@ -21,7 +22,7 @@ _CHANCE = 0.5
 class PolicyValidation(Stateful):
     """Scores of the served policy and of those beside it, before each fetch, against what came of it.
 
-    The figures are made anew every 16 links.
+    The figures are made anew every 16 links, and every 64 from 64 links on.
     """
 
     links: Stored[ValidationWindow]
@@ -62,7 +63,8 @@ class PolicyValidation(Stateful):
             answered = zip(self._judged, scores, strict=True)
             self._judged = [count + (score != NO_ANSWER) for count, score in answered]
         self.links.update(page)
-        if self.links.recorded and scores is not None and self.links.recorded % _REFRESH == 0:
+        recorded = self.links.recorded
+        if recorded and scores is not None and recorded % (_OFTEN if recorded < _REFRESH else _REFRESH) == 0:
             self._refresh()
 
     def label(self, event: FeedbackObservation) -> None:

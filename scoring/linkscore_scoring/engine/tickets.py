@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
@@ -13,6 +14,9 @@ VERSION = 1
 """First byte of a ticket."""
 _BODY = struct.Struct(">BQQQiHI")
 """Version, then the fields of a `Ticket`."""
+_APATH = struct.Struct(">Q")
+_APATH_AT = struct.calcsize(">BQQ")
+"""Where the Apath stands in the body."""
 _MAC_BYTES = 8
 """Bytes of the MAC: guessing one takes 2^63 tries, and gains a wrong context only."""
 _REMEMBERED = 16_384
@@ -70,7 +74,12 @@ class TicketBook:
 
     def write(self, ticket: Ticket) -> bytes:
         """Return the ticket as `TICKET_BYTES` (at most 64) bytes ending in a MAC of 8 bytes."""
-        body = _BODY.pack(
+        body = self._body(ticket)
+        return body + self._mac(body)
+
+    @staticmethod
+    def _body(ticket: Ticket) -> bytes:
+        return _BODY.pack(
             VERSION,
             ticket.site,
             ticket.source,
@@ -79,7 +88,13 @@ class TicketBook:
             min(ticket.depth, 65_535),
             ticket.revision & 0xFFFFFFFF,
         )
-        return body + self._mac(body)
+
+    def write_all(self, ticket: Ticket, apaths: Iterable[int]) -> list[bytes]:
+        """Return `write` of a ticket with each of these Apaths: those of the links of one page."""
+        body = self._body(ticket)
+        before, behind = body[:_APATH_AT], body[_APATH_AT + _APATH.size :]
+        bodies = [before + _APATH.pack(apath) + behind for apath in apaths]
+        return [own + self._mac(own) for own in bodies]
 
     def read(self, raw: bytes) -> Ticket | None:
         """Return the ticket, or None if it is empty, damaged, of another version or of another crawl.

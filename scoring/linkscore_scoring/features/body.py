@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 
 import brotli
 import zstandard
@@ -270,6 +271,10 @@ quadratic time (``punycode``), raise in spite of ``errors="replace"`` (``idna``)
 _UTF16 = frozenset({"utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"})
 
 
+# The pages of a crawl have few headers between them.
+_header_charset = lru_cache(maxsize=256)(http_content_type_encoding)
+
+
 def detect_charset(body: bytes, content_type: str = "") -> str:
     """Return the Python codec name a page is to be read in: the encoding a browser would take.
 
@@ -292,7 +297,7 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
     bom, _ = read_bom(body)
     if bom:
         return str(bom)
-    declared = http_content_type_encoding(content_type[:MAX_HEADER_CHARS]) or _meta_charset(body)
+    declared = _header_charset(content_type[:MAX_HEADER_CHARS]) or _meta_charset(body)
     if declared in _WEB_CODECS:
         return str(declared)
     return "utf-8" if is_utf8(body) else "cp1252"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from linkscore_scoring.pagination.anchors import PAGE, Mark
@@ -27,6 +28,9 @@ _LEAST_SLOTS = 2
 
 _MANY = 10_000
 """A page number on a page whose own is larger than this is an id of something."""
+
+_REMEMBERED = 4_096
+"""Numbers beside URLs that were looked at, a bound: lists show the same on page after page."""
 
 _YEARS = range(1900, 2101)
 """Numbers that are years if all of a group are."""
@@ -201,7 +205,7 @@ def _is_lone_page_link(group: PageLinkGroup, page_url: str, urls: Sequence[str])
     if _turns_own(slots_of(page_url), group.slots, number):
         return True
     target = paged(urls[row])
-    if not _says(group, number) and not (target.explicit and number == 1):
+    if not _says(group.slots, number) and not (target.explicit and number == 1):
         return False
     near = [urls[i] for i in range(max(0, row - _BEFORE), row)]
     return any(
@@ -230,9 +234,10 @@ def _adds_page(target: PagedUrl, other: PagedUrl) -> bool:
     return target.is_list_of(other) and (target.explicit or target.path == other.whole)
 
 
-def _says(group: PageLinkGroup, number: int) -> bool:
+@lru_cache(maxsize=_REMEMBERED)
+def _says(slots: Slots, number: int) -> bool:
     """Say whether a slot has the page number, counted from 0 or 1, or under a page's name any offset."""
-    slots, named = group.slots, False
+    named = False
     for slot, value in enumerate(slots.values):
         if value < 0 or not slots.is_free(slot):
             continue

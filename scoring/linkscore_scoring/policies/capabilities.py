@@ -12,6 +12,7 @@ from __future__ import annotations
 # mypy: disable-error-code="type-abstract"
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from linkscore_scoring.learners.classifiers import online
@@ -502,11 +503,16 @@ def policy_trust(policy: Policy) -> list[PolicyTrust]:
     return found.policy_trust() if found is not None else []
 
 
+@cache  # of a class, as in `_find`
+def _has_parts(kind: type[Policy]) -> bool:
+    return issubclass(kind, MadeOfParts)
+
+
 def parts_of(kind: type[Policy], params: Any) -> list[Part]:
     """Return the policies that one of this class is made of, and those that these are made of."""
-    if not issubclass(kind, MadeOfParts):
+    if not _has_parts(kind):
         return []
-    own = kind.parts_of(params)
+    own = kind.parts_of(params)  # type: ignore[attr-defined]
     return [inner for part in own for inner in (part, *parts_of(*part))]
 
 

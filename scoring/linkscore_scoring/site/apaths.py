@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,11 +65,17 @@ class ApathTable:
         """Return the Apath of an id; one that is not remembered has empty text and unknown details."""
         return self._by_id.get(id_) or Apath("", id_, id_, UNKNOWN_APATH)
 
-    def classless(self, ids: Iterable[int]) -> list[int]:
+    def classless(self, ids: Sequence[int]) -> list[int]:
         """Return the id without class of each id."""
-        ids = list(ids)
-        classless = {id_: self.get(id_).classless for id_ in set(ids)}
-        return [classless[id_] for id_ in ids]
+        known = self._by_id
+        found = {id_: known[id_].classless if id_ in known else UNKNOWN_APATH for id_ in set(ids)}
+        return list(map(found.__getitem__, ids))
+
+    def folded(self, ids: Sequence[int]) -> list[int]:
+        """Return the id with class digits as ``#`` of each id."""
+        known = self._by_id
+        found = {id_: known[id_].folded if id_ in known else id_ for id_ in set(ids)}
+        return list(map(found.__getitem__, ids))
 
     def folded_names(self) -> dict[int, str]:
         """Return the text with digits as ``#`` of every `Apath.folded` id that is remembered."""

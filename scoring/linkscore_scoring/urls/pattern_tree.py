@@ -160,15 +160,17 @@ class UrlPatterns:
         return [self._levels(tokens)[-1] for tokens in cut]
 
     def _insert(self, tokens: Sequence[str]) -> int:
-        at = ROOT
-        self._nodes[ROOT].count += 1
+        at, nodes = ROOT, self._nodes.nodes
+        nodes[ROOT].count += 1
         for token in tokens:
-            below = self._enter(at, token)
+            below = nodes[at].children.get(token)
+            if below is None:
+                below = self._enter(at, token)
             if below is None:
                 break
-            at = below
-            self._nodes[at].count += 1
-            if self._nodes[at].token == ANY_QUERY:
+            at, node = below, nodes[below]
+            node.count += 1
+            if node.token == ANY_QUERY:
                 break
         return self.resolve(at)
 
@@ -177,15 +179,15 @@ class UrlPatterns:
         return self._levels(_tokens(key))
 
     def _levels(self, tokens: Sequence[str]) -> list[int]:
-        at, path = ROOT, [ROOT]
+        nodes, path = self._nodes.nodes, [ROOT]
+        node = nodes[ROOT]
         for token in tokens:
-            children = self._nodes[at].children
-            below = children.get(token)
-            if below is None and (below := children.get(_wildcard_of(token))) is None:
+            below = node.children.get(token)
+            if below is None and (below := node.children.get(_wildcard_of(token))) is None:
                 break
-            at = below
-            path.append(at)
-            if self._nodes[at].token == ANY_QUERY:
+            path.append(below)
+            node = nodes[below]
+            if node.token == ANY_QUERY:
                 break
         return path
 
@@ -215,10 +217,10 @@ class UrlPatterns:
 
     def lineage(self, pattern_id: int) -> list[int]:
         """Return the pattern an id stands for now and every coarser one, up to the root (0)."""
-        at = self.resolve(pattern_id)
+        nodes, at = self._nodes.nodes, self.resolve(pattern_id)
         path = [at]
         while at != ROOT:
-            at = self._nodes[at].parent
+            at = nodes[at].parent
             path.append(at)
         return path
 
@@ -252,10 +254,8 @@ class UrlPatterns:
         return node.children.get(_wildcard_of(a)) if child is None else child
 
     def _enter(self, at: int, token: str) -> int | None:
-        """Return the child of `at` for a slot value, made if needed; None when the tree is full."""
+        """Return the child of `at` for a slot value that has none of its own; None when the tree is full."""
         node = self._nodes[at]
-        if token in node.children:
-            return node.children[token]
         if _is_fixed(token) or not node.variable:
             made = self._nodes.add(at, token)
             if not _is_fixed(token) and len(self._literals(node)) > self.params.max_values:

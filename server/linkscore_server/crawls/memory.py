@@ -11,6 +11,7 @@ import asyncio
 import logging
 import math
 import os
+import time
 from collections.abc import Callable, Iterable
 from functools import cache
 
@@ -30,6 +31,9 @@ _LESS, _MORE = 0.95, 0.01
 windows of TCP do (additive increase, multiplicative decrease). Chosen, not measured."""
 _LEAST = 32 << 20
 """The bound is never lowered further: with no site in memory each event would bring one back."""
+_ASKED_EACH_S = 0.01
+"""Seconds for which the process is taken to be as large as the kernel said last: a server takes in some
+five pages meanwhile. Chosen, not measured."""
 _STATM_BYTES = 128  # of seven numbers (proc(5)), each of 20 digits at most, far more than they have
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _log = logging.getLogger(__name__)
@@ -68,7 +72,7 @@ class MemoryKeeper:
         self._most = settings.memory_mb << 20
         self._metrics = metrics
         self._actors = actors
-        self._used = used or resident_bytes
+        self._used = used or asked_at_most_each(_ASKED_EACH_S, resident_bytes)
         self._wanted = asyncio.Event()
         self.budget = MemoryBudget(self._most_sites)
 
@@ -112,6 +116,20 @@ class MemoryKeeper:
                 f"memory_mb: the process takes {used >> 20} MiB of {self._most >> 20}, "
                 f"{self.budget.used >> 20} of it for sites; cold ones are being put away"
             )
+
+
+def asked_at_most_each(seconds: float, ask: Callable[[], int]) -> Callable[[], int]:
+    """Return what gives an answer of `ask` that is no older than so many seconds."""
+    asked_at, answer = -math.inf, 0
+
+    def latest() -> int:
+        nonlocal asked_at, answer
+        now = time.monotonic()
+        if now - asked_at >= seconds:
+            asked_at, answer = now, ask()
+        return answer
+
+    return latest
 
 
 def resident_bytes() -> int:

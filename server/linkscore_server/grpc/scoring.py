@@ -446,14 +446,17 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         if seen is not None:
             self._sites.fetched(actor, outcome.site)
         kind = "duplicate" if seen is None else "failed" if seen.failed else "ok"
-        self._metrics.pages.labels(kind).inc()
-        self._metrics.links_scored.labels(outcome.policy).inc(len(outcome.links.scores))
+        self._metrics.count_page(
+            kind,
+            outcome.policy,
+            links=len(outcome.links.scores),
+            novel_chars=seen.novel_chars if seen else 0,
+        )
         if outcome.relearned:
             self._metrics.policy_relearned.labels(outcome.policy).inc(outcome.relearned)
             _log.warning(
                 "%s: %s learns a part of the site anew, it has changed", outcome.site, outcome.policy
             )
-        self._metrics.novel_chars.inc(seen.novel_chars if seen else 0)
 
     async def _feed(
         self,

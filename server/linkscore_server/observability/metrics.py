@@ -41,6 +41,7 @@ class Metrics:
         self._add_browse_metrics(r)
         self._add_cluster_metrics(r)
         self._calls: dict[tuple[str, str], Histogram] = {}
+        self._pages: dict[tuple[str, str], tuple[Counter, Counter]] = {}
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
         build.labels(version("linkscore"), platform.python_version(), reader_name()).set(1)
 
@@ -51,6 +52,17 @@ class Metrics:
         if series is None:
             series = self._calls[method, code] = self.rpc_seconds.labels(method, code)
         series.observe(seconds, exemplar)
+
+    def count_page(self, outcome: str, policy: str, *, links: int, novel_chars: int) -> None:
+        """Count a page that was applied, and the links on it that `policy` scored."""
+        series = self._pages.get((outcome, policy))
+        if series is None:
+            made = self.pages.labels(outcome), self.links_scored.labels(policy)
+            series = self._pages[outcome, policy] = made
+        pages, scored = series
+        pages.inc()
+        scored.inc(links)
+        self.novel_chars.inc(novel_chars)
 
     def count_left_page(self, reason: str) -> None:
         """Count a page that the compiled reader left to the pure one."""

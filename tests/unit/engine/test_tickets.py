@@ -52,3 +52,9 @@ def test_depth_is_cut_where_it_no_longer_fits() -> None:
     read = BOOK.read(BOOK.write(Ticket(depth=1_000_000, revision=2**40 + 5)))
     assert read is not None
     assert (read.depth, read.revision) == (65_535, 5)
+
+
+@given(TICKETS, st.lists(st.integers(0, 2**64 - 1), max_size=5))
+def test_tickets_of_one_page_are_those_written_one_by_one(ticket: Ticket, apaths: list[int]) -> None:
+    book = TicketBook(b"key", "crawl")
+    assert book.write_all(ticket, apaths) == [book.write(ticket._replace(apath=apath)) for apath in apaths]

@@ -24,6 +24,9 @@ Counts = list[float]
 """Pulls, rewards and hub yields of a node, summed."""
 _N, _REWARD, _HUB = range(3)  # columns of these
 
+Figures = tuple[float, float, float, float]
+"""Shrunk mean reward and hub yield of an arm, its pulls, and its bonus."""
+
 _DOUBT = 1.0  # standard errors, >= 0; measured with many in flight, docs/policies.md#many-in-flight
 _MAX_NODES = 60_000  # nodes; a bound: 3 a pattern or Apath at the default bound of 20,000 arms a site
 
@@ -171,9 +174,7 @@ class HierarchicalArms(Stateful):
         """Return the bonus of an arm, see `figures`."""
         return self.figures(pattern, apath)[3]
 
-    def figures(
-        self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING
-    ) -> tuple[float, float, float, float]:
+    def figures(self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING) -> Figures:
         """Return the shrunk mean reward and hub yield of an arm, its pulls, and its bonus.
 
         The bonus is sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents. `begun` are
@@ -206,6 +207,45 @@ class HierarchicalArms(Stateful):
         pooled = self.pooled * around
         n = 1.0 + (pulls if pulls >= pooled else pooled)
         return reward, hub, pulls, sqrt(2.0 * log(self.pulls_total + 1.0) / n)
+
+    def figures_of(self, arms: Iterable[Node]) -> list[Figures]:
+        """Return `figures` of each arm, with nothing under way; what arms share is worked out once."""
+        if self.elsewhere is not None:
+            return [self.figures(*arm) for arm in arms]
+        weight, pooled, counts_of = self.weight, self.pooled, self._nodes.get
+        growth = 2.0 * log(self.pulls_total + 1.0)
+        of_site = self._below(SITE, self.prior, self.prior)
+        of_apaths: dict[int, tuple[float, float, float]] = {}
+        found: list[Figures] = []
+        for arm in arms:
+            pattern, apath = arm
+            above = of_apaths.get(apath)
+            if above is None:
+                above = of_apaths[apath] = self._below((ANY, apath), *of_site[:2])
+            reward, hub, around = above
+            if (counts := counts_of((pattern, ANY))) is not None:
+                pulls, rewards, hubs = counts
+                n = weight + pulls
+                reward, hub = (rewards + weight * reward) / n, (hubs + weight * hub) / n
+                if pulls > around:
+                    around = pulls
+            own = 0.0
+            if (counts := counts_of(arm)) is not None:
+                own, rewards, hubs = counts
+                n = weight + own
+                reward, hub = (rewards + weight * reward) / n, (hubs + weight * hub) / n
+            around *= pooled
+            found.append((reward, hub, own, sqrt(growth / (1.0 + (own if own >= around else around)))))
+        return found
+
+    def _below(self, node: Node, reward: float, hub: float) -> tuple[float, float, float]:
+        """Return means of a node, shrunk to those above it, and its pulls."""
+        counts = self._nodes.get(node)
+        if counts is None:
+            return reward, hub, 0.0
+        pulls, rewards, hubs = counts
+        n = self.weight + pulls
+        return (rewards + self.weight * reward) / n, (hubs + self.weight * hub) / n, pulls
 
     def _with(self, more: Counts | None, node: Node) -> Counts | None:
         """Return the counts of a node with those that it started with."""

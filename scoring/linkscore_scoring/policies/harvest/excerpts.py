@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import Node
 from linkscore_scoring.policies.harvest.text_scale import TextScale
 from linkscore_scoring.policies.harvest.tunables import Tunables
@@ -142,15 +142,15 @@ class ExcerptLedger(Stateful):
         if page.own_chars >= HALF_CHARS:
             for apath in page.between:
                 self._pages_showing[apath] = self._pages_showing.get(apath, 0) + 1
-        _trim(self._pages, self.max_pages)
-        _trim(self._pages_showing, self.max_apaths)
+        drop_oldest(self._pages, self.max_pages)
+        drop_oldest(self._pages_showing, self.max_apaths)
 
     def followed(self, source: int, apath: int, taken_chars: int) -> None:
         """Note the fetch of a link of `apath` on page `source`, and what text the target took from it."""
         counts = self._tested.setdefault(apath, [0.0, 0.0])
         counts[0] += 1.0
         counts[1] += taken_chars
-        _trim(self._tested, self.max_apaths)
+        drop_oldest(self._tested, self.max_apaths)
         self.forgotten(source, apath)
 
     def forgotten(self, source: int, apath: int) -> None:
@@ -193,8 +193,3 @@ class ExcerptLedger(Stateful):
     def pages_showing(self, apath: int) -> int:
         """Return how many pages with text of their own show links of an Apath between their texts."""
         return self._pages_showing.get(apath, 0)
-
-
-def _trim(table: dict[int, Any], most: int) -> None:
-    for oldest in list(islice(table, max(0, len(table) - most))):
-        del table[oldest]

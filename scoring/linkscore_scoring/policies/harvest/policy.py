@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
@@ -14,7 +14,7 @@ import numpy as np
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.policies.experience import Experience
-from linkscore_scoring.policies.harvest.arms import ANY, NOTHING, SITE, HierarchicalArms, Node, nodes_of
+from linkscore_scoring.policies.harvest.arms import ANY, SITE, Figures, HierarchicalArms, Node, nodes_of
 from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
 from linkscore_scoring.policies.harvest.rewards import PageRewards
@@ -40,7 +40,7 @@ _PLACES_PER_PULL = 0.25
 
 _NODES_PER_ARM = 3  # nodes kept for each arm a site may have: Apath, pattern and the arm itself
 _NAMES_REMEMBERED = 16_384
-"""Names of buckets read lately, a bound: a frontier asks of the same again and again."""
+"""Names of buckets read and written lately, a bound: pages show, and a frontier asks of, the same again."""
 _LEDGER_PAGES = 5_000  # pages whose rewards can be revised; a bound (ADR 6)
 
 Arm = tuple[int, int]
@@ -184,22 +184,23 @@ class Harvest(Stateful, Policy):
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
         arms = _arms_of(links, site)
-        share = self.rewards.labelled_share
-        values = {arm: self._score(arm, site, share) for arm in set(arms)}
-        names = {(p, a): f"h{p}.{a:x}" for p, a in values}
+        distinct = dict.fromkeys(arms)
+        values = dict(zip(distinct, self._scores(distinct, site), strict=True))
+        names = {arm: _bucket(arm) for arm in distinct}
         return Scored(np.array([values[arm] for arm in arms], dtype=np.float64), [names[arm] for arm in arms])
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
-        share = self.rewards.labelled_share
-        return np.array([self._score(_arm(bucket), site, share) for bucket in buckets], dtype=np.float64)
+        return np.array(self._scores([_arm(bucket) for bucket in buckets], site), dtype=np.float64)
 
     def in_flight(self, site: SiteModel) -> PullsInFlight:
         """Return what fetches under way are counted in."""
         return PullsInFlight(
             places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total),
             arm_of=_arm,
-            score=lambda arm, begun: self._score(arm, site, self.rewards.labelled_share, begun),
+            score=lambda arm, begun: self._score(
+                arm, self.arms.figures(*arm, begun), site, self.rewards.labelled_share
+            ),
         )
 
     def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
@@ -216,13 +217,18 @@ class Harvest(Stateful, Policy):
         self.rewards.ledger.max_apaths = site.bounds.apaths
         self.rewards.ledger.max_pages = min(_LEDGER_PAGES, site.bounds.links)
 
-    def _score(self, arm: Arm, site: SiteModel, share: float, begun: Mapping[Node, int] = NOTHING) -> float:
-        reward, hub, exploration, curiosity = self._parts(arm, site, share, begun)
+    def _scores(self, arms: Collection[Arm], site: SiteModel) -> list[float]:
+        share = self.rewards.labelled_share
+        rows = zip(arms, self.arms.figures_of(arms), strict=True)
+        return [self._score(arm, figures, site, share) for arm, figures in rows]
+
+    def _score(self, arm: Arm, figures: Figures, site: SiteModel, share: float) -> float:
+        reward, hub, exploration, curiosity = self._parts(arm, figures, site, share)
         value = reward + hub + exploration + curiosity
         return value / (1.0 + value)
 
     def _parts(
-        self, arm: Arm, site: SiteModel, share: float, begun: Mapping[Node, int] = NOTHING
+        self, arm: Arm, figures: Figures, site: SiteModel, share: float
     ) -> tuple[float, float, float, float]:
         """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide (`share`).
 
@@ -231,7 +237,7 @@ class Harvest(Stateful, Policy):
         reward the one that holds the bulk of the site comes first.
         """
         p = self.params
-        reward, hub, pulls, bonus = self.arms.figures(*arm, begun)
+        reward, hub, pulls, bonus = figures
         if reward < 0.0:  # not `max`: each arm of a page is valued anew
             reward = 0.0
         t, waiting, unlabelled = self.tunables, self.arms.waiting(arm), 1.0 - share
@@ -294,16 +300,21 @@ class Harvest(Stateful, Policy):
 
         Menus are on every page and fresh on one: what all pages link to makes none a hub.
         """
-        fresh = {key for key, new in zip(page.links.keys, page.fresh, strict=True) if new}
-        means = {arm: self.arms.reward(*arm) for arm in dict.fromkeys(arms)} if fresh else {}
+        fresh = set(compress(page.links.keys, page.fresh))
+        if not fresh:
+            return 0.0
+        shown = [row for row in zip(page.links.keys, arms, strict=True) if row[0] in fresh]
+        distinct = dict.fromkeys(arm for _, arm in shown)
+        means = {arm: mean for arm, (mean, *_) in zip(distinct, self.arms.figures_of(distinct), strict=True)}
         best: dict[int, float] = {}
-        for key, arm in zip(page.links.keys, arms, strict=True):
-            if key in fresh and means[arm] > best.get(key, 0.0):
+        for key, arm in shown:
+            if means[arm] > best.get(key, 0.0):
                 best[key] = means[arm]
         return min(1.0, sum(best.values()) / self.tunables.hub_links)
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
-        reward, hub, bonus, curiosity = self._parts(arm, site, self.rewards.labelled_share)
+        figures = self.arms.figures(*arm)
+        reward, hub, bonus, curiosity = self._parts(arm, figures, site, self.rewards.labelled_share)
         pulls = self.arms.pulls(arm)
         pattern = site.patterns.text(arm[0]) or "any URL"
         summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {reward:.2f}"
@@ -327,8 +338,7 @@ class Harvest(Stateful, Policy):
 
 def _arms_of(links: LinkBatch, site: SiteModel) -> list[Arm]:
     """Return the arm of each link."""
-    folded = {apath: site.apaths.get(apath).folded for apath in set(links.apaths)}
-    return list(zip(links.patterns, map(folded.__getitem__, links.apaths), strict=True))
+    return list(zip(links.patterns, site.apaths.folded(links.apaths), strict=True))
 
 
 def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int]) -> list[int]:
@@ -346,6 +356,12 @@ def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int]
             gaps[apath] = gaps.get(apath, 0) + 1
             last[apath] = blocks
     return [apath for apath, n in gaps.items() if n >= _BETWEEN]
+
+
+@lru_cache(maxsize=_NAMES_REMEMBERED)
+def _bucket(arm: Arm) -> str:
+    """Return the bucket name of an arm."""
+    return f"h{arm[0]}.{arm[1]:x}"
 
 
 @lru_cache(maxsize=_NAMES_REMEMBERED)

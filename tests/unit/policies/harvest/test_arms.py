@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import log, sqrt
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node, nodes_of
 
@@ -120,3 +122,18 @@ def test_pulls_under_way_lower_arms_that_share_a_node_and_no_other() -> None:
 def test_hub_yields_are_not_touched_by_pulls_under_way() -> None:
     arms = known(3, 0.8)
     assert arms.figures(1, 2, begun(9))[1] == arms.hub(1, 2)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.floats(-1, 2), st.floats(0, 1)), max_size=20),
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12),
+    st.booleans(),
+)
+def test_the_figures_of_many_arms_are_those_of_each(
+    pulls: list[tuple[int, int, float, float]], asked: list[Node], has_experience: bool
+) -> None:
+    arms = HierarchicalArms()
+    arms.elsewhere = (lambda node: [2.0, 1.0, 0.5] if node[0] == 1 else None) if has_experience else None
+    for pattern, apath, reward, hub in pulls:
+        arms.credit(nodes_of(pattern, apath), reward, hub, weight=0.7)
+    assert arms.figures_of(asked) == [arms.figures(*arm) for arm in asked]

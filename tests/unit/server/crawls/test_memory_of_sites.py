@@ -15,7 +15,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched, decode
 from linkscore_scoring.testing.pages import page_of
 from linkscore_server.crawls.actor import CrawlClosed
-from linkscore_server.crawls.memory import MemoryKeeper, MemoryShort
+from linkscore_server.crawls.memory import MemoryKeeper, MemoryShort, asked_at_most_each
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
@@ -183,3 +183,12 @@ def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in
     for _ in range(100):
         keeper.check()
     assert keeper.budget.limit == 100 << 20
+
+
+def test_the_kernel_is_asked_again_when_its_answer_is_too_old() -> None:
+    asked = iter(range(1, 10))
+    always, once = (
+        asked_at_most_each(0.0, lambda: next(asked)),
+        asked_at_most_each(3600.0, lambda: next(asked)),
+    )
+    assert [once(), once(), always(), always(), once()] == [1, 1, 2, 3, 1]
