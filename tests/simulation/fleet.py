@@ -330,7 +330,9 @@ class Fleet:
         self.network.topics["owners"] = SLOTS
 
     def start(self, name: str) -> None:
-        """Start a server, which keeps its disk."""
+        """Start a server that does not run, which keeps its disk."""
+        if name in self.servers:
+            return
         self._starts[name] += 1
         self.servers[name] = Server(self, f"{name}:{self._starts[name]}", self._disks[name])
         self.note(f"start {name}")
