@@ -26,8 +26,8 @@ from linkscore_server.storage.sites import SiteLost
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
-AT_ONCE = 2
-"""Crawls opened, and big questions answered, at a time: beside the event loop they share one interpreter."""
+_QUESTIONS_AT_ONCE = 2
+"""Big questions answered at a time: beside the event loop they share one interpreter."""
 
 
 class Threads:
@@ -35,8 +35,8 @@ class Threads:
 
     Parameters
     ----------
-    appends_at_once
-        Logs that are worth appending to at a time.
+    store
+        Says how much is worth doing at a time.
     learning_processes
         Processes that learn sites, see `LearningPool`.
 
@@ -54,12 +54,15 @@ class Threads:
         Snapshots, and sites being put away.
     """
 
-    def __init__(self, appends_at_once: int, learning_processes: int) -> None:
-        self.log = ThreadPoolExecutor(appends_at_once, thread_name_prefix="linkscore-log")
+    def __init__(self, store: Store, learning_processes: int) -> None:
+        opens_at_once = store.opens_at_once
+        self.log = ThreadPoolExecutor(store.appends_at_once, thread_name_prefix="linkscore-log")
         self.learning = LearningPool(learning_processes)
-        self.opening = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="linkscore-open")
-        self.questions = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="linkscore-ask")
-        self.snapshots = ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="linkscore-sites")
+        self.opening = ThreadPoolExecutor(max_workers=opens_at_once, thread_name_prefix="linkscore-open")
+        self.questions = ThreadPoolExecutor(
+            max_workers=_QUESTIONS_AT_ONCE, thread_name_prefix="linkscore-ask"
+        )
+        self.snapshots = ThreadPoolExecutor(max_workers=opens_at_once, thread_name_prefix="linkscore-sites")
 
     def close(self) -> None:
         """Wait for what they do, but for learnings."""

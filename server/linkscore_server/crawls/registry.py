@@ -32,7 +32,7 @@ from linkscore_scoring.types import ExamplePage
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.memory import MemoryKeeper
-from linkscore_server.crawls.opening import AT_ONCE, CrawlOpener, Threads
+from linkscore_server.crawls.opening import CrawlOpener, Threads
 from linkscore_server.crawls.tenure import ForEver, Tenure
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
@@ -104,7 +104,7 @@ class CrawlRegistry:
         self._change_lock = asyncio.Lock()
         self._beside: set[asyncio.Task[Any]] = set()
         self._changes: set[asyncio.Task[Any]] = set()
-        self._threads = Threads(store.appends_at_once, settings.learning_processes)
+        self._threads = Threads(store, settings.learning_processes)
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
         self._opener = CrawlOpener(
             store,
@@ -396,7 +396,7 @@ class CrawlRegistry:
                 except (LinkscoreError, OSError) as exc:
                     _log.info("crawl %s is not opened in advance: %s", name, exc)
 
-        await asyncio.gather(*(open_next() for _ in range(AT_ONCE)))
+        await asyncio.gather(*(open_next() for _ in range(self._store.opens_at_once)))
 
     async def _put_away_for_ever(self) -> None:
         idle_s = self._settings.idle_crawl_s

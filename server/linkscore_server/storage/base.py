@@ -113,10 +113,13 @@ class Store(ABC):
         Whether a crawl that is closed can be opened again.
     appends_at_once
         How many logs are worth appending to at a time.
+    opens_at_once
+        How many logs are worth opening, and snapshots worth writing, at a time.
     """
 
     is_durable: bool = True
     appends_at_once: int = 2
+    opens_at_once: int = 2
 
     @abstractmethod
     def shards(self) -> list[str]:

@@ -102,7 +102,7 @@ class Topics:
 
     def partitions(self, topic: str) -> int:
         """Return how many partitions a topic has, 0 if there is none of this name."""
-        return self._listed().get(topic, 0)
+        return self._listed(topic).get(topic, 0)
 
     @property
     def owners(self) -> str:
@@ -160,9 +160,9 @@ class Topics:
     def _is_of_states(self, topic: str) -> bool:
         return topic.startswith(self.states_of(""))
 
-    def _listed(self) -> dict[str, int]:
+    def _listed(self, *topic: str) -> dict[str, int]:
         try:
-            listed = self._admin.list_topics(timeout=DELIVERY_S)
+            listed = self._admin.list_topics(*topic, timeout=DELIVERY_S)
         except KafkaException as exc:
             raise LogAway(f"topics cannot be listed: {exc.args[0].str()}") from exc
         return {name: len(topic.partitions) for name, topic in listed.topics.items() if topic.error is None}
