@@ -3,7 +3,7 @@
 Usage::
 
     python -m benchmarks --only budget         the table; a stage is missed if it moved up
-    python -m benchmarks.bench_budget --write  writes budget.json: with the change that moved it
+    python -m benchmarks.bench_budget --write  writes budget.json for the reader of pages that is there
     python -m benchmarks.bench_budget --busy   works through pages until all are read, for a profiler
 
 One page after the other goes through the stages in this process, as the server works on it, and each time the
@@ -18,11 +18,12 @@ import argparse
 import gc
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -34,6 +35,7 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import encode
+from linkscore_scoring.features.native import NATIVE_VERSION
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.site.learning import run as learn
 from linkscore_server.grpc.convert import results
@@ -42,6 +44,8 @@ from linkscore_server.storage.files import FileLog
 
 PROFILE = Path(__file__).with_name("budget.json")
 LEARNED_FROM, MEASURED, A_ROUND = 200, 180, 30
+READER = "compiled" if NATIVE_VERSION else "pure"
+"""Each reader of pages has a profile of its own."""
 MOVED = 1.15
 """Times its share in the profile from which a stage has moved: runs of the same code differ by a tenth."""
 
@@ -53,6 +57,9 @@ BARE = "bare parse"
 
 Spent = dict[str, float]
 """CPU seconds by stage."""
+
+Ratios = dict[str, tuple[float, float]]
+"""By stage, CPU beside the bare parse: the median over rounds, and the distance of their quartiles."""
 
 
 class Pipeline:
@@ -102,10 +109,10 @@ class Pipeline:
         return done
 
 
-def measure(pages: Sequence[Page]) -> tuple[float, dict[str, float]]:
+def measure(pages: Sequence[Page]) -> tuple[float, Ratios]:
     """Return CPU milliseconds a page of the bare parse, and the ratio of each stage to it.
 
-    Medians over rounds of pages that are new to a learned site; learning is spread over all pages.
+    Rounds are of pages that are new to a learned site; learning is spread over all pages, and has no rounds.
     """
     rounds: list[Spent] = []
     with TemporaryDirectory(prefix="linkscore-bench-") as folder:
@@ -125,19 +132,25 @@ def measure(pages: Sequence[Page]) -> tuple[float, dict[str, float]]:
         gc.unfreeze()
     bare = median(spent[BARE] for spent in rounds)
     stages = [stage for stage in rounds[0] if stage != BARE]
-    ratios = {stage: median(spent[stage] / spent[BARE] for spent in rounds) for stage in stages}
-    ratios["all of these"] = median((sum(spent.values()) - spent[BARE]) / spent[BARE] for spent in rounds)
-    return bare * 1e3, ratios | {"learning": learning / len(pages) / bare}
+    ratios = {stage: _spread([spent[stage] / spent[BARE] for spent in rounds]) for stage in stages}
+    ratios["all of these"] = _spread([sum(spent.values()) / spent[BARE] - 1.0 for spent in rounds])
+    return bare * 1e3, ratios | {"learning": (learning / len(pages) / bare, 0.0)}
+
+
+def _spread(values: Sequence[float]) -> tuple[float, float]:
+    """Return the median, and the distance of the quartiles."""
+    low, middle, high = quantiles(values, n=4)
+    return middle, high - low
 
 
 def run(corpus: Corpus) -> list[Row]:
     """Return a row for each site and stage, with the most it may cost beside the profile."""
-    profile = json.loads(PROFILE.read_text())
+    profile = json.loads(PROFILE.read_text()).get(READER, {})
     rows = []
     for site in corpus.names:
         bare, ratios = measure(corpus.pages(site, LEARNED_FROM + MEASURED))
-        for stage, ratio in ratios.items():
-            known = profile.get(site, {}).get(stage)
+        for stage, (ratio, _) in ratios.items():
+            known, _ = profile.get(site, {}).get(stage, (None, None))
             most = None if known is None else round(max(known * MOVED, known + LEAST), 2)
             rows.append(Row(f"Budget: {stage}", site, ratio * bare, "ms CPU/page", bare, most))
     return rows
@@ -157,9 +170,12 @@ def main() -> None:
     found = {site: measure(corpus.pages(site, LEARNED_FROM + MEASURED))[1] for site in corpus.names}
     if args.write:
         rounded = {
-            site: {stage: round(x, 2) for stage, x in ratios.items()} for site, ratios in found.items()
+            site: {stage: [round(x, 2) for x in both] for stage, both in ratios.items()}
+            for site, ratios in found.items()
         }
-        PROFILE.write_text(json.dumps(rounded, indent=2) + "\n")
+        profile = json.loads(PROFILE.read_text()) | {READER: rounded}
+        text = json.dumps(profile, indent=2)
+        PROFILE.write_text(re.sub(r"\[\s+([\d.]+),\s+([\d.]+)\s+\]", r"[\1, \2]", text) + "\n")
 
 
 if __name__ == "__main__":
