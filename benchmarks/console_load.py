@@ -85,7 +85,8 @@ def fill(site: SiteModel) -> None:
     empty = site.sample[0].paths
     site.sample.clear()
     site.sample.extend(
-        SampledPage(at, f"http://{HOST}/t{at}/{at}", at, empty, SampledLinks.of([])) for at in range(SAMPLE)
+        SampledPage(at, f"http://{HOST}/t{at}/{at}", at, empty, SampledLinks.of([], [], []))
+        for at in range(SAMPLE)
     )
     for at in range(TEMPLATES):
         for path in draw.sample(paths, 6):

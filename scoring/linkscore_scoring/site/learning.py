@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -40,7 +40,7 @@ class SampledLinks:
 
     Examples
     --------
-    >>> links = SampledLinks.of([(0, 0, 7), (3, 1, 2**64 - 1)])
+    >>> links = SampledLinks.of([0, 3], [0, 1], [7, 2**64 - 1])
     >>> len(links), list(links) == [(0, 0, 7), (3, 1, 2**64 - 1)]
     (2, True)
     """
@@ -50,10 +50,9 @@ class SampledLinks:
     targets: array[int]
 
     @classmethod
-    def of(cls, rows: Iterable[Sequence[int]]) -> Self:
-        """Return links given as rows."""
-        columns = tuple(zip(*rows, strict=True)) or ((), (), ())
-        return cls(*(array("Q", column) for column in columns))
+    def of(cls, apaths: Iterable[int], classless: Iterable[int], targets: Iterable[int]) -> Self:
+        """Return links given as columns."""
+        return cls(array("Q", apaths), array("Q", classless), array("Q", targets))
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -69,7 +68,7 @@ class SampledLinks:
     def from_state(cls, state: Any) -> Self:
         """Return what `to_state` gave; ValueError or TypeError for anything else."""
         try:
-            return cls.of(state)
+            return cls.of(*(tuple(zip(*state, strict=True)) or ((), (), ())))
         except OverflowError as exc:
             raise ValueError(f"want numbers of 64 bits: {exc}") from exc
 

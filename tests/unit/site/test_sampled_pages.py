@@ -19,7 +19,9 @@ ROWS = [(5, 6, hash64("http://h/a")), (0, 0, 2**64 - 1)]
 def kept(seq: int) -> SampledPage:
     """Return a page as its state is read again, apart from all others."""
     features = extract(BODY, url=f"http://h/{seq}")
-    page = SampledPage(seq, features.key, hash64(features.key), features.paths, SampledLinks.of(ROWS))
+    page = SampledPage(
+        seq, features.key, hash64(features.key), features.paths, SampledLinks.of(*zip(*ROWS, strict=True))
+    )
     state: Any = to_state(page)
     state["paths"]["classes"] = ["".join(list(name)) for name in state["paths"]["classes"]]
     return from_state(SampledPage, state)
@@ -37,7 +39,7 @@ def test_links_come_back_as_they_were() -> None:
     page = kept(1)
     assert list(page.links) == ROWS
     assert to_state(page)["links"] == ROWS
-    assert list(SampledLinks.of([])) == []
+    assert list(SampledLinks.of([], [], [])) == []
 
 
 @pytest.mark.parametrize("rows", [[(1, 2)], [(1, 2, -3)], [(1, 2, 2**64)], [(1, 2, "x")], 7], ids=repr)
