@@ -131,22 +131,23 @@ class Cluster:
 
     async def _take(self, slots: Slots) -> None:
         """Take the shards of slots, and say so; try again while brokers are away."""
-        while slots := slots & self._group.mine:
+        while taken := slots & self._group.mine:
             try:
                 async with self._lock:
                     found = await asyncio.to_thread(self._shards)
-                    own = [shard for shard in found if slot_of(shard, self.owners.slots) in slots]
+                    own = [shard for shard in found if slot_of(shard, self.owners.slots) in taken]
                     for shard in own:
                         self._registry.take(shard.key)
-                    self._held |= slots
-                    await asyncio.gather(*map(self._publish, sorted(slots)))
+                    self._held |= taken
+                    await asyncio.gather(*map(self._publish, sorted(taken)))
             except (LogAway, OSError) as exc:
-                _log.warning("slots %s cannot be taken yet: %s", sorted(slots), exc)
+                _log.warning("slots %s cannot be taken yet: %s", sorted(taken), exc)
                 await asyncio.sleep(_AGAIN_S)
                 continue
             self._registry.open_soon([shard.key for shard in own])
             self._took(own)
-            return
+            break
+        await self._let_go(slots)  # what the group took back meanwhile: nobody heard that it was held
 
     async def _publish(self, slot: int) -> None:
         route = await asyncio.to_thread(self._table.publish, slot, self.owners.address)

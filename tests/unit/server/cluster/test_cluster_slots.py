@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -141,6 +142,16 @@ async def process() -> AsyncIterator[Process]:
     await made.cluster.close()
 
 
+@pytest.mark.parametrize("processes", [2, 3, 5, 8])
+@pytest.mark.parametrize("groups", [8, 16, 40])
+def test_runs_of_slots_have_about_as_many_groups_of_a_crawl(processes: int, groups: int) -> None:
+    slots = {slot_of(Shard("books", group, groups), 64) for group in range(groups)}
+    assert len(slots) == groups
+    bounds = [round(64 * n / processes) for n in range(processes + 1)]
+    shares = [len(slots & set(range(*run))) for run in itertools.pairwise(bounds)]
+    assert max(shares) - min(shares) <= 3
+
+
 async def test_slots_that_are_assigned_bring_their_shards_and_are_told(process: Process) -> None:
     assert process.registry.taken == process.keys_of(0, 1) == set(process.registry.opened)
     assert process.table.published == [(0, OWN), (1, OWN)]
@@ -212,6 +223,17 @@ async def test_slots_that_are_taken_back_meanwhile_are_not_taken(process: Proces
     await asyncio.to_thread(process.cluster.taken, frozenset({3}))
     await asyncio.sleep(0.05)
     assert process.keys_of(3).isdisjoint(process.registry.taken)
+
+
+async def test_slots_that_are_lost_before_anybody_heard_of_them_are_let_go_of(process: Process) -> None:
+    process.table.is_away = True
+    await process.assign(2)
+    await process.until(lambda: process.cluster.held_count == 3)
+    process.group.mine -= {2}  # the group went on without a word, as after a pause
+    process.table.is_away = False
+    await process.until(lambda: process.cluster.held_count == 2)
+    assert process.registry.taken == process.keys_of(0, 1)
+    assert (2, OWN) not in process.table.published
 
 
 async def test_a_front_joins_when_every_slot_is_somebodys_and_has_none_itself() -> None:
