@@ -23,8 +23,8 @@ MAY_READ = {
     "crawls": {"settings", "child_processes", "storage", "observability"},
     "browse_logs": {"settings", "child_processes", "storage", "observability", "crawls"},
     "grpc": {"settings", "tokens", "child_processes", "storage", "observability", "crawls", "browse_logs"},
-    "routing": {"settings", "crawls", "grpc"},
-    "cluster": {"settings", "tls", "storage", "crawls", "grpc", "routing"},
+    "routing": {"settings", "observability", "crawls", "grpc"},
+    "cluster": {"settings", "tls", "storage", "observability", "crawls", "grpc", "routing"},
     "app": {
         "settings",
         "tokens",

@@ -30,10 +30,25 @@ _data_dir = click.option(
 def _kafka_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a log on Kafka, as `linkscore serve` has them."""
     for option in (
-        click.option("--kafka-replicas", default=3, envvar="LINKSCORE_KAFKA_REPLICAS", show_default=True),
-        click.option("--kafka-properties", default="", envvar="LINKSCORE_KAFKA_PROPERTIES"),
         click.option(
-            "--kafka-prefix", default="linkscore", envvar="LINKSCORE_KAFKA_PREFIX", show_default=True
+            "--kafka-replicas",
+            default=3,
+            envvar="LINKSCORE_KAFKA_REPLICAS",
+            show_default=True,
+            help="Brokers that have a copy of each topic.",
+        ),
+        click.option(
+            "--kafka-properties",
+            default="",
+            envvar="LINKSCORE_KAFKA_PROPERTIES",
+            help="File of settings for the Kafka client: TLS, SASL.",
+        ),
+        click.option(
+            "--kafka-prefix",
+            default="linkscore",
+            envvar="LINKSCORE_KAFKA_PREFIX",
+            show_default=True,
+            help="What the names of the topics begin with.",
         ),
         click.option(
             "--log",
