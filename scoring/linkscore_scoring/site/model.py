@@ -55,9 +55,6 @@ _PLANNED, _PLAN_SEEN, _PLAN_URLS = 20_000, 50_000, 60_000
 _FETCHES, _GROUPS = 20_000, 5_000
 """Bounds of the history: fetches remembered one by one, histories of each kind."""
 _COMPARED_PAGES = 200
-_SHARED_TOGETHER = (
-    32  # pages whose names are shared at a time: one by one, in cold caches, it takes 2 % of a page
-)
 """A bound: latest pages whose content page links are confirmed by."""
 _SHARED_TOGETHER = 32
 """Sampled pages whose names are shared at a time, in warm caches; chosen, not measured."""
