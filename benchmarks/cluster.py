@@ -30,6 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--brokers", required=True, help="HOST:PORT,HOST:PORT,...")
     parser.add_argument("--pids", default="", help="processes of the brokers: PID,PID,...")
+    parser.add_argument("--native", action="store_true", help="pages are read by the compiled reader")
     parser.add_argument("--folder", type=Path, default=Path("corpora"), help="stored sites")
     given = parser.parse_args()
     brokers = [int(pid) for pid in given.pids.split(",") if pid]
@@ -40,7 +41,7 @@ def main() -> None:
     for pages, of_one_site in CALLS:
         for roles in (("all",), ("owner", "front")):
             each = Arrangement(1, GROUPS, pages, of_one_site)
-            with servers(given.brokers, roles) as started:
+            with servers(given.brokers, roles, native=given.native) as started:
                 rate, costs = measured(each, sites, started, brokers)
             *owner, last = [f"{cost:.1f}" for cost in costs[:-1]]
             front_and_owner = f"{last} | {owner[0]}" if owner else f"- | {last}"
@@ -50,18 +51,19 @@ def main() -> None:
 
 
 @contextmanager
-def servers(brokers: str, roles: Sequence[str]) -> Iterator[list[Server]]:
+def servers(brokers: str, roles: Sequence[str], *, native: bool) -> Iterator[list[Server]]:
     """Give a server of each role, the one that callers ask last."""
     log = ("--log", f"kafka://{brokers}", "--kafka-prefix", f"bench-{secrets.token_hex(4)}")
     with ExitStack() as stack:
         yield [
             stack.enter_context(
                 linkscore(
+                    native=native,
                     flags=(
                         *log,
                         *("--role", role, "--target-delay-s", "60"),
                         *("--peers-listen", "" if role == "front" else "127.0.0.1:0"),
-                    )
+                    ),
                 )
             )
             for role in roles

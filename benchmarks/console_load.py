@@ -25,8 +25,8 @@ from starlette.testclient import TestClient
 from linkscore import Client, page
 from linkscore_console import ConsoleSettings, console_app
 from linkscore_scoring.clustering.templates import ClusterStats
-from linkscore_scoring.site.learning import SampledLinks, SampledPage
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_server import app as server_app
 
 HOST, CRAWL = "big.test", "big"
@@ -85,7 +85,7 @@ def fill(site: SiteModel) -> None:
     empty = site.sample[0].paths
     site.sample.clear()
     site.sample.extend(
-        SampledPage(at, f"http://{HOST}/t{at}/{at}", at, empty, SampledLinks.of([], [], []))
+        SampledPage(at, f"http://{HOST}/t{at}/{at}", at, SampledPaths(empty), SampledLinks.of([], [], []))
         for at in range(SAMPLE)
     )
     for at in range(TEMPLATES):

@@ -59,13 +59,14 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path("corpora"), help="stored sites")
+    parser.add_argument("--native", action="store_true", help="pages are read by the compiled reader")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     sites = list(sites_of(Corpus(given.folder)))
     found: dict[Arrangement, list[tuple[float, float]]] = {each: [] for each in ARRANGEMENTS}
     for _ in range(given.rounds):
         for each in ARRANGEMENTS:
-            found[each].append(measured(each, sites))
+            found[each].append(measured(each, sites, native=given.native))
     print(f"{len(sites)} sites of {PAGES} pages, {CALLERS} callers, {os.cpu_count()} processors\n")
     print(
         "| workers | groups | pages of a call | pages/s | CPU ms a page |", "|---|---|---|---|---|", sep="\n"
@@ -84,9 +85,12 @@ def sites_of(corpus: Corpus) -> Iterator[list[common_pb2.Page]]:
             yield [_under(page, host, f"h{number}.{host}") for page in pages]
 
 
-def measured(arrangement: Arrangement, sites: list[list[common_pb2.Page]]) -> tuple[float, float]:
+def measured(
+    arrangement: Arrangement, sites: list[list[common_pb2.Page]], *, native: bool
+) -> tuple[float, float]:
     """Return pages a second, and CPU milliseconds a page."""
-    with linkscore(flags=("--workers", str(arrangement.workers), "--target-delay-s", "60")) as server:
+    flags = ("--workers", str(arrangement.workers), "--target-delay-s", "60")
+    with linkscore(native=native, flags=flags) as server:
         crawl = create_crawl(server, "workers", groups=arrangement.groups)
         requests = [request.SerializeToString() for request in calls(arrangement, crawl, sites)]
         before = cpu_s(server.pid)

@@ -1,7 +1,9 @@
 //! Character references as libxml2 2.14 reads them, which is as HTML says but for a few details.
 #![forbid(unsafe_code)]
 
+use crate::text::is_control;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// The named characters of HTML: name without semicolon to what it stands for, and whether it needs one.
 pub struct Entities {
@@ -26,6 +28,16 @@ impl Entities {
         }
         let longest = known.keys().map(String::len).max().unwrap_or(0);
         Entities { known, longest }
+    }
+
+    /// Returns the value of an attribute as it is meant.
+    pub fn decoded<'a>(&self, raw: &'a str) -> Cow<'a, str> {
+        if memchr::memchr3(b'&', b'\r', 0, raw.as_bytes()).is_none() {
+            return Cow::Borrowed(raw);
+        }
+        let mut found = String::with_capacity(raw.len());
+        self.decode(raw, true, |piece| found.push_str(piece));
+        Cow::Owned(found)
     }
 
     /// Hands over a text piece by piece, with references replaced and line ends as one line feed.
@@ -96,6 +108,14 @@ impl Entities {
         }
         None
     }
+}
+
+/// Says whether a page has control characters, written as such or by number.
+pub fn has_controls(markup: &[u8]) -> bool {
+    // Without an end in between, so that many bytes are looked at at once.
+    let is_written = markup.iter().fold(false, |found, &byte| found | is_control(byte as char));
+    let mut numbers = memchr::memmem::find_iter(markup, b"&#");
+    is_written || numbers.any(|at| numeric(&markup[at..]).is_some_and(|(c, _)| is_control(c)))
 }
 
 /// Reads `&#38;` or `&#x26;`, with or without semicolon.

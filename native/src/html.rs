@@ -8,6 +8,7 @@
 use crate::entities::Entities;
 use crate::tags::{self, Content, Tag, Tags};
 use memchr::{memchr, memchr2, memmem};
+use std::borrow::Cow;
 
 /// Open elements from which on a page is not read: libxml2 stops at 2,048, and some steps take as long as
 /// there are open elements. Chosen, not measured.
@@ -18,7 +19,7 @@ const NAME_BYTES: usize = 100;
 
 /// Takes what is in a page, in order.
 pub trait Sink {
-    fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes);
+    fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes<'_>);
     fn text(&mut self, text: &str);
     fn close(&mut self);
 }
@@ -54,48 +55,45 @@ pub enum Attribute {
     Content,
 }
 
-const ATTRIBUTE_NAMES: [(&str, Attribute); 8] = [
-    ("class", Attribute::Class),
-    ("href", Attribute::Href),
-    ("rel", Attribute::Rel),
-    ("alt", Attribute::Alt),
-    ("id", Attribute::Id),
-    ("datetime", Attribute::Datetime),
-    ("name", Attribute::Name),
-    ("content", Attribute::Content),
-];
+const N_ATTRIBUTES: usize = 8;
 
 /// The attributes of one tag: of several of one name the first counts.
 #[derive(Default)]
-pub struct Attributes {
-    text: String,
-    places: [Option<(usize, usize)>; ATTRIBUTE_NAMES.len()],
+pub struct Attributes<'a> {
+    values: [Option<Cow<'a, str>>; N_ATTRIBUTES],
 }
 
-impl Attributes {
+impl<'a> Attributes<'a> {
     /// Returns a value, which is empty if there is none, or None if there is no such attribute.
     pub fn get(&self, name: Attribute) -> Option<&str> {
-        self.places[name as usize].map(|(start, end)| &self.text[start..end])
+        self.values[name as usize].as_deref()
     }
 
     fn clear(&mut self) {
-        self.text.clear();
-        self.places = Default::default();
+        self.values = Default::default();
     }
 
-    fn set(&mut self, name: Attribute, raw: &str, entities: &Entities) {
-        let place = &mut self.places[name as usize];
-        if place.is_none() {
-            let start = self.text.len();
-            entities.decode(raw, true, |text| self.text.push_str(text));
-            *place = Some((start, self.text.len()));
+    fn set(&mut self, name: Attribute, raw: &'a str, entities: &Entities) {
+        let value = &mut self.values[name as usize];
+        if value.is_none() {
+            *value = Some(entities.decoded(raw));
         }
     }
 }
 
 fn asked_for(name: &str) -> Option<Attribute> {
-    let found = ATTRIBUTE_NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.map(|(_, name)| *name)
+    let (known, found) = match name.len() {
+        2 => ("id", Attribute::Id),
+        3 if name.as_bytes()[0] | 0x20 == b'r' => ("rel", Attribute::Rel),
+        3 => ("alt", Attribute::Alt),
+        4 if name.as_bytes()[0] | 0x20 == b'h' => ("href", Attribute::Href),
+        4 => ("name", Attribute::Name),
+        5 => ("class", Attribute::Class),
+        7 => ("content", Attribute::Content),
+        8 => ("datetime", Attribute::Datetime),
+        _ => return None,
+    };
+    name.eq_ignore_ascii_case(known).then_some(found)
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -119,7 +117,7 @@ struct Builder<'a, S: Sink> {
     ignored: usize,
     is_done: bool,
     is_too_deep: bool,
-    attributes: Attributes,
+    attributes: Attributes<'a>,
 }
 
 impl<'a, S: Sink> Builder<'a, S> {

@@ -158,7 +158,7 @@ impl LinkTable {
         self.record(key).map_or(NOT_FETCHED, |known| known.cluster)
     }
 
-    fn pattern(&self, key: Key) -> Option<i64> {
+    pub fn pattern(&self, key: Key) -> Option<i64> {
         self.record(key).map(|known| known.pattern)
     }
 

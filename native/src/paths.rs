@@ -1,18 +1,27 @@
-//! The tag paths of a page, as `features.walk.PathTree` and `features.html.PageApaths` keep them.
+//! The tag paths of a page, as `features.walk.PathTree` and `features.html.PageApaths` keep them. What pages of a
+//! site have in common is remembered between pages: steps, paths and Apaths are numbers that stay.
 #![forbid(unsafe_code)]
 
 use crate::bounds::Bounds;
 use crate::tags::{Tag, Tags};
 use crate::text::{class_tokens, length, prefix};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 /// A number for an element name with class tokens.
 pub type StepId = u32;
-/// A number for a place in the tree; 0 is outside the root element.
+/// A number for a place in the tree of a page; 0 is outside the root element.
 pub type Node = u32;
+/// A number for a path, which stays from page to page; 0 is the empty one.
+type Path = u32;
 
 /// The step to a text.
 pub const TEXT: StepId = 0;
+
+/// Characters of texts that count as one entry of what is remembered, as in `features.markup`.
+const ENTRY_CHARS: usize = 400;
+
+/// The number of the class attribute that is not there.
+const NO_CLASS: u32 = 0;
 
 struct Step {
     name: u32,
@@ -20,20 +29,21 @@ struct Step {
     is_inline: bool,
 }
 
-/// The distinct steps of a page.
+/// Distinct steps.
 pub struct Steps {
     steps: Vec<Step>,
     known: FxHashMap<(Tag, u32), StepId>,
     /// Names as they are shown, cut; and class attributes, with and without their tokens in order.
-    names: Texts,
-    classes: Texts,
+    pub names: Texts,
+    pub classes: Texts,
     as_written: FxHashMap<String, u32>,
+    written_chars: usize,
     name_chars: usize,
     class_chars: usize,
 }
 
 impl Steps {
-    pub fn new(bounds: &Bounds) -> Self {
+    fn new(bounds: &Bounds) -> Self {
         let mut names = Texts::default();
         let mut classes = Texts::default();
         let text = Step { name: names.number("text()"), classes: classes.number(""), is_inline: false };
@@ -43,6 +53,7 @@ impl Steps {
             names,
             classes,
             as_written: FxHashMap::default(),
+            written_chars: 0,
             name_chars: bounds.name_chars,
             class_chars: bounds.class_chars,
         }
@@ -50,20 +61,23 @@ impl Steps {
 
     /// Returns the step to an element with a class attribute as written.
     pub fn step(&mut self, tag: Tag, classes: &str, tags: &mut Tags) -> StepId {
-        let classes = match self.as_written.get(classes) {
-            Some(&known) => known,
-            None => {
-                let number = self.classes.number(&class_tokens(classes, self.class_chars));
-                self.as_written.insert(classes.to_owned(), number);
-                number
-            }
-        };
+        let classes = if classes.is_empty() { NO_CLASS } else { self.classes(classes) };
         if let Some(&known) = self.known.get(&(tag, classes)) {
             return known;
         }
         let found = self.new_step(tag, classes, tags);
         self.known.insert((tag, classes), found);
         found
+    }
+
+    fn classes(&mut self, written: &str) -> u32 {
+        if let Some(&known) = self.as_written.get(written) {
+            return known;
+        }
+        let number = self.classes.number(&class_tokens(written, self.class_chars));
+        self.as_written.insert(written.to_owned(), number);
+        self.written_chars += written.len();
+        number
     }
 
     fn new_step(&mut self, tag: Tag, classes: u32, tags: &mut Tags) -> StepId {
@@ -86,6 +100,16 @@ impl Steps {
         self.steps.len() as StepId - 1
     }
 
+    /// Returns the element name of a step, as it is shown.
+    pub fn name(&self, step: StepId) -> &str {
+        &self.names.texts[self.steps[step as usize].name as usize]
+    }
+
+    /// Returns element name and classes of a step, as they are shown.
+    pub fn shown(&self, step: StepId) -> (&str, &str) {
+        (self.name(step), &self.classes.texts[self.steps[step as usize].classes as usize])
+    }
+
     pub fn is_inline(&self, step: StepId) -> bool {
         self.steps[step as usize].is_inline
     }
@@ -94,6 +118,11 @@ impl Steps {
         let step = &self.steps[step as usize];
         self.names.chars[step.name as usize] + self.classes.chars[step.classes as usize]
     }
+
+    fn entries(&self) -> usize {
+        let texts = self.names.entries() + self.classes.entries();
+        self.steps.len() + self.as_written.len() + texts + self.written_chars / ENTRY_CHARS
+    }
 }
 
 /// Distinct texts, by number.
@@ -101,6 +130,7 @@ impl Steps {
 pub struct Texts {
     pub texts: Vec<String>,
     chars: Vec<usize>,
+    all_chars: usize,
     known: FxHashMap<String, u32>,
 }
 
@@ -110,33 +140,78 @@ impl Texts {
             return known;
         }
         let number = self.texts.len() as u32;
+        let chars = length(text);
         self.texts.push(text.to_owned());
-        self.chars.push(length(text));
+        self.chars.push(chars);
+        self.all_chars += chars;
         self.known.insert(text.to_owned(), number);
         number
     }
+
+    /// Returns how much it remembers: texts, of which long ones count for more.
+    pub fn entries(&self) -> usize {
+        self.texts.len() + self.all_chars / ENTRY_CHARS
+    }
 }
 
-/// Nodes there is room for at once: stored pages have 115 to 262 in the mean.
-const USUAL_NODES: usize = 400;
+/// Numbers by number that hold for one page, and are gone with the next.
+#[derive(Default)]
+struct OfPage {
+    page: u32,
+    values: Vec<(u32, u32)>,
+}
 
-fn with_room(first: u32) -> Vec<u32> {
-    let mut column = Vec::with_capacity(USUAL_NODES);
-    column.push(first);
-    column
+impl OfPage {
+    fn begin(&mut self) {
+        self.page += 1;
+    }
+
+    fn get(&self, at: u32) -> Option<u32> {
+        let &(page, value) = self.values.get(at as usize)?;
+        (page == self.page).then_some(value)
+    }
+
+    fn set(&mut self, at: u32, value: u32) {
+        if self.values.len() <= at as usize {
+            self.values.resize(at as usize + 1, (0, 0));
+        }
+        self.values[at as usize] = (self.page, value);
+    }
+}
+
+/// The paths of all pages so far.
+struct Paths {
+    parents: Vec<Path>,
+    steps: Vec<StepId>,
+    below: FxHashMap<(Path, StepId), Path>,
+}
+
+impl Paths {
+    fn below(&mut self, path: Path, step: StepId) -> Path {
+        let new = self.parents.len() as Path;
+        let found = *self.below.entry((path, step)).or_insert(new);
+        if found == new {
+            self.parents.push(path);
+            self.steps.push(step);
+        }
+        found
+    }
 }
 
 /// All element paths of a page, as they are met.
 pub struct PathTree {
     pub steps: Steps,
+    paths: Paths,
+    nodes: OfPage,
+    /// By node.
+    by_node: Vec<Path>,
     parents: Vec<Node>,
-    by_node: Vec<StepId>,
-    children: FxHashMap<(Node, StepId), Node>,
     pub texts: Vec<u32>,
     pub leaves: Vec<u32>,
 }
 
 /// The paths that end in displayed leaves: `PathTrie`, with numbers for its texts.
+#[derive(Default)]
 pub struct Trie {
     pub parents: Vec<i64>,
     pub tags: Vec<u32>,
@@ -148,27 +223,40 @@ pub struct Trie {
 
 impl PathTree {
     pub fn new(bounds: &Bounds) -> Self {
-        PathTree {
-            steps: Steps::new(bounds),
-            parents: with_room(0),
-            by_node: with_room(TEXT),
-            children: FxHashMap::with_capacity_and_hasher(USUAL_NODES, FxBuildHasher),
-            texts: with_room(0),
-            leaves: with_room(0),
+        let paths = Paths { parents: vec![0], steps: vec![TEXT], below: FxHashMap::default() };
+        let (by_node, parents) = (Vec::new(), Vec::new());
+        let (texts, leaves) = (Vec::new(), Vec::new());
+        let steps = Steps::new(bounds);
+        PathTree { steps, paths, nodes: OfPage::default(), by_node, parents, texts, leaves }
+    }
+
+    /// Begins a page.
+    pub fn begin(&mut self) {
+        self.nodes.begin();
+        for column in [&mut self.by_node, &mut self.parents, &mut self.texts, &mut self.leaves] {
+            column.clear();
+            column.push(0);
         }
+    }
+
+    /// Returns how much it remembers from page to page.
+    pub fn entries(&self) -> usize {
+        self.steps.entries() + self.paths.parents.len()
     }
 
     /// Returns the node one step below another, new or known.
     pub fn below(&mut self, node: Node, step: StepId) -> Node {
-        let new = self.parents.len() as Node;
-        let found = *self.children.entry((node, step)).or_insert(new);
-        if found == new {
-            self.parents.push(node);
-            self.by_node.push(step);
-            self.texts.push(0);
-            self.leaves.push(0);
+        let path = self.paths.below(self.by_node[node as usize], step);
+        if let Some(known) = self.nodes.get(path) {
+            return known;
         }
-        found
+        let new = self.parents.len() as Node;
+        self.nodes.set(path, new);
+        self.by_node.push(path);
+        self.parents.push(node);
+        self.texts.push(0);
+        self.leaves.push(0);
+        new
     }
 
     pub fn parent(&self, node: Node) -> Node {
@@ -176,30 +264,23 @@ impl PathTree {
     }
 
     pub fn step(&self, node: Node) -> StepId {
-        self.by_node[node as usize]
+        self.paths.steps[self.by_node[node as usize] as usize]
     }
 
-    /// The names of elements and their classes, by the numbers of a `Trie`.
-    pub fn texts_of_steps(&self) -> (&[String], &[String]) {
-        (&self.steps.names.texts, &self.steps.classes.texts)
-    }
-
-    pub fn trie(&self, bounds: &Bounds) -> Trie {
-        let (mut texts, mut leaves) = (self.texts.clone(), self.leaves.clone());
-        let is_depth_cut = self.cut_depth(bounds.depth, &mut texts, &mut leaves);
-        let shown = self.shown(&texts, &leaves);
-        let mut trie = Trie {
-            parents: Vec::new(),
-            tags: Vec::new(),
-            classes: Vec::new(),
-            leaves: Vec::new(),
-            is_depth_cut,
-            is_cut: false,
-        };
+    /// Makes `trie` that of the page; what was in it is overwritten.
+    pub fn fill(&mut self, trie: &mut Trie, bounds: &Bounds) {
+        trie.is_depth_cut = self.cut_depth(bounds.depth);
+        trie.is_cut = false;
+        for column in [&mut trie.tags, &mut trie.classes, &mut trie.leaves] {
+            column.clear();
+        }
+        trie.parents.clear();
+        let shown = self.shown();
         let mut place = vec![-1; self.parents.len()];
         let mut chars = 0;
         for node in (0..self.parents.len()).filter(|&node| shown[node]) {
-            chars += self.steps.chars(self.by_node[node]);
+            let step = self.step(node as Node);
+            chars += self.steps.chars(step);
             if trie.parents.len() >= bounds.path_nodes || chars > bounds.path_chars {
                 trie.is_cut = true;
                 break;
@@ -207,13 +288,12 @@ impl PathTree {
             if node > 0 {
                 place[node] = trie.parents.len() as i64;
                 let parent = place[self.parents[node] as usize];
-                self.add(&mut trie, parent, self.by_node[node], leaves[node]);
+                self.add(trie, parent, step, self.leaves[node]);
             }
-            if texts[node] > 0 {
-                self.add(&mut trie, place[node], TEXT, texts[node]);
+            if self.texts[node] > 0 {
+                self.add(trie, place[node], TEXT, self.texts[node]);
             }
         }
-        trie
     }
 
     fn add(&self, trie: &mut Trie, parent: i64, step: StepId, leaves: u32) {
@@ -225,8 +305,9 @@ impl PathTree {
     }
 
     /// Says of each node whether a displayed leaf ends at it or below.
-    fn shown(&self, texts: &[u32], leaves: &[u32]) -> Vec<bool> {
-        let mut shown: Vec<bool> = texts.iter().zip(leaves).map(|(text, leaf)| text + leaf > 0).collect();
+    fn shown(&self) -> Vec<bool> {
+        let leaves = self.texts.iter().zip(&self.leaves);
+        let mut shown: Vec<bool> = leaves.map(|(text, leaf)| text + leaf > 0).collect();
         for node in (1..shown.len()).rev() {
             if shown[node] {
                 shown[self.parents[node] as usize] = true;
@@ -236,101 +317,149 @@ impl PathTree {
     }
 
     /// Counts the leaves of nodes deeper than `most` elements at their ancestor of that depth.
-    fn cut_depth(&self, most: usize, texts: &mut [u32], leaves: &mut [u32]) -> bool {
+    fn cut_depth(&mut self, most: usize) -> bool {
         let mut depths = vec![0; self.parents.len()];
+        let mut is_cut = false;
         for node in 1..depths.len() {
             depths[node] = depths[self.parents[node] as usize] + 1;
+            is_cut |= depths[node] > most;
         }
-        let deep = |node: &usize| depths[*node] > most;
-        for node in (1..depths.len()).rev().filter(deep) {
-            texts[self.parents[node] as usize] += texts[node] + leaves[node];
-            (texts[node], leaves[node]) = (0, 0);
+        if is_cut {
+            for node in (1..depths.len()).rev().filter(|&node| depths[node] > most) {
+                self.texts[self.parents[node] as usize] += self.texts[node] + self.leaves[node];
+                (self.texts[node], self.leaves[node]) = (0, 0);
+            }
         }
-        (0..depths.len()).any(|node| deep(&node))
+        is_cut
     }
 }
 
-/// The Apaths of the links of a page, within bounds: `outer` and `apath` of `PathTree`, `PageApaths`.
-pub struct Apaths<'a> {
-    paths: &'a PathTree,
-    bounds: &'a Bounds,
-    pub texts: Vec<String>,
-    pub is_cut: bool,
-    rows: FxHashMap<String, u32>,
-    places: FxHashMap<(u32, StepId), u32>,
-    chars: usize,
-    /// A number for the names around an element, by node; depth, name and next of each number.
-    outer: FxHashMap<Node, u32>,
+/// The Apaths of the links of pages: `outer` and `apath` of `PathTree`.
+pub struct Apaths {
+    pub texts: Texts,
+    /// A number for the names around an element, by path; depth, name and next of each number.
+    outer: FxHashMap<Path, u32>,
     names: Vec<(i64, u32, u32)>,
     numbers: FxHashMap<(u32, u32), u32>,
+    /// A number for the names around an element and its own step; text of each number, once it was made.
+    places: FxHashMap<(u32, StepId), u32>,
+    text_of: Vec<Text>,
+    of_page: PageApaths,
 }
 
-impl<'a> Apaths<'a> {
-    pub fn new(paths: &'a PathTree, bounds: &'a Bounds) -> Self {
+#[derive(Clone, Copy)]
+enum Text {
+    NotMade,
+    TooLong,
+    Is(u32),
+}
+
+/// Those of one page, within bounds: `PageApaths`.
+#[derive(Default)]
+struct PageApaths {
+    rows_of_places: OfPage,
+    rows_of_texts: OfPage,
+    rows: Vec<u32>,
+    chars: usize,
+    is_cut: bool,
+}
+
+impl Apaths {
+    pub fn new() -> Self {
         Apaths {
-            paths,
-            bounds,
-            texts: Vec::new(),
-            is_cut: false,
-            rows: FxHashMap::default(),
-            places: FxHashMap::default(),
-            chars: 0,
+            texts: Texts::default(),
             outer: FxHashMap::from_iter([(0, 0)]),
             names: vec![(-1, u32::MAX, 0)],
             numbers: FxHashMap::default(),
+            places: FxHashMap::default(),
+            text_of: Vec::new(),
+            of_page: PageApaths::default(),
         }
+    }
+
+    /// Begins a page.
+    pub fn begin(&mut self) {
+        let page = &mut self.of_page;
+        page.rows_of_places.begin();
+        page.rows_of_texts.begin();
+        page.rows.clear();
+        (page.chars, page.is_cut) = (0, false);
+    }
+
+    /// Returns how much it remembers from page to page.
+    pub fn entries(&self) -> usize {
+        self.texts.entries() + self.outer.len() + self.names.len() + self.places.len()
+    }
+
+    /// The texts of the Apaths of the page, by row.
+    pub fn rows(&self) -> &[u32] {
+        &self.of_page.rows
+    }
+
+    /// Whether some of the page were not told apart.
+    pub fn is_cut(&self) -> bool {
+        self.of_page.is_cut
     }
 
     /// Returns the row of the Apath of an anchor, which may be that of all others.
-    pub fn row(&mut self, node: Node) -> u32 {
-        let place = (self.outer(node), self.paths.step(node));
-        if let Some(&row) = self.places.get(&place) {
+    pub fn row(&mut self, paths: &PathTree, node: Node, bounds: &Bounds) -> u32 {
+        let place = self.place(paths, node, bounds);
+        if let Some(row) = self.of_page.rows_of_places.get(place) {
             return row;
         }
-        let apath = if self.is_full() { String::new() } else { self.apath(place) };
-        let row = self.row_of(apath);
-        self.places.insert(place, row);
+        let page = &self.of_page;
+        let is_full = page.rows.len() >= bounds.apaths || page.chars > bounds.apaths_chars;
+        let text = if is_full { None } else { self.text(paths, node, place, bounds) };
+        let row = self.row_of(text, bounds);
+        self.of_page.rows_of_places.set(place, row);
         row
     }
 
-    fn is_full(&self) -> bool {
-        self.texts.len() >= self.bounds.apaths || self.chars > self.bounds.apaths_chars
-    }
-
-    fn row_of(&mut self, apath: String) -> u32 {
-        if let Some(&row) = self.rows.get(&apath) {
+    /// Returns the row of a text; None is one that is too long, or there is no room for.
+    fn row_of(&mut self, text: Option<u32>, bounds: &Bounds) -> u32 {
+        let page = &mut self.of_page;
+        if let Some(row) = text.and_then(|text| page.rows_of_texts.get(text)) {
             return row;
         }
-        let mut apath = apath;
-        if self.is_full() || length(&apath) > self.bounds.apath_chars {
-            self.is_cut = true;
-            apath = self.bounds.other_apath.clone();
-        }
-        self.chars += length(&apath);
-        if let Some(&row) = self.rows.get(&apath) {
+        page.is_cut |= text.is_none();
+        let text = text.unwrap_or_else(|| self.texts.number(&bounds.other_apath));
+        page.chars += self.texts.chars[text as usize];
+        if let Some(row) = page.rows_of_texts.get(text) {
             return row;
         }
-        let row = self.texts.len() as u32;
-        self.texts.push(apath.clone());
-        self.rows.insert(apath, row);
+        let row = page.rows.len() as u32;
+        page.rows.push(text);
+        page.rows_of_texts.set(text, row);
         row
     }
 
-    fn name(&self, step: StepId) -> u32 {
-        self.paths.steps.steps[step as usize].name
+    fn place(&mut self, paths: &PathTree, node: Node, bounds: &Bounds) -> u32 {
+        let place = (self.outer(paths, node, bounds), paths.step(node));
+        let new = self.text_of.len() as u32;
+        let found = *self.places.entry(place).or_insert(new);
+        if found == new {
+            self.text_of.push(Text::NotMade);
+        }
+        found
     }
 
-    fn outer(&mut self, node: Node) -> u32 {
+    fn outer(&mut self, paths: &PathTree, node: Node, bounds: &Bounds) -> u32 {
+        let mut at = paths.parent(node);
+        if let Some(&known) = self.outer.get(&paths.by_node[at as usize]) {
+            return known;
+        }
         let mut above = Vec::new();
-        let mut at = self.paths.parent(node);
-        while !self.outer.contains_key(&at) {
+        let mut found = loop {
+            if let Some(&known) = self.outer.get(&paths.by_node[at as usize]) {
+                break known;
+            }
             above.push(at);
-            at = self.paths.parent(at);
-        }
-        let mut found = self.outer[&at];
+            at = paths.parent(at);
+        };
         for &at in above.iter().rev() {
-            let (depth, name) = (self.names[found as usize].0 + 1, self.name(self.paths.step(at)));
-            if depth < self.bounds.depth as i64 - 1 {
+            let name = paths.steps.steps[paths.step(at) as usize].name;
+            let depth = self.names[found as usize].0 + 1;
+            if depth < bounds.depth as i64 - 1 {
                 let next = self.names.len() as u32;
                 let number = *self.numbers.entry((found, name)).or_insert(next);
                 if number == next {
@@ -338,22 +467,37 @@ impl<'a> Apaths<'a> {
                 }
                 found = number;
             }
-            self.outer.insert(at, found);
+            self.outer.insert(paths.by_node[at as usize], found);
         }
         found
     }
 
-    fn apath(&self, place: (u32, StepId)) -> String {
-        let (names, classes) = self.paths.texts_of_steps();
-        let step = &self.paths.steps.steps[place.1 as usize];
+    /// Returns the text of a place; None if it is too long.
+    fn text(&mut self, paths: &PathTree, node: Node, place: u32, bounds: &Bounds) -> Option<u32> {
+        if let Text::NotMade = self.text_of[place as usize] {
+            let text = self.made(paths, node);
+            let is_short = length(&text) <= bounds.apath_chars;
+            self.text_of[place as usize] =
+                if is_short { Text::Is(self.texts.number(&text)) } else { Text::TooLong };
+        }
+        match self.text_of[place as usize] {
+            Text::Is(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn made(&self, paths: &PathTree, node: Node) -> String {
+        let names = &paths.steps.names.texts;
+        let step = &paths.steps.steps[paths.step(node) as usize];
         let mut parts = vec![names[step.name as usize].as_str()];
-        let mut at = place.0;
+        let mut at = self.outer[&paths.by_node[paths.parent(node) as usize]];
         while at > 0 {
             let (_, name, above) = self.names[at as usize];
             parts.push(&names[name as usize]);
             at = above;
         }
         parts.reverse();
-        format!("{}[{}]", parts.join("/"), classes[step.classes as usize])
+        let classes = &paths.steps.classes.texts[step.classes as usize];
+        format!("{}[{classes}]", parts.join("/"))
     }
 }

@@ -34,28 +34,25 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Returns `" ".join(text.split())[:most]`.
 pub fn collapse(text: &str, most: usize) -> String {
     let mut found = String::with_capacity(text.len().min(4 * most));
-    if text.is_ascii() && text.len() <= most {
-        // Nothing is cut: whole words, as most texts have it.
-        for word in words(text) {
-            if !found.is_empty() {
-                found.push(' ');
-            }
-            found.push_str(word);
-        }
-        return found;
-    }
+    collapse_into(&mut found, text, most);
+    found
+}
+
+/// Appends that to another text.
+pub fn collapse_into(found: &mut String, text: &str, most: usize) {
     let mut left = most;
-    for word in words(text) {
-        let gap = if found.is_empty() { "" } else { " " };
-        for c in gap.chars().chain(word.chars()) {
-            if left == 0 {
-                return found;
-            }
-            found.push(c);
+    for (number, word) in words(text).enumerate() {
+        if number > 0 && left > 0 {
+            found.push(' ');
             left -= 1;
         }
+        let word = prefix(word, left);
+        found.push_str(word);
+        left -= length(word);
+        if left == 0 {
+            return;
+        }
     }
-    found
 }
 
 /// Returns the number of characters, in code points.
@@ -78,10 +75,21 @@ pub fn prefix(text: &str, most: usize) -> &str {
     }
 }
 
+/// Says whether a text is blank as serialised: most of those between tags are.
+pub fn is_blank_in_markup(text: &str) -> bool {
+    match text.as_bytes().first() {
+        Some(b'!'..=b'~') => false,
+        _ => text.chars().all(is_space_in_markup),
+    }
+}
+
+pub fn is_control(c: char) -> bool {
+    c < ' ' && !matches!(c, '\t' | '\n' | '\r')
+}
+
 /// Returns a text as a serialiser of XML shows it: without control characters.
 pub fn without_controls(text: &str) -> Cow<'_, str> {
-    let is_control = |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r');
-    if text.bytes().any(|byte| is_control(byte as char)) {
+    if text.contains(is_control) {
         Cow::Owned(text.replace(is_control, "\u{fffd}"))
     } else {
         Cow::Borrowed(text)

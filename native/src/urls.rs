@@ -191,6 +191,24 @@ fn path_start(bytes: &[u8], host: usize) -> Option<usize> {
     (bytes.get(at) == Some(&b'/')).then_some(at)
 }
 
+const IS_PLAIN_IN_PATH: [bool; 256] = letters_digits_and(b"/_~.:@!$&'()*+,=-");
+const IS_PLAIN_IN_VALUE: [bool; 256] = letters_digits_and(b"_.~:/,@!$()*?=+-");
+
+const fn letters_digits_and(others: &[u8]) -> [bool; 256] {
+    let mut found = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        found[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < others.len() {
+        found[others[at] as usize] = true;
+        at += 1;
+    }
+    found
+}
+
 /// Says whether a path has nothing that is escaped, unescaped or taken out.
 fn is_plain_path(path: &[u8]) -> bool {
     let mut at = 0;
@@ -198,8 +216,7 @@ fn is_plain_path(path: &[u8]) -> bool {
         at += match path[at] {
             b'/' if path.get(at + 1) == Some(&b'.') => return false,
             b'%' if is_high_escape(path, at) || path[at..].starts_with(b"%20") => 3,
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => 1,
-            byte if b"/_~.:@!$&'()*+,=-".contains(&byte) => 1,
+            byte if IS_PLAIN_IN_PATH[usize::from(byte)] => 1,
             _ => return false,
         };
     }
@@ -223,8 +240,7 @@ fn is_plain_value(value: &[u8]) -> bool {
     while at < value.len() {
         at += match value[at] {
             b'%' if is_kept_escape(value, at) => 3,
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => 1,
-            byte if b"_.~:/,@!$()*?=+-".contains(&byte) => 1,
+            byte if IS_PLAIN_IN_VALUE[usize::from(byte)] => 1,
             _ => return false,
         };
     }

@@ -3,20 +3,22 @@
 
 use crate::bounds::Bounds;
 use crate::html::{Attribute, Attributes, Sink};
+use crate::outline::{Marks, Outline};
 use crate::paths::{Node, PathTree, StepId, Texts};
 use crate::tags::{self, Tag, Tags};
 use crate::text::{
-    collapse, hash_block, is_space, is_space_in_markup, length, prefix, without_controls, words,
+    collapse_into, hash_block, is_blank_in_markup, is_space, is_space_in_markup, length, prefix,
+    without_controls, words,
 };
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Elements whose content is not looked at.
 const SKIPPED: [Tag; 5] = [tags::SCRIPT, tags::STYLE, tags::NOSCRIPT, tags::TEMPLATE, tags::HEAD];
 
-/// Links there is room for at once: stored pages have 39 to 134 in the mean.
-const USUAL_LINKS: usize = 128;
-
-/// What a walk collects, in document order.
+/// What a walk collects, in document order. One walk reads page after page, and remembers what they share.
 pub struct Walk {
     pub bounds: Arc<Bounds>,
     pub paths: PathTree,
@@ -29,8 +31,12 @@ pub struct Walk {
     pub anchor_chars: usize,
     pub is_begun: bool,
     pub is_cut: bool,
+    /// What is where, if a layout is asked for.
+    pub outline: Option<Outline>,
     /// Why the page cannot be read here.
     pub refused: Option<&'static str>,
+    /// The hrefs and alternative texts of anchors and images, one after the other.
+    values: String,
     anchor_text: String,
     text: String,
     node: Node,
@@ -40,6 +46,8 @@ pub struct Walk {
     /// Open elements within one that is skipped, itself included.
     skipping: usize,
     n_tags: usize,
+    has_controls: bool,
+    rels_as_written: FxHashMap<String, u32>,
 }
 
 /// `<base href>`, `<link rel=canonical>`, and whether robots are told nofollow.
@@ -50,25 +58,35 @@ pub struct Head {
     pub nofollow: bool,
 }
 
+/// A part of `Walk::values`.
+type Span = Range<usize>;
+
 pub struct Anchor {
     pub node: Node,
-    pub href: String,
     pub rel: u32,
     pub blocks_before: usize,
+    href: Span,
     text_start: usize,
-    alt: String,
-    image_alt: String,
+    alt: Span,
+    image_alt: Span,
 }
 
 struct Element {
     step: StepId,
     leaf: Leaf,
+    marks: Marks,
 }
 
 enum Leaf {
     No,
-    Image { alt: String },
-    Link { href: String, rel: u32, alt: String, is_leaf: bool },
+    Image { alt: Span },
+    Link { href: Span, rel: u32, alt: Span, is_leaf: bool },
+}
+
+impl Leaf {
+    fn is_link(&self) -> bool {
+        matches!(self, Leaf::Link { .. })
+    }
 }
 
 impl Walk {
@@ -76,9 +94,8 @@ impl Walk {
         Walk {
             paths: PathTree::new(&bounds),
             bounds,
-
             head: Head::default(),
-            anchors: Vec::with_capacity(USUAL_LINKS),
+            anchors: Vec::new(),
             rels: Texts::default(),
             block_hashes: Vec::new(),
             block_chars: Vec::new(),
@@ -86,33 +103,85 @@ impl Walk {
             anchor_chars: 0,
             is_begun: false,
             is_cut: false,
+            outline: None,
             refused: None,
-            anchor_text: String::with_capacity(32 * USUAL_LINKS),
+            values: String::new(),
+            anchor_text: String::new(),
             text: String::new(),
             node: 0,
             open_anchors: Vec::new(),
             pending: None,
             skipping: 0,
             n_tags: 0,
+            has_controls: false,
+            rels_as_written: FxHashMap::default(),
         }
     }
 
-    /// Returns the text of each anchor, white space collapsed: its texts, else `alt` of its first image.
-    pub fn anchor_texts(&self) -> Vec<String> {
-        let starts = self.anchors.iter().map(|anchor| anchor.text_start);
-        let ends = starts.clone().skip(1).chain([self.anchor_text.len()]);
-        let texts = starts.zip(ends).map(|(start, end)| &self.anchor_text[start..end]);
+    /// Begins a page, which may have control characters or has none; with an outline if a layout is asked for.
+    pub fn begin(&mut self, has_controls: bool, layout: bool) {
+        self.paths.begin();
+        self.head = Head::default();
+        self.anchors.clear();
+        self.block_hashes.clear();
+        self.block_chars.clear();
+        self.values.clear();
+        self.anchor_text.clear();
+        self.text.clear();
+        self.open_anchors.clear();
+        (self.text_chars, self.anchor_chars, self.n_tags, self.skipping) = (0, 0, 0, 0);
+        (self.is_begun, self.is_cut, self.refused) = (false, false, None);
+        self.outline = layout.then(Outline::new);
+        (self.node, self.pending, self.has_controls) = (0, None, has_controls);
+    }
+
+    /// Returns how much it remembers from page to page.
+    pub fn entries(&self) -> usize {
+        let rels = self.rels.entries() + self.rels_as_written.len();
+        self.paths.entries() + rels
+    }
+
+    pub fn href(&self, anchor: &Anchor) -> &str {
+        &self.values[anchor.href.clone()]
+    }
+
+    /// Appends the text of each anchor, white space collapsed: its texts, else `alt` of its first image; and
+    /// where it ends.
+    pub fn anchor_texts(&self, texts: &mut String, ends: &mut Vec<usize>) {
         let most = self.bounds.anchor_chars;
-        let named = texts.zip(&self.anchors).map(|(text, anchor)| {
-            let text = collapse(text, most);
-            let alt = if anchor.image_alt.is_empty() { &anchor.alt } else { &anchor.image_alt };
-            if text.is_empty() {
-                prefix(alt, most).to_owned()
-            } else {
-                text
+        for (number, anchor) in self.anchors.iter().enumerate() {
+            let end = self.anchors.get(number + 1).map_or(self.anchor_text.len(), |next| next.text_start);
+            let before = texts.len();
+            collapse_into(texts, &self.anchor_text[anchor.text_start..end], most);
+            if texts.len() == before {
+                let alt = if anchor.image_alt.is_empty() { &anchor.alt } else { &anchor.image_alt };
+                texts.push_str(prefix(&self.values[alt.clone()], most));
             }
-        });
-        named.collect()
+            ends.push(texts.len());
+        }
+    }
+
+    /// Keeps a value; it is the last one.
+    fn keep(&mut self, value: &str) -> Span {
+        let start = self.values.len();
+        self.values.push_str(value);
+        start..self.values.len()
+    }
+
+    fn keep_alt(&mut self, attributes: &Attributes) -> Span {
+        let most = self.bounds.alt_chars;
+        let alt = self.without_controls(attributes.get(Attribute::Alt).unwrap_or(""));
+        let start = self.values.len();
+        collapse_into(&mut self.values, prefix(&alt, most), most);
+        start..self.values.len()
+    }
+
+    fn without_controls<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.has_controls {
+            without_controls(text)
+        } else {
+            Cow::Borrowed(text)
+        }
     }
 
     /// Counts a tag, after the text before it; says whether it is still to be looked at.
@@ -130,8 +199,11 @@ impl Walk {
         if !self.meets_tag() {
             return;
         }
+        if let Some(outline) = &mut self.outline {
+            outline.enter(element.step, &self.paths.steps, element.leaf.is_link(), element.marks);
+        }
         let node = self.paths.below(self.node, element.step);
-        if let Leaf::Link { .. } = element.leaf {
+        if element.leaf.is_link() {
             self.add_leaf(node, element.leaf);
             self.open_anchors.push(node);
         }
@@ -141,6 +213,9 @@ impl Walk {
     fn add_empty(&mut self, element: Element) {
         if !self.meets_tag() {
             return;
+        }
+        if let Some(outline) = &mut self.outline {
+            outline.add_empty(element.step, &self.paths.steps, element.leaf.is_link(), element.marks);
         }
         if let Leaf::No = element.leaf {
             if !self.open_anchors.is_empty() {
@@ -155,6 +230,9 @@ impl Walk {
     fn leave(&mut self) {
         if !self.meets_tag() {
             return;
+        }
+        if let Some(outline) = &mut self.outline {
+            outline.leave();
         }
         if self.open_anchors.last() == Some(&self.node) {
             self.open_anchors.pop();
@@ -181,7 +259,7 @@ impl Walk {
                     blocks_before: self.block_hashes.len(),
                     text_start: self.anchor_text.len(),
                     alt,
-                    image_alt: String::new(),
+                    image_alt: 0..0,
                 });
             }
         }
@@ -194,16 +272,19 @@ impl Walk {
         }
         let text = std::mem::take(&mut self.text);
         if !self.is_cut {
-            self.add_text(&without_controls(&text));
+            self.add_text(&self.without_controls(&text));
         }
         self.text = text;
         self.text.clear();
     }
 
     fn add_text(&mut self, text: &str) {
-        let is_blank = text.chars().all(is_space_in_markup);
+        let is_blank = is_blank_in_markup(text);
         if !is_blank {
             self.paths.texts[self.node as usize] += 1;
+            if let Some(outline) = &mut self.outline {
+                outline.add_text(text, &self.paths.steps);
+            }
         }
         if !self.open_anchors.is_empty() {
             self.add_anchor_text(if is_blank { " " } else { text }, is_blank);
@@ -229,36 +310,40 @@ impl Walk {
     }
 
     fn element(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes) -> Element {
-        let classes = attributes.get(Attribute::Class).unwrap_or("");
-        let step = self.paths.steps.step(tag, &without_controls(classes), tags);
-        let alt = |most| {
-            let alt = without_controls(attributes.get(Attribute::Alt).unwrap_or(""));
-            collapse(prefix(&alt, most), most)
-        };
+        let classes = self.without_controls(attributes.get(Attribute::Class).unwrap_or(""));
+        let step = self.paths.steps.step(tag, &classes, tags);
         let leaf = match (tag, attributes.get(Attribute::Href)) {
-            (tags::IMG, _) => Leaf::Image { alt: alt(self.bounds.alt_chars) },
+            (tags::IMG, _) => Leaf::Image { alt: self.keep_alt(attributes) },
             (tags::A | tags::AREA, Some(href)) => Leaf::Link {
-                href: without_controls(href).into_owned(),
                 rel: self.rel(attributes.get(Attribute::Rel).unwrap_or("")),
-                alt: if tag == tags::AREA { alt(self.bounds.alt_chars) } else { String::new() },
+                alt: if tag == tags::AREA { self.keep_alt(attributes) } else { 0..0 },
                 is_leaf: tag == tags::A,
+                href: self.keep(&self.without_controls(href)),
             },
             _ => Leaf::No,
         };
-        Element { step, leaf }
+        let marks = if self.outline.is_some() { Marks::of(attributes) } else { Marks::default() };
+        Element { step, leaf, marks }
     }
 
     fn rel(&mut self, value: &str) -> u32 {
         if value.is_empty() {
             return self.rels.number("");
         }
+        if let Some(&known) = self.rels_as_written.get(value) {
+            return known;
+        }
         if !value.is_ascii() {
             // Lower case of other letters depends on the version of Unicode.
             self.refused = Some("rel");
         }
-        let value = without_controls(prefix(value, self.bounds.rel_chars)).to_ascii_lowercase();
-        let tokens: Vec<&str> = words(&value).collect();
-        self.rels.number(&tokens.join(" "))
+        let short = prefix(value, self.bounds.rel_chars);
+        let tokens = without_controls(short).to_ascii_lowercase();
+        let number = self.rels.number(&words(&tokens).collect::<Vec<_>>().join(" "));
+        if short.len() == value.len() && value.is_ascii() {
+            self.rels_as_written.insert(value.to_owned(), number);
+        }
+        number
     }
 
     fn read_head(&mut self, tag: Tag, attributes: &Attributes) {
@@ -282,7 +367,7 @@ impl Walk {
 }
 
 impl Sink for Walk {
-    fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes) {
+    fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes<'_>) {
         self.is_begun = true;
         if matches!(tag, tags::BASE | tags::LINK | tags::META) {
             self.read_head(tag, attributes);

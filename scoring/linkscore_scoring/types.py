@@ -11,6 +11,7 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
+from linkscore_scoring.columns import Repeated
 from linkscore_scoring.features.types import PageLayout, PageWords, PathTrie
 
 UNKNOWN_CLUSTER = -2
@@ -47,6 +48,8 @@ class LinkBatch:
         URL pattern of each target, as it was when the target was first seen; 0 for any URL.
     anchors
         Anchor texts; empty if unknown.
+    groups
+        Pattern and Apath of each link, None if nobody put them together so far: see `grouped`.
     """
 
     urls: Sequence[str]
@@ -56,14 +59,20 @@ class LinkBatch:
     depths: Sequence[int]
     patterns: Sequence[int]
     anchors: Sequence[str]
+    groups: Repeated[tuple[int, int]] | None = None
 
     def __len__(self) -> int:
         return len(self.urls)
 
+    def grouped(self) -> Repeated[tuple[int, int]]:
+        """Return pattern and Apath of each link, of which there are few distinct ones."""
+        return self.groups or Repeated.of(zip(self.patterns, self.apaths, strict=True))
+
     def rows(self, rows: Sequence[int]) -> LinkBatch:
         """Return some rows as a batch of their own."""
         columns = (self.urls, self.keys, self.apaths, self.sources, self.depths, self.patterns, self.anchors)
-        return LinkBatch(*map(picking(rows), columns))
+        urls, keys, apaths, sources, depths, patterns, anchors = map(picking(rows), columns)
+        return LinkBatch(urls, keys, apaths, sources, depths, patterns, anchors)
 
 
 def picking(rows: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:

@@ -37,6 +37,7 @@ from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.inspection import InspectionService
 from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore_server.grpc.reading import PageReader
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.http import MetricsServer
@@ -44,9 +45,11 @@ from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.plugins import external_embeddings, external_policies
 from linkscore_server.routing.owners import LocalOwner
-from linkscore_server.routing.peers import owners_at, server_for_peers
+from linkscore_server.routing.peer_calls import server_for_peers
+from linkscore_server.routing.peers import owners_at
 from linkscore_server.routing.place import Place
 from linkscore_server.routing.questions import Questions
+from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.routing.router import Router
 from linkscore_server.routing.services import ByName, add_services, full_names
 from linkscore_server.settings import Settings
@@ -222,11 +225,14 @@ class Application:
         )
         services = self._services(clock, work)
         local = LocalOwner(services, Questions(self.registry, self.scoring, self.metrics.registry))
-        self._member = _member(s, self._store, self.registry, local, self.metrics)
+        reader = self.scoring.reader
+        self._member = _member(s, self._store, self.registry, local, reader, self.metrics)
         self._owners = (
             self._member.owners
             if self._member is not None
-            else owners_at(self._place, local, s.max_message_bytes)
+            else owners_at(
+                self._place, local, lambda address: ReadingPeer(address, s.max_message_bytes, reader)
+            )
         )
         self.router = Router(
             self._owners,
@@ -375,7 +381,12 @@ def _owns(settings: Settings, place: Place | None) -> Callable[[Shard], bool]:
 
 
 def _member(
-    settings: Settings, store: Store, registry: CrawlRegistry, local: LocalOwner, metrics: Metrics
+    settings: Settings,
+    store: Store,
+    registry: CrawlRegistry,
+    local: LocalOwner,
+    reader: PageReader,
+    metrics: Metrics,
 ) -> Member | None:
     """Return this process as one of a cluster, None if it is not in one."""
     if not settings.is_clustered:
@@ -384,7 +395,7 @@ def _member(
     from linkscore_server.storage.kafka.store import KafkaStore
 
     assert isinstance(store, KafkaStore), "a cluster needs log = kafka://"
-    return Member(settings, store, registry, local, metrics)
+    return Member(settings, store, registry, local, reader, metrics)
 
 
 def _kafka_store(settings: Settings) -> Store:

@@ -22,8 +22,8 @@ _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every proces
 _KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")
 
 
-def _setting(default: Any, doc: str) -> Any:
-    return field(default=default, metadata={"doc": doc})
+def _setting(default: Any, doc: str, *, may_be_zero: bool = False) -> Any:
+    return field(default=default, metadata={"doc": doc, "may_be_zero": may_be_zero})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +124,7 @@ class Settings:
         1,
         "processes that learn sites beside this one, started when needed, of each worker; "
         "0: sites are learned by the process that answers calls",
+        may_be_zero=True,
     )
     idle_crawl_s: float = _setting(
         1_800.0, "seconds without a call after which a crawl is put away; the next call opens it again"
@@ -147,15 +148,12 @@ class Settings:
     def problems(self) -> list[FieldProblem]:
         """Return one problem for each field that cannot work."""
         found = [
-            FieldProblem(f.name, f"must be > 0 and finite, got {value}")
+            FieldProblem(f.name, f"must be {'>=' if may_be_zero else '>'} 0 and finite, got {value}")
             for f in fields(self)
-            if f.type in ("int", "float") and f.name != "learning_processes"
-            if not 0 < (value := getattr(self, f.name)) < math.inf
+            if f.type in ("int", "float")
+            for value, may_be_zero in [(getattr(self, f.name), f.metadata["may_be_zero"])]
+            if not (0 < value < math.inf or (may_be_zero and value == 0))
         ]
-        if self.learning_processes < 0:
-            found.append(
-                FieldProblem("learning_processes", f"must be at least 0, got {self.learning_processes}")
-            )
         if bool(self.tls_cert) != bool(self.tls_key):
             found.append(FieldProblem("tls_cert", "tls_cert and tls_key must be set together"))
         if self.tls_client_ca and not self.tls_cert:

@@ -81,6 +81,10 @@ class _Context:
     def set_trailing_metadata(self, metadata: Any) -> None:
         pass
 
+    async def abort(self, code: Any, details: str, metadata: Any) -> None:
+        self.set_code(code)
+        self.set_details(details)
+
     def time_remaining(self) -> None:
         return None
 

@@ -242,5 +242,8 @@ def test_streams_and_metrics_are_of_all_workers(tmp_path: Path) -> None:
         }
         assert sum(counted.values()) == len(pages)
         assert min(counted.values()) > 0
+        passed = [line for line in said if line.startswith("linkscore_pages_passed_on_total{")]
+        assert passed  # one connection is to one worker, which reads what is of the other
+        assert all('state="read"' in line for line in passed)
         assert 'linkscore_worker_up{worker="1"} 1.0' in said
         assert 'linkscore_worker_replacements_total{worker="0"} 0.0' in said

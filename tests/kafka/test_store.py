@@ -94,13 +94,18 @@ def test_a_snapshot_is_there_for_the_next_server(new_store: Callable[[str], Kafk
     assert (taken.seq, taken.core(), taken.get(0), taken.get(1)) == (3, b"core 3", b"state 3", large)
 
 
+def make_topic(brokers: Brokers, topic: str, replicas: int, config: dict[str, str]) -> None:
+    """Make a topic of one partition as somebody might by hand."""
+    admin = AdminClient({"bootstrap.servers": brokers.hosts})
+    admin.create_topics([NewTopic(topic, 1, replicas, config=config)])[topic].result(30)
+
+
 def test_a_topic_of_snapshots_that_forgets_some_is_refused_by_name(
     brokers: Brokers, new_store: Callable[[str], KafkaStore], request: pytest.FixtureRequest
 ) -> None:
     topic = f"{request.node.name}.states.books"
     unsafe = {"cleanup.policy": "delete", "min.insync.replicas": "2"}
-    admin = AdminClient({"bootstrap.servers": brokers.hosts})
-    admin.create_topics([NewTopic(topic, 1, 3, config=unsafe)])[topic].result(30)
+    make_topic(brokers, topic, 3, unsafe)
     with pytest.raises(CorruptState) as refused:
         new_store("a").open("books")
     assert str(refused.value) == f"topic {topic}: cleanup.policy is delete, must be compact"
@@ -139,8 +144,7 @@ def test_a_topic_that_may_lose_events_is_refused_by_name(
 ) -> None:
     topic = f"{request.node.name}.log.books"
     unsafe = {"retention.ms": "1000", "unclean.leader.election.enable": "true"}
-    admin = AdminClient({"bootstrap.servers": brokers.hosts})
-    admin.create_topics([NewTopic(topic, 1, 2, config=unsafe)])[topic].result(30)
+    make_topic(brokers, topic, 2, unsafe)
     with pytest.raises(CorruptState) as refused:
         new_store("a").open("books")
     assert str(refused.value) == (

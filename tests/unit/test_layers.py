@@ -11,13 +11,13 @@ import linkscore_scoring
 
 ROOT = Path(linkscore_scoring.__file__).parent
 # Rooms in the order data flows: a room reads those named and itself. `testing` may read them all.
-BASE = {"bounded", "errors", "hashing", "types", "state"}
+BASE = {"bounded", "columns", "errors", "hashing", "types", "state"}
 MAY_READ = {
     "state": {"errors"},
     "features": {"compiled", "errors", "hashing", "urls"},
     "urls": {"bounded", "compiled", "errors", "hashing", "state"},
     "pagination": BASE | {"features", "urls"},
-    "clustering": BASE | {"features", "urls"},
+    "clustering": BASE | {"compiled", "features", "urls"},
     "graph": BASE | {"features", "urls"},
     "browse_logs": BASE | {"features", "urls"},
     "wanted": {"errors", "features", "state"},

@@ -80,7 +80,7 @@ class Readers:
 
 def _features(reader: Extractor, body: bytes, url: str, content_type: str) -> PageFeatures | str:
     try:
-        return reader.extract(body, url=url, content_type=content_type)
+        return reader.extract(body, url=url, content_type=content_type, layout=True)
     except InvalidPage as error:
         return str(error)
 

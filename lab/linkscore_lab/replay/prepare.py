@@ -19,6 +19,7 @@ from linkscore_lab.datasets.survey import PageFacts, read_page
 from linkscore_lab.replay.meaning import Compare
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
+from linkscore_scoring.compiled import kernels
 from linkscore_scoring.engine.events import Event, PageFetched, decode, encode
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
@@ -208,8 +209,13 @@ def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, wo
     event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
     excerpt = features.words.excerpt if features.words is not None else ""  # which no event has
     keys = dict.fromkeys(key for key in features.links.keys if key)
-    links = array("Q", map(hash64, keys)).tobytes()
+    links = array("Q", _hashes(list(keys))).tobytes()
     return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links, excerpt)
+
+
+def _hashes(keys: list[str]) -> list[int]:
+    found: list[int] | None = kernels.hash_all(keys) if kernels else None
+    return list(map(hash64, keys)) if found is None else found
 
 
 def _compared(chunk: list[_Parsed], compare: Compare) -> list[_Parsed]:

@@ -47,11 +47,21 @@ from linkscore_lab.tuning.sites import wanted_on
 @click.option(
     "--judge", is_flag=True, help="Only the defaults, on the sites of the zoo that nothing is chosen on."
 )
+@click.option(
+    "--skip",
+    type=click.IntRange(0, 199),
+    default=0,
+    show_default=True,
+    help="Leave out that many of these: sites to judge on serve once.",
+)
+@click.option("--as-they-are", is_flag=True, help="Only the defaults, on the sites to choose on.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
-def tune(corpora: Sequence[Path], zoo: int, judge: bool, out: Path | None) -> None:
-    tried = [()] if judge else choices()
+def tune(
+    corpora: Sequence[Path], zoo: int, judge: bool, skip: int, as_they_are: bool, out: Path | None
+) -> None:
+    tried = [()] if judge or as_they_are else choices()
     rows: list[Row] = []
-    for experiment, task in wanted_on(corpora, (JUDGING if judge else CHOOSING)[:zoo]):
+    for experiment, task in wanted_on(corpora, (JUDGING if judge else CHOOSING)[skip:zoo]):
         rows += rows_of(experiment, task, tried)
     if not rows:
         raise click.UsageError("no site: name --corpora or a --zoo above 0")
@@ -59,7 +69,7 @@ def tune(corpora: Sequence[Path], zoo: int, judge: bool, out: Path | None) -> No
         out.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
     console = Console()
     console.print(_table(rows))
-    if not judge:
+    if len(tried) > 1:
         _print_choice(rows, console)
 
 

@@ -74,10 +74,10 @@ class Row:
 
 def rows_of(experiment: Experiment, task: Task, tried: Sequence[Choice]) -> Iterator[Row]:
     """Yield a row for each choice on one site."""
-    oracle, *others = (_figures(experiment, task, name) for name in (GREEDY, *BASELINES))
+    oracle, *others = (figures(experiment, task, name) for name in (GREEDY, *BASELINES))
     for choice in tried:
         with chosen(choice):
-            valid, area = _figures(experiment, task, Harvest.name)
+            valid, area = figures(experiment, task, Harvest.name)
         regret = ((oracle[0] - valid) + (oracle[1] - area)) / 2.0
         yield Row(experiment.site.name, choice, valid, area, regret, max(v for v, _ in others) - valid)
 
@@ -127,6 +127,7 @@ def left_out(table: Mapping[Choice, Mapping[str, float]]) -> list[float]:
     return [table[best(table, without=site)][site] for site in next(iter(table.values()))]
 
 
-def _figures(experiment: Experiment, task: Task, policy: str) -> tuple[float, float]:
+def figures(experiment: Experiment, task: Task, policy: str) -> tuple[float, float]:
+    """Return valid ratio and early area of a crawl that is told nothing."""
     run: RunResult = experiment.run(Case(task, NONE, read_policy(policy), seed=1))
     return run.curve[-1] / run.budget if run.curve else 0.0, float(run.metrics[_AREA] or 0.0)

@@ -5,19 +5,33 @@
 
 import os
 
-from linkscore_native._native import LinkTable, Page, Reader, UrlTable, __version__, hash_all, url_tokens
+from linkscore_native._native import (
+    AskedLinks,
+    LinkReader,
+    LinkTable,
+    Page,
+    Reader,
+    TemplateSpace,
+    UrlTable,
+    __version__,
+    hash_all,
+    url_tokens,
+)
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 3
+KERNELS = 6
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [
     "ENABLED",
     "KERNELS",
+    "AskedLinks",
+    "LinkReader",
     "LinkTable",
     "Page",
     "Reader",
+    "TemplateSpace",
     "UrlTable",
     "__version__",
     "hash_all",

@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, Generic, TypeVar
 
 from linkscore_scoring.clustering.class_tokens import (
     class_values,
@@ -34,7 +35,11 @@ from linkscore_scoring.state import Transient
 _ROOT = 0
 
 
-class PathNodes:
+Value = TypeVar("Value")
+_UNSETTLED = object()
+
+
+class PathNodes(Generic[Value]):
     """Filtered bags of pages, with what earlier pages showed remembered; it never changes an answer.
 
     Parameters
@@ -43,16 +48,25 @@ class PathNodes:
         Stands between elements.
     max_nodes
         Nodes, and distinct (tag, class tokens), remembered; above it all are forgotten.
+
+    Attributes
+    ----------
+    forgotten
+        How often that was.
     """
 
     def __init__(self, *, separator: str, max_nodes: int = 20_000) -> None:
         self.max_nodes = max_nodes
+        self.forgotten = -1
         self._separator = separator
         self._forget()
 
     def bag(
-        self, trie: PathTrie, element_of: Callable[[str, str], str], settle: Callable[[str], str]
-    ) -> dict[str, int]:
+        self,
+        trie: PathTrie,
+        element_of: Callable[[str, str], str],
+        settle: Callable[[str], Value | None],
+    ) -> dict[Value, int]:
         """Return the filtered bag of a page: settled path -> displayed leaves; cost O(nodes).
 
         Parameters
@@ -62,27 +76,38 @@ class PathNodes:
         element_of
             (tag, class tokens) -> element of a path with the tokens that count; the same at every call.
         settle
-            Path of such elements -> the frequent path it stands for; the same at every call.
+            Path of such elements -> what it stands for, None to leave it out; the same at every call.
         """
+        places = self.places(trie, element_of)
+        settled, bag = self._settled, dict[Value, int]()
+        for at, leaves in zip(places, trie.leaves, strict=True):
+            if leaves:
+                path = settled[at]
+                if path is _UNSETTLED:
+                    path = self.settled(at, settle)
+                if path is not None:
+                    bag[path] = bag.get(path, 0) + leaves
+        return bag
+
+    def places(self, trie: PathTrie, element_of: Callable[[str, str], str]) -> list[int]:
+        """Return the number of the path of each node of a page, which it has until all are forgotten."""
         if max(len(self._known), len(self._elements)) > self.max_nodes:
             self._forget()
-        known, settled = self._known, self._settled
-        places: list[int] = []
-        bag: dict[str, int] = {}
-        for parent, tag, classes, leaves in zip(
-            trie.parents, trie.tags, trie.classes, trie.leaves, strict=True
-        ):
+        known, places = self._known, list[int]()
+        for parent, tag, classes in zip(trie.parents, trie.tags, trie.classes, strict=True):
             step = (places[parent] if parent >= 0 else _ROOT, tag, classes)
             at = known.get(step)
             if at is None:
                 at = known[step] = self._place(*step, element_of)
             places.append(at)
-            if leaves:
-                path = settled[at]
-                if not path:
-                    path = settled[at] = settle(self._paths[at])
-                bag[path] = bag.get(path, 0) + leaves
-        return bag
+        return places
+
+    def settled(self, at: int, settle: Callable[[str], Value | None]) -> Value | None:
+        """Return what the path of a place stands for."""
+        if self._settled[at] is _UNSETTLED:
+            self._settled[at] = settle(self._paths[at])
+        found: Value | None = self._settled[at]
+        return found
 
     def _place(self, above: int, tag: str, classes: str, element_of: Callable[[str, str], str]) -> int:
         """Return the number of the place of an element below another, whose classes may say nothing new."""
@@ -95,7 +120,7 @@ class PathNodes:
         at = self._below[above, element] = len(self._paths)
         path = self._paths[above]
         self._paths.append(f"{path}{self._separator}{element}" if above else element)
-        self._settled.append("")
+        self._settled.append(_UNSETTLED)
         return at
 
     def _forget(self) -> None:
@@ -103,7 +128,8 @@ class PathNodes:
         self._below: dict[tuple[int, str], int] = {}
         self._known: dict[tuple[int, str, str], int] = {}
         self._paths = [""]
-        self._settled = [""]
+        self._settled: list[Any] = [_UNSETTLED]
+        self.forgotten += 1
 
 
 _ELEMENT, _TOKEN = "\n", " "
@@ -129,31 +155,36 @@ class ClassPathFilter:
     numbered: frozenset[str]
     paths: frozenset[str]
     _rarity: Transient[dict[str, int]] = field(init=False, repr=False, compare=False)
-    _nodes: Transient[PathNodes] = field(init=False, repr=False, compare=False)
+    _nodes: Transient[PathNodes[str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         rarest_first = sorted(self.token_pages, key=lambda token: (self.token_pages[token], token))
-        nodes = PathNodes(separator=_ELEMENT, max_nodes=_REMEMBERED)
         object.__setattr__(self, "_rarity", {token: rank for rank, token in enumerate(rarest_first)})
-        object.__setattr__(self, "_nodes", nodes)
+        object.__setattr__(self, "_nodes", self.new_nodes())
 
     def bag(self, trie: PathTrie) -> dict[str, int]:
         """Return the filtered bag: path -> displayed leaves; cost O(nodes), more for unseen paths."""
-        return self._nodes.bag(trie, self._element, self._settle)
+        return self._nodes.bag(trie, self.element, self.settle)
+
+    @staticmethod
+    def new_nodes() -> PathNodes[Value]:
+        """Return what remembers the paths of pages, for bags of what settled paths stand for."""
+        return PathNodes(separator=_ELEMENT, max_nodes=_REMEMBERED)
 
     def bags(self, sample: SampleTrie) -> list[dict[str, int]]:
         """Return `bag` of each page of a sample, at the cost of the distinct nodes and some of all leaves."""
         settled: dict[str, str] = {}
-        raw = sample.paths(self._element, _ELEMENT)
+        raw = sample.paths(self.element, _ELEMENT)
         for node in {node for leaves in sample.leaves for node, _ in leaves}:
             if raw[node] not in settled:
-                settled[raw[node]] = self._settle(raw[node])
+                settled[raw[node]] = self.settle(raw[node])
         return sample.bags([settled.get(path, path) for path in raw])
 
-    def _element(self, tag: str, classes: str) -> str:
+    def element(self, tag: str, classes: str) -> str:
+        """Return an element of a path: its tag, and those of its class tokens that count."""
         return _element_of(tag, classes, numbered=self.numbered, tokens=self.token_pages)
 
-    def _settle(self, path: str) -> str:
+    def settle(self, path: str) -> str:
         """Return the path without its rarest tokens, as many as it takes to be a known path or to be bare."""
         if path in self.paths or _TOKEN not in path:
             return path

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,20 @@ from linkscore_scoring.clustering.base import (
     or_one_cluster,
     renumbered,
 )
-from linkscore_scoring.clustering.class_paths import ClassPathFilter, fit_class_paths, readable
+from linkscore_scoring.clustering.class_paths import (
+    ClassPathFilter,
+    PathNodes,
+    fit_class_paths,
+    readable,
+)
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.state import Sparse
+from linkscore_scoring.compiled import kernels
+from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.state import Sparse, Transient
+
+# Leaves of one path whose weight the kernel has; chosen, usual pages have tens.
+_MOST_LEAVES = 4_096
 
 
 @dataclass(eq=False)
@@ -38,6 +48,7 @@ class CosineLinkageModel(ClusterModel):
     vectorizer: Vectorizer
     means: Sparse[NDArray[np.float64]]
     cut: float
+    _nearness: Transient[_Nearness | None] = field(default=None, init=False, repr=False)
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.vectors`."""
@@ -49,7 +60,9 @@ class CosineLinkageModel(ClusterModel):
         """
         if not len(self.means):
             return np.full(len(pages), OUTLIER, dtype=np.int64)
-        rows = (1.0 - self.vectors(pages) @ self.means.T).tolist()
+        if self._nearness is None:  # not with the model: one that is learned elsewhere comes as it is pickled
+            self._nearness = _Nearness(self.paths, self.vectorizer, self.means)
+        rows = [self._nearness.distances(page.paths) for page in pages]
         # Page by page, as pages come: on a row of a few clusters each call of numpy costs more than Python.
         best = [row.index(nearest) if (nearest := min(row)) <= self.cut else OUTLIER for row in rows]
         return np.array(best, dtype=np.int64)
@@ -63,6 +76,58 @@ class CosineLinkageModel(ClusterModel):
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`."""
         return [readable(path) for path in self.vectorizer.vocabulary]
+
+
+class _Nearness:
+    """How far pages are from the mean vectors of templates, by the paths they hold and no others.
+
+    Sums are taken path by path, in the order in which a page shows them, so that the kernel gives the same.
+    """
+
+    def __init__(self, paths: ClassPathFilter, vectorizer: Vectorizer, means: NDArray[np.float64]) -> None:
+        self._paths = paths
+        self._column_of = {path: column for column, path in enumerate(vectorizer.vocabulary)}
+        self._idf = vectorizer.idf
+        self._means = np.ascontiguousarray(means.T)  # (n_paths, n_clusters)
+        self._nodes: PathNodes[int] = paths.new_nodes()
+        self._space: Any = None
+        self._forgotten = -1
+
+    def distances(self, trie: PathTrie) -> list[float]:
+        """Return the cosine distance of a page to each mean; 1 if it has none of the known paths."""
+        compiled = self._compiled(trie) if kernels else None
+        if compiled is not None:
+            return compiled
+        bag = self._nodes.bag(trie, self._paths.element, self._column)
+        if not bag:
+            return [1.0] * self._means.shape[1]
+        held, leaves = np.array(list(bag), dtype=np.intp), np.array(list(bag.values()), dtype=np.float64)
+        weights = np.log(leaves + 1.0) * self._idf[held]  # eq. 1
+        size = np.sqrt(np.cumsum(weights * weights)[-1])
+        cosines = np.cumsum(self._means[held] * weights[:, None], axis=0)[-1] / size
+        distances: list[float] = (1.0 - cosines).tolist()
+        return distances
+
+    def _compiled(self, trie: PathTrie) -> list[float] | None:
+        """Return what the kernel says, None if there are more leaves in one place than it has weights for.
+
+        It is told of steps it does not know, and made anew when places are numbered anew.
+        """
+        columns = trie.parents, trie.tags, trie.classes
+        found: list[float] | None = self._space.distances(*columns, trie.leaves) if self._space else None
+        if found is not None:
+            return found
+        places = self._nodes.places(trie, self._paths.element)
+        if self._space is None or self._forgotten != self._nodes.forgotten:
+            self._forgotten = self._nodes.forgotten
+            floats = self._idf, self._means, np.log(np.arange(_MOST_LEAVES) + 1.0)
+            self._space = kernels.TemplateSpace(*(column.tobytes() for column in floats)) if kernels else None
+        settled = [self._nodes.settled(at, self._column) for at in places]
+        self._space.learn(*columns, places, [-1 if column is None else column for column in settled])
+        return self._space.distances(*columns, trie.leaves)  # type: ignore[no-any-return]
+
+    def _column(self, path: str) -> int | None:
+        return self._column_of.get(self._paths.settle(path))
 
 
 class CosineLinkage(Clusterer):

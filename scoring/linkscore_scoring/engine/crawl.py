@@ -26,7 +26,7 @@ from linkscore_scoring.engine.link_batches import hash_of, score_known, score_pa
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.engine.shard import CrawlWide, SiteShard
 from linkscore_scoring.engine.sites import MemoryBudget, SiteStore, SiteTable
-from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
+from linkscore_scoring.engine.tickets import NO_TICKET, TicketBook
 from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.site.fetch import Fetch
@@ -179,10 +179,6 @@ class CrawlModel:
         """Return the site whose model wrote a ticket; empty if missing or foreign."""
         ticket = self.book.read(raw)
         return self.sites.host(ticket.site) if ticket is not None else ""
-
-    def site_of_link(self, url: str, ticket: Ticket) -> str:
-        """Return the site whose model scores a link: the one that wrote its ticket, else that of its URL."""
-        return self.sites.host(ticket.site) or self.site_of(url)
 
     def fetch_of(self, event: PageFetched) -> Fetch:
         """Return a fetch, its event without session ids, as its site takes it in."""

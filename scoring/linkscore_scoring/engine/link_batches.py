@@ -8,8 +8,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import Later, Repeated
 from linkscore_scoring.compiled import kernels
-from linkscore_scoring.engine.results import ScoredLinks, indexed
+from linkscore_scoring.engine.asked_links import AskedLinks
+from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.hashing import hash64
@@ -34,38 +36,56 @@ def hashes_of(texts: list[str]) -> list[int]:
     return list(map(hash_of, texts)) if found is None else found
 
 
-def batch_of(
-    model: SiteModel,
-    rows: Sequence[int],
-    urls: Sequence[str],
-    keys: Sequence[str],
-    tickets: Sequence[Ticket],
-    anchors: Sequence[str],
-) -> LinkBatch:
-    """Return some rows of a list of links with their context, from tickets or as the site remembers it.
+def batch_of(model: SiteModel, links: AskedLinks, tickets: Sequence[Ticket]) -> LinkBatch:
+    """Return links with their context, from tickets or as the site remembers it.
 
     URLs and identities come without session ids.
+
+    Parameters
+    ----------
+    model
+        The site that scores them.
+    links
+        The links.
+    tickets
+        What their distinct tickets say.
     """
-    own = model.sessions.strip_all([keys[row] for row in rows])
+    contexts = [None if ticket is NO_TICKET else _context(model, 0, ticket) for ticket in tickets]
+    if None not in contexts:
+        told = [context for context in contexts if context is not None]
+        if (groups := links.groups(model, [apath for apath, _, _ in told])) is not None:
+            return _batch_of_groups(links, groups, told)
+    own = model.sessions.strip_all(list(links.keys))
     hashes = hashes_of(own)
-    contexts: dict[Ticket, _Context] = {}  # links of one place of a page have one ticket
-    known = []
-    for row, key in zip(rows, hashes, strict=True):
-        context = contexts.get(ticket := tickets[row])
-        if context is None:
-            context = _context(model, key, ticket)
-            if ticket is not NO_TICKET:
-                contexts[ticket] = context
-        known.append(context)
+    rows = zip(links.tickets.places.tolist(), hashes, strict=True)
+    known = [contexts[place] or _context(model, key, NO_TICKET) for place, key in rows]
     apaths, sources, depths = map(list, zip(*known, strict=True)) if known else ([], [], [])
+    patterns = model.patterns_of(hashes, own)
+    urls = model.sessions.strip_all(list(links.urls))
+    return LinkBatch(urls, hashes, apaths, sources, depths, patterns, links.anchors)
+
+
+def _batch_of_groups(
+    links: AskedLinks, groups: Repeated[tuple[int, int]], contexts: Sequence[_Context]
+) -> LinkBatch:
+    """Return links of which patterns and contexts are known; columns are made if a policy looks at them."""
+    n, places = len(links), links.tickets.places
+
+    def of_tickets(part: int) -> Later[int]:
+        return Later(lambda: [contexts[place][part] for place in places.tolist()], n)
+
+    def of_groups(part: int) -> Later[int]:
+        return Later(lambda: [group[part] for group in groups], n)
+
     return LinkBatch(
-        model.sessions.strip_all([urls[row] for row in rows]),
-        hashes,
-        apaths,
-        sources,
-        depths,
-        model.patterns_of(hashes, own),
-        [anchors[row] for row in rows],
+        links.urls,
+        Later(links.packed.hashes, n),
+        of_groups(1),
+        of_tickets(1),
+        of_tickets(2),
+        of_groups(0),
+        links.anchors,
+        groups,
     )
 
 
@@ -138,16 +158,16 @@ def score_page(
     page_links = model.pagination.without_denied(
         fetch.page_links, links.urls, model.apaths.classless(batch.apaths)
     )
-    names, buckets = indexed(scored.buckets)
+    buckets = Repeated.of(scored.buckets)
     site, revision = hash_of(model.name), model.revision
     ticket = Ticket(site, fetch.key, UNKNOWN_APATH, cluster, depth + 1, revision)
     values = book.write_all(ticket, ids)
     inside = set(fetch.in_scope) if len(fetch.in_scope) < len(links) else None
     return ScoredLinks(
         scored.scores,
-        [f"{model.name}/{name}" for name in names],
-        buckets,
-        bucket_values(policy, model, names, buckets, scored.scores),
+        [f"{model.name}/{name}" for name in buckets.distinct],
+        buckets.places.tolist(),
+        bucket_values(policy, model, buckets, scored.scores),
         values,
         links.apaths,
         scored.verdicts,
@@ -160,12 +180,12 @@ def score_page(
 def score_known(model: SiteModel, policy: Policy, found: Sequence[KnownUrl]) -> ScoredLinks:
     """Score URLs that a policy named; they keep the tickets they were given."""
     scored = policy.score(batch_of_known(model, found), model)
-    names, buckets = indexed(scored.buckets)
+    buckets = Repeated.of(scored.buckets)
     return ScoredLinks(
         scored.scores,
-        [f"{model.name}/{name}" for name in names],
-        buckets,
-        bucket_values(policy, model, names, buckets, scored.scores),
+        [f"{model.name}/{name}" for name in buckets.distinct],
+        buckets.places.tolist(),
+        bucket_values(policy, model, buckets, scored.scores),
         verdicts=scored.verdicts,
         stage=model.stage,
         url_types=scored.url_types,
@@ -173,17 +193,14 @@ def score_known(model: SiteModel, policy: Policy, found: Sequence[KnownUrl]) -> 
 
 
 def bucket_values(
-    policy: Policy,
-    model: SiteModel,
-    names: Sequence[str],
-    buckets: Sequence[int],
-    scores: NDArray[np.float64],
+    policy: Policy, model: SiteModel, buckets: Repeated[str], scores: NDArray[np.float64]
 ) -> list[float]:
     """Return the value of each distinct bucket of scored links; free where a link is worth its bucket."""
     if capabilities.residual(type(policy), policy.params):
-        return [float(value) for value in policy.value(names, model)]
-    of_last = dict(zip(buckets, scores.tolist(), strict=True))
-    return [of_last[bucket] for bucket in range(len(names))]
+        return [float(value) for value in policy.value(buckets.distinct, model)]
+    of_last = np.zeros(len(buckets.distinct))
+    of_last[buckets.places] = scores
+    return of_last.tolist()
 
 
 def _context(model: SiteModel, key: int, ticket: Ticket) -> _Context:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.columns import Repeated
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
+from linkscore_scoring.engine.asked_links import AskedLinks
 from linkscore_scoring.engine.bids import Bid, award, bids
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -23,7 +25,6 @@ from linkscore_scoring.engine.results import (
     PageClassified,
     PageOutcome,
     ScoredLinks,
-    indexed,
 )
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.site_rules import site_rules
@@ -36,7 +37,15 @@ from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel, Stage
-from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, LinkBatch, SeedWanted, Suggestion, UrlRule
+from linkscore_scoring.types import (
+    UNKNOWN_CLUSTER,
+    ExampleWanted,
+    LinkBatch,
+    SeedWanted,
+    Suggestion,
+    UrlRule,
+    picking,
+)
 from linkscore_scoring.urls.identity import identity
 
 
@@ -110,19 +119,32 @@ class CrawlQueries:
         encode: str = "",
         require_learned: bool = False,
     ) -> ScoredLinks:
-        """Score links from URL, identity and ticket; cost O(n) plus the policy's.
+        """Score links from URL, identity and ticket, see `score_asked`."""
+        links = AskedLinks(urls, keys, Repeated.of(tickets), anchors)
+        return self.score_asked(links, choice=choice, encode=encode, require_learned=require_learned)
+
+    def score_asked(
+        self,
+        links: AskedLinks,
+        *,
+        choice: PolicyChoice | None = None,
+        encode: str = "",
+        require_learned: bool = False,
+    ) -> ScoredLinks:
+        """Score links; cost O(n) plus the policy's.
 
         Raises
         ------
         NotLearned
             If `require_learned` is set, the policy needs a learned site and one is not.
         """
-        found = ScoredLinks(
-            np.zeros(len(urls)), priorities=np.zeros(len(urls)) if encode else None, stage=Stage.READY
-        )
-        buckets, values = [""] * len(urls), dict[str, float]()
-        verdicts, url_types = [0] * len(urls), [0] * len(urls)
-        for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
+        n = len(links)
+        found = ScoredLinks(np.zeros(n), priorities=np.zeros(n) if encode else None, stage=Stage.READY)
+        places, names, values = np.zeros(n, dtype=np.int64), list[str](), list[float]()
+        verdicts, url_types = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        sites = 0
+        for shard, rows, batch in self._by_site(links):
+            sites += 1
             policy = shard.policy(choice)
             if require_learned and policy.needs_learning and shard.model.stage < Stage.READY:
                 raise NotLearned(
@@ -133,20 +155,21 @@ class CrawlQueries:
             found.stage = min(found.stage, shard.model.stage)
             if found.priorities is not None:
                 found.priorities[rows] = _encoded(encode, scored.scores, shard, policy.name)
-            names, places = indexed(scored.buckets)
-            full = [f"{shard.model.name}/{name}" for name in names]
-            of_names = bucket_values(policy, shard.model, names, places, scored.scores)
-            values.update(zip(full, of_names, strict=True))
-            for row, place in zip(rows, places, strict=True):
-                buckets[row] = full[place]
-            for row, verdict in zip(rows, scored.verdicts or (), strict=False):
-                verdicts[row] = verdict
-            for row, kind in zip(rows, scored.url_types or (), strict=False):
-                url_types[row] = kind
-        found.bucket_names, found.buckets = indexed(buckets)
-        found.bucket_values = [values[name] for name in found.bucket_names]
-        found.verdicts = verdicts if any(verdicts) else None
-        found.url_types = url_types if any(url_types) else None
+            buckets = Repeated.of(scored.buckets)
+            places[rows] = buckets.places + len(names)
+            names += [f"{shard.model.name}/{name}" for name in buckets.distinct]
+            values += bucket_values(policy, shard.model, buckets, scored.scores)
+            if scored.verdicts is not None:
+                verdicts[rows] = scored.verdicts
+            if scored.url_types is not None:
+                url_types[rows] = scored.url_types
+        if sites > 1:  # of one, buckets are in the order of their first rows already
+            numbered = Repeated.of(places.tolist())
+            pick, places = picking(numbered.distinct), numbered.places
+            names, values = pick(names), pick(values)
+        found.buckets, found.bucket_names, found.bucket_values = places.tolist(), names, values
+        found.verdicts = verdicts.tolist() if verdicts.any() else None
+        found.url_types = url_types.tolist() if url_types.any() else None
         return found
 
     def rank_buckets(
@@ -207,13 +230,14 @@ class CrawlQueries:
 
         `bids.award` makes one plan of what groups of sites answer; parameters as of `plan_fetches`.
         """
-        given = list(buckets)  # a column of a message makes its texts anew each time it is read
-        entries, values = self._bucket_entries(given, n, waiting, in_flight or {}, choice, fill=fill)
+        given = Repeated.of(buckets)
+        entries, worth = self._bucket_entries(given, n, waiting, in_flight or {}, choice, fill=fill)
+        values = worth[given.places]
         return values, bids(entries, values, n)
 
     def _bucket_entries(
         self,
-        given: list[str],
+        given: Repeated[str],
         n: int,
         waiting: Sequence[int],
         in_flight: Mapping[str, int],
@@ -221,27 +245,26 @@ class CrawlQueries:
         *,
         fill: bool,
     ) -> tuple[list[BucketEntry], NDArray[np.float64]]:
+        """Return an entry for each distinct bucket if links are to be handed out, and the value of each."""
         under_way = counts_by_site(in_flight)
-        places = {name: at for at, name in enumerate(dict.fromkeys(given))}
-        first_rows = dict(zip(reversed(given), range(len(given) - 1, -1, -1), strict=True)) if n else {}
-        by_site: dict[str, dict[str, str]] = {}
-        for name in places:
+        first_rows = given.first_rows() if n else []
+        by_site: dict[str, dict[int, str]] = {}
+        for place, name in enumerate(given.distinct):
             site, _, own = name.partition("/")
-            by_site.setdefault(site, {})[name] = own
-        worth, entries = np.zeros(len(places)), list[BucketEntry]()
+            by_site.setdefault(site, {})[place] = own
+        worth, entries = np.zeros(len(given.distinct)), list[BucketEntry]()
         for site, names in by_site.items():
             known = None
             if site in self.crawl.sites:
                 look = partial(self._look, site, choice)
                 known = SiteInFlight(look, under_way.get(site, {}), fill=fill)
-                worth[[places[name] for name in names]] = known.values(list(names.values()))
+                worth[list(names)] = known.values(list(names.values()))
                 if not self.crawl.sites.is_in_memory(site):
                     known.let_go()
-            for name, own in names.items() if n else ():
-                row = first_rows[name]
+            for place, own in names.items() if n else ():
+                row = first_rows[place]
                 entries.append(BucketEntry(row, known, own, waiting[row] if waiting else n))
-        values = worth[np.fromiter(map(places.__getitem__, given), dtype=np.int64, count=len(given))]
-        return entries, values
+        return entries, worth
 
     def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
         shard = self.crawl.known_or_new(site)
@@ -301,10 +324,13 @@ class CrawlQueries:
     ) -> list[LinkExplained]:
         """Say why links have their scores, in input order."""
         explained: list[LinkExplained | None] = [None] * len(urls)
-        for shard, rows, batch in self._by_site(urls, keys, tickets, anchors):
+        links = AskedLinks(urls, keys, Repeated.of(tickets), anchors)
+        for shard, rows, batch in self._by_site(links):
             policy = shard.policy(choice)
             scored = policy.score(batch, shard.model)
-            for i, (row, why) in enumerate(zip(rows, policy.explain(batch, shard.model), strict=True)):
+            for i, (row, why) in enumerate(
+                zip(rows.tolist(), policy.explain(batch, shard.model), strict=True)
+            ):
                 explained[row] = LinkExplained(
                     float(scored.scores[i]),
                     f"{shard.model.name}/{scored.buckets[i]}",
@@ -386,17 +412,21 @@ class CrawlQueries:
         """Return up to `n` pages to fetch for learning a site."""
         return self.crawl.shard(site).fetch_plan(n)
 
-    def _by_site(
-        self, urls: Sequence[str], keys: Sequence[str], tickets: Sequence[bytes], anchors: Sequence[str]
-    ) -> Iterator[tuple[SiteShard, list[int], LinkBatch]]:
+    def _by_site(self, links: AskedLinks) -> Iterator[tuple[SiteShard, NDArray[np.int64], LinkBatch]]:
         """Yield links by the site whose model scores them: the ticket's, else that of the URL's host."""
-        read = [self.crawl.book.read(raw) or NO_TICKET for raw in tickets]
+        read = [self.crawl.book.read(raw) or NO_TICKET for raw in links.tickets.distinct]
+        hosts = [self.crawl.sites.host(ticket.site) for ticket in read]
+        if hosts and hosts[0] and hosts.count(hosts[0]) == len(hosts):  # as a rule
+            shard = self.crawl.known_or_new(hosts[0])
+            yield shard, np.arange(len(links)), batch_of(shard.model, links, read)
+            return
         rows: dict[str, list[int]] = {}
-        for row, (url, ticket) in enumerate(zip(urls, read, strict=True)):
-            rows.setdefault(self.crawl.site_of_link(url, ticket), []).append(row)
+        for row, (url, place) in enumerate(zip(links.urls, links.tickets.places.tolist(), strict=True)):
+            rows.setdefault(hosts[place] or self.crawl.site_of(url), []).append(row)
         for site, of_site in rows.items():
-            shard = self.crawl.known_or_new(site)
-            yield shard, of_site, batch_of(shard.model, of_site, urls, keys, read, anchors)
+            shard, own = self.crawl.known_or_new(site), links.rows(of_site)
+            read = [self.crawl.book.read(raw) or NO_TICKET for raw in own.tickets.distinct]
+            yield shard, np.array(of_site), batch_of(shard.model, own, read)
 
 
 def best_sites(values: NDArray[np.float64], waiting: Sequence[int | None], n: int) -> SitesRanked:

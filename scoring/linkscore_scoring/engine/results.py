@@ -102,9 +102,3 @@ class LinkExplained:
     source: int
     tag_path: str
     stage: int
-
-
-def indexed(values: list[str]) -> tuple[list[str], list[int]]:
-    """Return the distinct values in order of first appearance, and each value's index among them."""
-    places = {value: i for i, value in enumerate(dict.fromkeys(values))}
-    return list(places), [places[value] for value in values]

@@ -24,10 +24,12 @@ from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Suggestion
 
-_SITE_BYTES, _LINK_BYTES, _BLOCK_BYTES, _NODE_BYTES, _SAMPLED_LINK_BYTES = 20_000, 300, 150, 60, 30
+_SITE_BYTES, _LINK_BYTES, _BLOCK_BYTES, _NODE_BYTES, _SAMPLED_LINK_BYTES = 20_000, 300, 150, 18, 40
 """Memory of a site, of each link and text block it remembers, and of each tag path node and link of a sampled
-page. Fitted by eye to resident memory, 31 KB to 17 MB a site: five stored sites of 1 to 250 pages under
-`harvest`; `auto` takes 5 % more, `anthelion` 2 % less."""
+page. The first three are fitted by eye to resident memory, 31 KB to 17 MB a site: five stored sites of 1 to
+250 pages under `harvest`; `auto` takes 5 % more, `anthelion` 2 % less. The last two are 1.6 times what is
+allocated (300 pages each of forum, Q&A, wiki, blog: 10 to 13 and 24 bytes), as
+resident memory was before."""
 
 _WHY_PLANNED = {
     "one_per_apath": "one link of each tag path of a page",
@@ -197,7 +199,7 @@ class SiteShard:
         """Estimate what the site takes in memory, from counts; O(pages sampled since the last time)."""
         site, (count, sampled) = self.model, self._sampled
         for page in islice(reversed(site.sample), max(0, len(site.sample) - count)):
-            sampled += _NODE_BYTES * len(page.paths.parents) + _SAMPLED_LINK_BYTES * len(page.links)
+            sampled += _NODE_BYTES * len(page.kept_paths) + _SAMPLED_LINK_BYTES * len(page.links)
         self._sampled = (len(site.sample), sampled)
         return _SITE_BYTES + _LINK_BYTES * len(site.memory) + _BLOCK_BYTES * len(site.texts) + sampled
 

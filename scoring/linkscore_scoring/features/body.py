@@ -307,6 +307,8 @@ def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
     """Return `body` as valid UTF-8 without mark; the flag says that some bytes did not fit `charset`."""
     _, mark = read_bom(body)
     raw = body[len(mark) :] if mark else body
+    if charset == "utf-8" and raw.isascii():
+        return raw, False
     try:
         text = raw.decode(charset)
     except UnicodeError:

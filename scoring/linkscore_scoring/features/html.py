@@ -13,6 +13,7 @@ from lxml import etree
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
 from linkscore_scoring.features.layout.signals import page_layout
+from linkscore_scoring.features.layout.tree import read_tree
 from linkscore_scoring.features.markup import (
     MAX_ALT_CHARS,
     MAX_APATH_CHARS,
@@ -25,10 +26,10 @@ from linkscore_scoring.features.markup import (
 )
 from linkscore_scoring.features.native import NATIVE_VERSION, NativeReader
 from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, Words
-from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS, PageWalk
+from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS, PageWalk, cut_tags
 from linkscore_scoring.features.words import page_words
 from linkscore_scoring.hashing import hash_block
-from linkscore_scoring.urls.identity import validate_url
+from linkscore_scoring.urls.identity import is_plain, validate_url
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 MAX_REMEMBERED = 60_000
@@ -75,7 +76,8 @@ class Extractor:
     limits
         Bounds for every page.
     max_remembered
-        Tags remembered between pages; above it the extractor forgets them all.
+        Tags remembered between pages, or steps and paths by the compiled reader; above it the extractor
+        forgets them all.
     native
         Whether to read by the compiled reader; that it is installed, unless told otherwise.
     on_left
@@ -97,7 +99,8 @@ class Extractor:
         self._parser = etree.HTMLParser(
             encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
         )
-        self._native = NativeReader(_native_bounds(self.limits), on_left) if native else None
+        bounds = _native_bounds(self.limits, max_remembered) if native else {}
+        self._native = NativeReader(bounds, on_left) if native else None
 
     def extract(
         self,
@@ -182,7 +185,8 @@ class Extractor:
         features.paths, paths_cuts = walk.paths.trie(self.limits)
         features.notes += links_cuts + paths_cuts
         if layout:
-            features.layout = page_layout(markup, self._tags, self.limits, features, numbers)
+            tree = read_tree(cut_tags(markup, self.limits)[0], self._tags)
+            features.layout = page_layout(tree, features, numbers)
 
     def _resolver_of(self, features: PageFeatures, head: Head) -> UrlResolver:
         """Note what the head of a page says, and return what resolves its links."""
@@ -192,7 +196,9 @@ class Extractor:
             base = resolver.resolve(head.base)
             if not isinstance(base, str):
                 resolver = self._resolver(base[0], features.charset)
-        if head.canonical:
+        if head.canonical == features.url and is_plain(features.url):  # as pages are, mostly
+            features.canonical_key = features.key
+        elif head.canonical:
             canonical = resolver.resolve(head.canonical)
             features.canonical_key = "" if isinstance(canonical, str) else canonical[1]
         return resolver
@@ -364,7 +370,7 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
     return links, numbers, [note for note, cut in cuts.items() if cut]
 
 
-def _native_bounds(limits: Limits) -> dict[str, int | str]:
+def _native_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[str, int | str]:
     """Return the bounds of the compiled reader, which has none of its own."""
     return {
         **asdict(limits),
@@ -381,6 +387,7 @@ def _native_bounds(limits: Limits) -> dict[str, int | str]:
         "other_apath": OTHER_APATH,
         "attributes": MAX_ATTRIBUTES,
         "crowded_bytes": _CROWDED_BYTES,
+        "remembered": max_remembered,
     }
 
 

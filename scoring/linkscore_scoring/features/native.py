@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from linkscore_scoring.compiled import kernels
+from linkscore_scoring.features.layout.signals import page_layout
+from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.types import Head, Links, PageFeatures, PathTrie
 from linkscore_scoring.urls.resolve import MAX_CACHED_URLS, UrlResolver
 
@@ -25,8 +27,8 @@ class NativeReader:
         Bounds of extraction by name, as ``native/src/bounds.rs`` names them.
 
     on_left
-        Told the reason for each page that is left to the pure reader: ``layout``, ``depth``, ``attributes``
-        or ``rel``.
+        Told the reason for each page that is left to the pure reader: ``depth``, ``attributes`` or
+        ``rel``.
     """
 
     def __init__(self, bounds: dict[str, int | str], on_left: Callable[[str], None]) -> None:
@@ -53,9 +55,9 @@ class NativeReader:
         resolver_of
             Takes what the head of the page says and gives what resolves its links.
         layout
-            Whether a layout is asked for, which is not compiled.
+            Whether a layout is asked for, of which what is where is read here, and its signals by Python.
         """
-        page = "layout" if layout else self._reader.read(markup)
+        page = self._reader.read(markup, layout)
         if isinstance(page, str):
             self._on_left(page)
             return False
@@ -77,6 +79,8 @@ class NativeReader:
             "paths_cut": page.paths_cut,
         }
         features.notes += [note for note, cut in cuts.items() if cut]
+        if (outline := page.outline()) is not None:
+            features.layout = page_layout(PageTree.of(**outline), features, rows["numbers"])
         return True
 
 

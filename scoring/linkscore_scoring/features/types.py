@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntFlag
-from sys import intern
 from typing import Any
 
 import numpy as np
@@ -42,11 +41,6 @@ class PathTrie:
     tags: list[str] = field(default_factory=list)
     classes: list[str] = field(default_factory=list)
     leaves: list[int] = field(default_factory=list)
-
-    def share_names(self) -> None:
-        """Let equal names of all pages be one object: kept pages take a third to a half of the memory."""
-        self.tags[:] = map(intern, self.tags)
-        self.classes[:] = map(intern, self.classes)
 
 
 @dataclass(slots=True)

@@ -104,7 +104,7 @@ class LinkFeatures:
         n = len(urls)
         columns = [_bias(n)]
         if "host" in self.groups:
-            columns.append(_remembered(_host_hashes, urls))
+            columns.append(_of_hosts(urls))
         if "url" in self.groups:
             columns.append(_remembered(_url_hashes, urls))
         if "ngrams" in self.groups:
@@ -193,15 +193,6 @@ def _hashes(group: str, tokens: Iterable[str]) -> Hashes:
     return np.fromiter(found, dtype=np.uint32, count=len(found))
 
 
-def _host_hashes(url: str) -> Hashes:
-    return _one_host(host_of_url(url))
-
-
-@lru_cache(maxsize=_CACHED)
-def _one_host(host: str) -> Hashes:
-    return _hashes("host", [host])
-
-
 @lru_cache(maxsize=_CACHED)
 def _url_hashes(url: str) -> Hashes:
     return _hashes("url", url_words(url))
@@ -231,9 +222,25 @@ def _ngram_hashes(url: str) -> Hashes:
     return np.unique(np.concatenate(found))
 
 
+def _of_hosts(urls: Sequence[str]) -> Column:
+    """Return one feature a URL; links that are scored together are mostly of one host."""
+    hashes: list[int] = []
+    origin, own = "", 0
+    for url in urls:
+        if not origin or not url.startswith(origin):
+            host = host_of_url(url)
+            own = _hash("host", host)
+            end = url.find("://") + 3 + len(host)
+            origin = url[: end + 1] if url[end : end + 1] == "/" else ""
+        hashes.append(own)
+    n = len(urls)
+    return np.arange(n, dtype=np.int64), np.array(hashes, dtype=np.uint32), np.ones(n)
+
+
 def _remembered(hashes_of: Callable[[str], Hashes], texts: Sequence[str]) -> Column:
-    found = [hashes_of(text) for text in texts]
-    rows = np.repeat(np.arange(len(found), dtype=np.int64), [len(part) for part in found])
+    found = list(map(hashes_of, texts))
+    lengths = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
+    rows = np.repeat(np.arange(len(found), dtype=np.int64), lengths)
     hashes = np.concatenate(found) if found else np.zeros(0, dtype=np.uint32)
     return rows, hashes, np.ones(len(rows))
 

@@ -45,7 +45,8 @@ class Scored:
     scores
         (n_links,) float64 in [0, 1], higher is better.
     buckets
-        Bucket of each link, (n_links,): links of one bucket rise and fall together.
+        Bucket of each link, (n_links,): links of one bucket rise and fall together. A list, or `Repeated`,
+        which saves who has few buckets naming each link's.
     verdicts
         `FOLLOW` or `SKIP` of each link, or None if the policy gives no advice.
     url_types
@@ -53,7 +54,7 @@ class Scored:
     """
 
     scores: Scores
-    buckets: list[str]
+    buckets: Sequence[str]
     verdicts: list[int] | None = None
     url_types: list[int] | None = None
 

@@ -5,20 +5,19 @@ Learning runs beside the request path: a job holds all it needs, its result beco
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.registry import Clusterer, clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel, learn
 from linkscore_scoring.errors import reading_state
-from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
+from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage
 from linkscore_scoring.state import State, digest, from_state, to_state
 
 _DOUBLINGS = 3
@@ -27,77 +26,6 @@ _DRIFT_WINDOW = 200
 """Classified pages that decide whether the templates still hold; chosen, not measured."""
 _DRIFT_SHARE = 0.3
 """Share of outliers among them from which they do not; chosen, not measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class SampledLinks:
-    """The distinct links of a page kept for learning: 24 bytes each, where tuples of numbers take 100.
-
-    Attributes
-    ----------
-    apaths, classless, targets
-        Apath id, class-free Apath id, and identity hash of the target, of each link; uint64.
-
-    Examples
-    --------
-    >>> links = SampledLinks.of([0, 3], [0, 1], [7, 2**64 - 1])
-    >>> len(links), list(links) == [(0, 0, 7), (3, 1, 2**64 - 1)]
-    (2, True)
-    """
-
-    apaths: array[int]
-    classless: array[int]
-    targets: array[int]
-
-    @classmethod
-    def of(cls, apaths: Iterable[int], classless: Iterable[int], targets: Iterable[int]) -> Self:
-        """Return links given as columns."""
-        return cls(array("Q", apaths), array("Q", classless), array("Q", targets))
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        return zip(self.apaths, self.classless, self.targets, strict=True)
-
-    def to_state(self) -> list[tuple[int, int, int]]:
-        """Return the rows."""
-        return list(self)
-
-    @classmethod
-    def from_state(cls, state: Any) -> Self:
-        """Return what `to_state` gave; ValueError or TypeError for anything else."""
-        try:
-            return cls.of(*(tuple(zip(*state, strict=True)) or ((), (), ())))
-        except OverflowError as exc:
-            raise ValueError(f"want numbers of 64 bits: {exc}") from exc
-
-
-@dataclass(frozen=True, slots=True)
-class SampledPage:
-    """A page kept for learning.
-
-    Attributes
-    ----------
-    seq
-        Sequence number of its event.
-    key, hash
-        Identity of the page's URL, as text and as 64-bit hash.
-    paths
-        Its tag paths.
-    links
-        One for every distinct (Apath, target) of the page.
-    """
-
-    seq: int
-    key: str
-    hash: int
-    paths: PathTrie
-    links: SampledLinks
-
-    def after_load(self) -> None:
-        """Share names with the pages that are there."""
-        self.paths.share_names()
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,10 @@ class LinkMemory(Stateful):
         known = self._links.get(key)
         return [] if known is None else list(zip(known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2], strict=True))
 
+    def sources(self, keys: Iterable[int]) -> list[list[int]]:
+        """Return the source pages of the in-links of each URL; empty of one that is not known."""
+        return [[source for source, _ in self.contexts(key)] for key in keys]
+
     def waiting(self) -> Counter[tuple[int, int]]:
         """Count the URLs found and not fetched by URL pattern and the earliest Apath kept; cost O(links)."""
         return Counter(

@@ -14,7 +14,7 @@ from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.sample import InLink, SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel
-from linkscore_scoring.features.types import PageFeatures, PathTrie
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
 from linkscore_scoring.pagination.confirmation import PageLinkConfirmation
 from linkscore_scoring.site.apaths import ApathTable
@@ -25,14 +25,13 @@ from linkscore_scoring.site.learning import (
     LearnedSite,
     LearningJob,
     LearningSchedule,
-    SampledLinks,
-    SampledPage,
     navigation_params,
     observe_page_links,
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.packed_memory import link_memory
+from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Flat, State, Stateful, Stored, stored_as
@@ -56,8 +55,8 @@ _FETCHES, _GROUPS = 20_000, 5_000
 """Bounds of the history: fetches remembered one by one, histories of each kind."""
 _COMPARED_PAGES = 200
 """A bound: latest pages whose content page links are confirmed by."""
-_SHARED_TOGETHER = 32
-"""Sampled pages whose names are shared at a time, in warm caches; chosen, not measured."""
+_PACKED_TOGETHER = 32
+"""Sampled pages that are packed at a time, in warm caches; chosen, not measured."""
 
 
 class Stage(IntEnum):
@@ -144,7 +143,7 @@ class SiteModel(Stateful):
         self.identities = ClusterIdentities()
         self.crawled = Counter()
         self.sample = deque(maxlen=learning.max_sample_pages)
-        self._unshared: list[PathTrie] = []
+        self._loose: list[SampledPaths] = []
         self.aliases = {}
         self.schedule = LearningSchedule.starting_at(learning.sample_pages, learning.max_sample_pages)
         self.plan = SamplingPlan(max_urls=_PLANNED, max_seen=_PLAN_SEEN)
@@ -377,16 +376,16 @@ class SiteModel(Stateful):
     def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> SampledPage:
         """Keep a page for the next learning."""
         distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))
-        classless = {apath: self.apaths.get(apath).classless for apath in set(page.links.apaths)}
         apaths, keys = zip(*distinct, strict=True) if distinct else ((), ())
-        links = SampledLinks.of(apaths, map(classless.__getitem__, apaths), keys)
-        sampled = SampledPage(fetch.seq, features.key, fetch.key, features.paths, links)
+        links = SampledLinks.of(apaths, self.apaths.classless(apaths), keys)
+        paths = SampledPaths(features.paths)
+        sampled = SampledPage(fetch.seq, features.key, fetch.key, paths, links)
         self.sample.append(sampled)
-        self._unshared.append(features.paths)
-        if len(self._unshared) == _SHARED_TOGETHER:
-            for paths in self._unshared:
-                paths.share_names()
-            self._unshared.clear()
+        self._loose.append(paths)
+        if len(self._loose) == _PACKED_TOGETHER:
+            for paths in self._loose:
+                paths.pack()
+            self._loose.clear()
         if features.title:
             self.titles[fetch.key] = features.title
             drop_oldest(self.titles, self.learning.max_sample_pages)

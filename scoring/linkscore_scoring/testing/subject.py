@@ -10,6 +10,8 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import Repeated
+from linkscore_scoring.engine.asked_links import AskedLinks
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.link_batches import batch_of
@@ -45,8 +47,9 @@ class Asked:
         """Return up to `n` URLs of the site, found or never seen, or only some rows of these."""
         urls = [url for url, _ in self.crawl.frontier()][: n // 2]
         urls += [f"{self.crawl.site.home}never/seen-{i}?page={i % 7}" for i in range(n - len(urls))]
-        chosen = range(n) if rows is None else rows
-        return batch_of(self.site, chosen, urls, urls, [NO_TICKET] * n, [""] * n)
+        chosen = urls if rows is None else [urls[row] for row in rows]
+        asked = AskedLinks(chosen, chosen, Repeated.of([b""] * len(chosen)), [""] * len(chosen))
+        return batch_of(self.site, asked, [NO_TICKET])
 
     def scores(self, n: int) -> NDArray[np.float64]:
         """Return the scores of `links(n)`."""

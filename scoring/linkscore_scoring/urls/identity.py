@@ -29,12 +29,14 @@ and 2,083 characters hold 1,000. Chosen, not measured."""
 _DEFAULT_PORT = {"http": ":80", "https": ":443"}
 # What both safe_url_string and canonicalize_url leave as it is. "/." may begin a dot segment, ";" path
 # parameters.
-_ORIGIN = r"https?://[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9]))*(?::[1-9][0-9]{0,3})?"
+_HOST = r"[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9]))*(?::[1-9][0-9]{0,3})?"
+_ORIGIN = rf"https?://{_HOST}"
 _PATH = r"(?:/(?!\.)(?:[A-Za-z0-9_~.:@!$&'()*+,=-]|%[89A-F][0-9A-F]|%20)*)+"
 # A query value: what stays, what is always escaped, and escapes of characters that are never unescaped.
 _ESCAPE = r"%(?:[01][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F])"
 _PAIR = rf"(?:[A-Za-z0-9_.~-]|%[89A-F][0-9A-F])+=(?:[A-Za-z0-9_.~:/,@!$()*?=+-]|{_ESCAPE})*"
 _QUOTED = str.maketrans({char: f"%{ord(char):02X}" for char in ":/,@!$()*?="})
+_PLAIN_HOST = re.compile(rf"(https?)://({_HOST})(?=[/?#]|\Z)", re.ASCII)
 _PLAIN = re.compile(rf"{_ORIGIN}{_PATH}(?:\?({_PAIR}(?:&{_PAIR})*))?", re.ASCII)
 
 
@@ -82,7 +84,12 @@ _REMEMBERED_CHARS = 512
 
 def is_plain(url: str) -> bool:
     """Say whether `url` is an absolute http(s) URL that needs no repair and no rules to be identified."""
-    return _PLAIN.fullmatch(url) is not None
+    return remembered_identity(url) is not None
+
+
+def remembered_identity(url: str) -> str | None:
+    """Return `plain_identity` of a URL that is likely to be asked for again."""
+    return _remembered(url) if len(url) <= _REMEMBERED_CHARS else plain_identity(url)
 
 
 def browser_form(url: str) -> str:
@@ -107,6 +114,9 @@ def host_of(url: str) -> str:
     ValueError
         The host cannot be read.
     """
+    plain = _PLAIN_HOST.match(url)  # a fifth of the cost
+    if plain is not None:
+        return plain[2].removesuffix(_DEFAULT_PORT[plain[1]])
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2].lower()
     return host.removesuffix(_DEFAULT_PORT.get(parts.scheme, ":")).removesuffix(":")
@@ -128,7 +138,7 @@ def validate_url(
         (too long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or ``MALFORMED_URL``.
     """
     if len(url) <= max_chars:
-        plain = _remembered(url) if len(url) <= _REMEMBERED_CHARS else plain_identity(url)
+        plain = remembered_identity(url)
         if plain is not None:
             return plain
     rule, reason = _broken_rule(url, max_chars)

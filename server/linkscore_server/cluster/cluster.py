@@ -163,7 +163,10 @@ class Cluster:
                 for shard in map(Shard.of, self._registry.keys())
                 if slot_of(shard, self.owners.slots) in gone
             ]
+            await asyncio.gather(*map(self._registry.save, keys))  # they are served until all have this
             await asyncio.gather(*map(self._registry.let_go, keys))
+            if gone:
+                _log.info("slots %s are let go of, with %d shards", sorted(gone), len(keys))
 
     def _hear(self, slot: int, route: Route) -> None:
         if self.owners.hear(slot, route) and route.address != self.owners.address and slot in self._held:

@@ -13,9 +13,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from linkscore_server.storage.base import LogAway
 
-_POLL_S = 0.05  # between two looks whether somebody asks; what the group says is heard at once
+_POLL_S = 0.02  # between two looks whether somebody asks; what the group says is heard at once
 _CONFIRM_S = 10.0  # longest wait for a coordinator, which answers within milliseconds; a bound
-_HEARTBEATS = 5  # in a session: some may be late
+_HEARTBEAT_S = 0.3
+"""Between two heartbeats, of a few bytes. They tell a member that slots are divided anew, for which the group
+waits for the last of them, twice where slots go from one to another. Chosen, not measured."""
+_HEARTBEATS = 5  # in a session, at least: some may be late
 _LONGEST_CALLBACK_MS = 600_000
 """Longest time in which slots are let go: a snapshot of each shard. A bound; others wait for it."""
 
@@ -74,7 +77,7 @@ class SlotGroup:
                 "group.id": group,
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": int(session_s * 1e3),
-                "heartbeat.interval.ms": int(session_s * 1e3 / _HEARTBEATS),
+                "heartbeat.interval.ms": int(min(session_s / _HEARTBEATS, _HEARTBEAT_S) * 1e3),
                 "max.poll.interval.ms": _LONGEST_CALLBACK_MS,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "latest",

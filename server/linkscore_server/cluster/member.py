@@ -15,9 +15,11 @@ from linkscore_server.cluster.owners import ClusterOwners
 from linkscore_server.cluster.routes import RouteTable
 from linkscore_server.cluster.slots import SLOTS
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.grpc.reading import PageReader
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.routing.owners import LocalOwner
-from linkscore_server.routing.peers import Peer, server_for_peers
+from linkscore_server.routing.peer_calls import server_for_peers
+from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.routing.router import Router
 from linkscore_server.settings import Settings
 from linkscore_server.storage.kafka.store import KafkaStore
@@ -37,6 +39,8 @@ class Member:
         The shards of this process.
     local
         The services of this process.
+    reader
+        Reads pages of the sites of others.
     metrics
         Tell how many slots there are, and how many this process has.
     """
@@ -47,6 +51,7 @@ class Member:
         store: KafkaStore,
         registry: CrawlRegistry,
         local: LocalOwner,
+        reader: PageReader,
         metrics: Metrics,
     ) -> None:
         self._settings = settings
@@ -56,7 +61,7 @@ class Member:
         self._metrics = metrics
         credentials = _channel_credentials(settings)
         self.owners = ClusterOwners(
-            local, lambda address: Peer(address, settings.max_message_bytes, credentials)
+            local, lambda address: ReadingPeer(address, settings.max_message_bytes, reader, credentials)
         )
         self._cluster: Cluster | None = None
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 import msgpack
@@ -261,8 +262,12 @@ class CrawlActor:
             raise outcome
         return outcome
 
-    def submit_all(self, events: Sequence[Event]) -> asyncio.Future[list[Any]]:
+    def submit_all(
+        self, events: Sequence[Event], raw: Sequence[bytes | None] = ()
+    ) -> asyncio.Future[list[Any]]:
         """Take in events as one group, in their order; returns what to wait for.
+
+        `raw` are their bytes for the log, where whoever made an event has them; empty: nobody has any.
 
         The result has one outcome an event, an exception in place of one that could not be applied. Errors as
         of `submit`: all of the events are made durable, or none.
@@ -272,16 +277,20 @@ class CrawlActor:
         CrawlClosed
             If the actor takes nothing more.
         """
-        return self._submitted(events)
+        return self._submitted(events, raw=raw)
 
     def _submitted(
-        self, events: Sequence[Event], learned: LearnedSite | None = None
+        self,
+        events: Sequence[Event],
+        learned: LearnedSite | None = None,
+        raw: Sequence[bytes | None] = (),
     ) -> asyncio.Future[list[Any]]:
         if self._closed:
             raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         trace = self._tracing.submitted(self.model.config.name, len(events))
-        self._queue.put_nowait(_Submission(events, [encode(event) for event in events], done, trace, learned))
+        made = [given or encode(event) for event, given in zip_longest(events, raw)]
+        self._queue.put_nowait(_Submission(events, made, done, trace, learned))
         return done
 
     async def learn(self, site: str) -> None:
@@ -324,6 +333,13 @@ class CrawlActor:
             self._metrics.put_away_failures.inc()
             _log.error("crawl %s: sites cannot be put away: %s", self.model.config.name, exc)
             return 0
+
+    async def save(self) -> None:
+        """Write a snapshot while events are taken in: to close it soon takes a moment then."""
+        async with self._turn:
+            if not self._snapshots.is_under_way and self._begin_snapshot():
+                await self._snapshots.step()
+        await self._snapshot_on(whole=True)
 
     async def close(self) -> None:
         """Finish what was submitted, write a snapshot, release the log."""
@@ -499,12 +515,17 @@ class CrawlActor:
 
     async def _snapshot(self, *, whole: bool = False) -> None:
         """Begin a snapshot of the crawl as it is now, and go on with it; see `_snapshot_on`."""
+        if self._begin_snapshot():
+            await self._snapshot_on(whole=whole)
+
+    def _begin_snapshot(self) -> bool:
+        """Begin a snapshot if there is anything new to write; says whether."""
         seq = self.model.seq
         if seq == self._snapshot_seq or self._discarded or self._owed:  # the log must have what it holds
-            return
+            return False
         self._snapshot_seq = seq  # one that fails is tried again after as many events
         self._snapshots.begin()
-        await self._snapshot_on(whole=whole)
+        return True
 
     async def _snapshot_on(self, *, whole: bool = False) -> None:
         """Go on with the snapshot under way until events wait, or to its end if it is wanted whole."""

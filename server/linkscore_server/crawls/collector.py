@@ -36,6 +36,17 @@ class RegistryCollector(Collector):
         tables = [actor.model.sites for actor in self._registry.actors()]
         shards = [shard for table in tables for shard in table.in_memory]
         sites = [shard.model for shard in shards]
+        yield from self._crawls()
+        yield _by_stage(sites, put_away=sum(map(len, tables)) - len(sites))
+        yield from self._memory()
+        yield from self._bounds(sites)
+        yield from _policies(shards)
+        evicted = sum(site.memory.evicted for site in sites)
+        yield GaugeMetricFamily(
+            "linkscore_links_evicted", "Links forgotten because of the bound", value=evicted
+        )
+
+    def _crawls(self) -> Iterator[GaugeMetricFamily]:
         yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=self._registry.crawl_count)
         yield GaugeMetricFamily(
             "linkscore_crawls_open", "Crawls in memory", value=len(self._registry.actors())
@@ -50,15 +61,8 @@ class RegistryCollector(Collector):
             "Events of crawls in memory after their last snapshot: as many are replayed after a crash",
             value=sum(actor.replay_count for actor in self._registry.actors()),
         )
-        stages = Counter(site.stage for site in sites)
-        by_stage = GaugeMetricFamily(
-            "linkscore_sites", "Sites by stage; put_away: not in memory, of any stage", labels=["stage"]
-        )
-        for stage in Stage:
-            by_stage.add_metric([stage.name.lower()], stages[stage])
-        away = sum(map(len, tables)) - len(sites)
-        by_stage.add_metric(["put_away"], away)
-        yield by_stage
+
+    def _memory(self) -> Iterator[GaugeMetricFamily]:
         budget = self._registry.memory.budget
         yield GaugeMetricFamily(
             "linkscore_site_memory_bytes", "Estimate of what sites in memory take", value=budget.used
@@ -72,12 +76,6 @@ class RegistryCollector(Collector):
             "linkscore_memory_limit_bytes",
             "The setting memory_mb; compare process_resident_memory_bytes",
             value=self._settings.memory_mb << 20,
-        )
-        yield from self._bounds(sites)
-        yield from _policies(shards)
-        evicted = sum(site.memory.evicted for site in sites)
-        yield GaugeMetricFamily(
-            "linkscore_links_evicted", "Links forgotten because of the bound", value=evicted
         )
 
     def _bounds(self, sites: list[SiteModel]) -> Iterator[GaugeMetricFamily]:
@@ -96,6 +94,17 @@ class RegistryCollector(Collector):
             used.add_metric([name], max(counts, default=0))
         yield limit
         yield used
+
+
+def _by_stage(sites: list[SiteModel], put_away: int) -> GaugeMetricFamily:
+    stages = Counter(site.stage for site in sites)
+    family = GaugeMetricFamily(
+        "linkscore_sites", "Sites by stage; put_away: not in memory, of any stage", labels=["stage"]
+    )
+    for stage in Stage:
+        family.add_metric([stage.name.lower()], stages[stage])
+    family.add_metric(["put_away"], put_away)
+    return family
 
 
 def _policies(shards: list[SiteShard]) -> Iterator[GaugeMetricFamily]:

@@ -16,9 +16,14 @@ def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
     for choice in (config.policy, *config.extra_policies):
         capabilities.load_libraries(policy_class(choice.name), choice.checked())
-    if Words.LANGUAGE in config.words:
+    load_for_reading(config.scope, config.words)
+
+
+def load_for_reading(scope: str, words: Words) -> None:
+    """Import what reading pages of such a crawl would import; blocks."""
+    if Words.LANGUAGE in words:
         languages()
-    if config.scope == "domain":
+    if scope == "domain":
         _suffixes()
 
 

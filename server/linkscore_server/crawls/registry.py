@@ -304,6 +304,13 @@ class CrawlRegistry:
         """Open crawls beside the calls, so that few have to wait; half of the places are left to calls."""
         self._later(self._open_all(names))
 
+    async def save(self, name: str) -> None:
+        """Write a snapshot of a shard that is let go of soon, while it is served, if it is open."""
+        async with self._locks[name]:
+            actor = self._actors.get(name)
+            if actor is not None and not actor.is_lost:
+                await actor.save()
+
     async def let_go(self, name: str) -> None:
         """Have a shard no more: finish what was taken in, and close it with a snapshot."""
         async with self._locks[name]:

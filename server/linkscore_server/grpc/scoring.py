@@ -13,23 +13,25 @@ from google.protobuf.message import Message
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+from linkscore_scoring.columns import Repeated
+from linkscore_scoring.engine.asked_links import AskedLinks, read_links
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
-from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.urls.identity import plain_identities, validate_url
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.site_watch import SiteWatch
-from linkscore_server.grpc.admission import AdmissionLimit, WorkAhead, require_caller
+from linkscore_server.grpc.admission import AdmissionLimit, WorkAhead
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import parse_crawl, parse_site
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.errors import NotServing, logged
 from linkscore_server.grpc.feedback import FeedbackInbox
+from linkscore_server.grpc.reading import Own, PageReader, Reading, ReadPages
 from linkscore_server.grpc.turns import Turns
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
@@ -38,16 +40,17 @@ _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound=asyncio.Future[Any])
+_Message = pb.StreamPagesRequest | tuple[pb.StreamPagesRequest, ReadPages]
+"""Of a stream: as it was sent, or with its page read by another process."""
 _Answers = asyncio.Queue[asyncio.Task[pb.StreamPagesResponse] | None]
-_Large = PageFeatures | Exception | None
-"""What reading a large page gave; None of a page of usual size."""
 
 # Pages, and links on them, that become bytes at once and go into the log together: some milliseconds of the
 # event loop. Chosen, not measured.
 _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 
-# Above these a question takes more than some 20 ms; chosen by the cost of one link, bucket or site.
-_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 500, 2_000, 1_000, 20
+# Above these a question may take more than some 20 ms: 1,000 links cost 10 ms at most (measured: never
+# seen before, pure Python; or by anthelion). The others are chosen by the cost of one bucket, site, example.
+_BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
 MAX_EXPLAINED = 100  # links of one ExplainLinks call, as the contract says
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
@@ -75,6 +78,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         Predicts what calls take.
     watch
         Told when the answer to a page is made, as `answer`.
+
+    Attributes
+    ----------
+    reader
+        Reads pages, for other processes too.
     """
 
     def __init__(
@@ -97,6 +105,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._big_questions = WorkAhead(settings.target_delay_s)
         self._watch = watch
         self._turns = Turns(work)
+        self.reader = PageReader(parser, self._turns, metrics)
         self._streams: set[asyncio.Task[None]] = set()
         self._sites = SiteWatch(metrics)
 
@@ -110,15 +119,17 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         for feeding in list(self._streams):
             feeding.cancel()
 
-    async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
-        """Take in pages and score their links."""
+    async def IngestPages(
+        self, request: pb.IngestPagesRequest, context: Any, read: ReadPages | None = None
+    ) -> pb.IngestPagesResponse:
+        """Take in pages and score their links; `read` are those that another process has read."""
         actor, choice, encode = await self.resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         with self._admission.admitted(len(request.pages)):
-            return await self._ingest_all(actor, request, choice, encode, context)
+            return await self._ingest_all(actor, request, choice, encode, context, read)
 
     async def StreamPages(
-        self, requests: AsyncIterator[pb.StreamPagesRequest], context: Any
+        self, requests: AsyncIterator[_Message], context: Any
     ) -> AsyncIterator[pb.StreamPagesResponse]:
         """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
         answers: _Answers = asyncio.Queue()
@@ -142,11 +153,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor = await self._actor(request.crawl)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
-        large = await self._read_large(actor, request.pages, context)
+        how = self.reader.how(actor.model.config)
+        large = await self.reader.large(request.pages, how, context)
         async with self._turns.of_call(request, context):
             for page, own in zip(request.pages, large, strict=True):
                 async with self._turns.of_page(context):
-                    found.append(self._classify(actor, page, own))
+                    found.append(self._classify(actor, page, how, own))
         for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
             await actor.ask_for_model(site)
         return pb.ClassifyPagesResponse(classifications=found)
@@ -157,9 +169,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         _check_count("links", len(request.links), self._settings.max_links_per_call)
 
         def answer() -> pb.ScoreLinksResponse:
-            rows, columns, bad = _candidates(request.links, self._parser)
-            scored = actor.queries.score_links(
-                *columns, choice=choice, encode=encode, require_learned=request.require_learned
+            rows, links, bad = _asked_links(request, self._parser)
+            scored = actor.queries.score_asked(
+                links, choice=choice, encode=encode, require_learned=request.require_learned
             )
             policy = _policy_name(actor, choice)
             self._metrics.links_scored.labels(policy).inc(len(rows))
@@ -182,11 +194,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Order buckets by value, and hand out links among them."""
         actor, choice, _ = await self.resolve(request)
         _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
-        in_flight = results.fetches_in_flight(request)
+        in_flight, buckets = results.fetches_in_flight(request), Repeated.of(request.buckets)
 
         def answer() -> pb.RankBucketsResponse:
             plan = actor.queries.plan_fetches(
-                request.buckets,
+                buckets,
                 request.n,
                 waiting=request.waiting,
                 in_flight=in_flight,
@@ -197,7 +209,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             self._metrics.buckets_ranked.labels(policy).inc(len(plan.values))
             return results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
 
-        is_big = len(request.buckets) > _BIG_BUCKETS
+        is_big = len(buckets.distinct) > _BIG_BUCKETS
         return await self._answered(actor, answer, request, context, is_big=is_big)
 
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
@@ -306,24 +318,28 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         choice: PolicyChoice | None,
         encode: str,
         context: Any,
+        read: ReadPages | None,
     ) -> pb.IngestPagesResponse:
         """Parse pages in turn, other calls between them, and make those of one call durable together."""
-        large = await self._read_large(actor, request.pages, context)
+        how = self.reader.how(actor.model.config)
+        known = await self.reader.known(request.pages, how, read, context)
         parsed: list[PageFetched | common_pb2.ItemStatus] = []
         together: list[PageFetched] = []
+        raw: list[bytes | None] = []
         written: list[asyncio.Future[list[Any]]] = []
         try:
             async with self._turns.of_call(request, context):
-                for page, own in zip(request.pages, large, strict=True):
-                    is_last = len(parsed) + 1 == len(large)
-                    event = await self._parsed(actor, page, own, context, is_last=is_last)
+                for page, own in zip(request.pages, known, strict=True):
+                    is_last = len(parsed) + 1 == len(known)
+                    event = await self._parsed(actor, page, how, own, context, is_last=is_last)
                     parsed.append(event)
                     if isinstance(event, PageFetched):
                         together.append(event)
+                        raw.append(own if isinstance(own, bytes) else None)
                     if together and (is_last or _is_enough(together)):
                         await self._registry.embeddings.compare(actor.model.config.wanted, together)
-                        written.append(_watched(actor.submit_all(together)))
-                        together = []
+                        written.append(_watched(actor.submit_all(together, raw)))
+                        together, raw = [], []
             outcomes = iter([outcome for group in written for outcome in await group])
         finally:
             for group in written:
@@ -346,53 +362,36 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         choice: PolicyChoice | None,
         encode: str,
         context: Any,
+        read: ReadPages | None,
     ) -> pb.StreamPagesResponse:
         """Take in the page of one message of a stream."""
         answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
-        [own] = await self._read_large(actor, [request.page], context)
+        how = self.reader.how(actor.model.config)
+        [own] = await self.reader.known([request.page], how, read, context)
         async with self._turns.calls:
-            parsed = await self._parsed(actor, request.page, own, context)
+            parsed = await self._parsed(actor, request.page, how, own, context)
         if isinstance(parsed, PageFetched):
             await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
-            outcome = await actor.submit(parsed)
+            [outcome] = await actor.submit_all([parsed], [own if isinstance(own, bytes) else None])
             self._add_result(answer.result, actor, parsed, outcome, choice, encode)
         else:
             answer.result.status.CopyFrom(parsed)
         return answer
 
-    async def _read_large(
-        self, actor: CrawlActor, pages: Sequence[common_pb2.Page], context: Any
-    ) -> list[_Large]:
-        """Return the features of large pages, which are read before it is the turn of the call: calls with
-        none do not wait for them.
-
-        Raises
-        ------
-        CallerGone
-            If nobody waits for the answer any more.
-        """
-        config = actor.model.config
-        found: list[_Large] = []
-        for page in pages:
-            try:
-                own = await self._parser.read_large(
-                    page, layout=config.reads_layout, words=config.words, title=config.keep_titles
-                )
-            except Exception as exc:  # raised again when it is the turn of the page
-                found.append(exc)
-                continue
-            found.append(own)
-            if own is not None:
-                require_caller(context)
-        return found
-
     async def _parsed(
-        self, actor: CrawlActor, page: common_pb2.Page, own: _Large, context: Any, *, is_last: bool = True
+        self,
+        actor: CrawlActor,
+        page: common_pb2.Page,
+        how: Reading,
+        own: Own,
+        context: Any,
+        *,
+        is_last: bool = True,
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
         async with self._turns.of_page(context, is_last=is_last):
             try:
-                return self._event(actor, page, own)
+                return self.reader.event(page, how, actor.model.site_of, own)
             except InvalidInput as exc:
                 self._metrics.pages.labels("invalid").inc()
                 return results.invalid(exc)
@@ -427,20 +426,6 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             links, notes = (event.features.links, event.features.notes) if event.features else (None, [])
             results.add_page_result(result, actor.model.config.name, outcome, links, notes)
 
-    def _event(self, actor: CrawlActor, page: common_pb2.Page, own: _Large) -> PageFetched:
-        if isinstance(own, Exception):
-            raise own
-        model = actor.model
-        config = model.config
-        return self._parser.event(
-            page,
-            model.site_of,
-            layout=config.reads_layout,
-            words=config.words,
-            title=config.keep_titles,
-            own=own,
-        )
-
     def _count(self, actor: CrawlActor, outcome: PageOutcome) -> None:
         seen = outcome.observation
         if seen is not None:
@@ -460,7 +445,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
 
     async def _feed(
         self,
-        requests: AsyncIterator[pb.StreamPagesRequest],
+        requests: AsyncIterator[_Message],
         answers: _Answers,
         slots: asyncio.Semaphore,
         context: Any,
@@ -469,21 +454,24 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
         crawl = ""
         try:
-            async for request in requests:
+            async for message in requests:
+                request, read = message if isinstance(message, tuple) else (message, None)
                 crawl = crawl or request.crawl
                 first = first or await self.resolve(request)
                 if request.crawl not in ("", crawl):  # by its name: another one may be of another process
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 self._admission.check_memory()
                 await slots.acquire()
-                page = self._ingest(first[0], request, *first[1:], context)
+                page = self._ingest(first[0], request, *first[1:], context, read)
                 answers.put_nowait(_watched(asyncio.create_task(page)))
         finally:
             answers.put_nowait(None)
 
-    def _classify(self, actor: CrawlActor, page: common_pb2.Page, own: _Large) -> pb.PageClassification:
+    def _classify(
+        self, actor: CrawlActor, page: common_pb2.Page, how: Reading, own: Own
+    ) -> pb.PageClassification:
         try:
-            event = self._event(actor, page, own)
+            event = self.reader.event(page, how, actor.model.site_of, own)
         except InvalidInput as exc:
             return pb.PageClassification(status=results.invalid(exc))
         return results.classification(actor.model.config.name, actor.queries.classify(event))
@@ -499,6 +487,27 @@ def _watched(task: _F) -> _F:
     """Return the task, whose failure is nobody's concern once the call it belongs to is gone."""
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
+
+
+def _asked_links(
+    request: pb.ScoreLinksRequest, parser: PageParser
+) -> tuple[Sequence[int], AskedLinks, dict[int, common_pb2.ItemStatus]]:
+    """Return rows of usable links, these links, and the others' status."""
+    most = parser.limits.url_chars
+    links = read_links(
+        request.SerializeToString(), max_chars=most, identify=partial(_identity, max_chars=most)
+    )
+    if links is not None:
+        return range(len(links)), links, {}
+    rows, (urls, keys, tickets, anchors), bad = _candidates(request.links, parser)
+    return rows, AskedLinks(urls, keys, Repeated.of(tickets), anchors), bad
+
+
+def _identity(url: str, *, max_chars: int) -> str | None:
+    try:
+        return validate_url(url, "url", max_chars=max_chars)
+    except InvalidInput:
+        return None
 
 
 def _candidates(

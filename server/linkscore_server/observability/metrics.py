@@ -68,6 +68,12 @@ class Metrics:
         """Count a page that the compiled reader left to the pure one."""
         self.pages_left.labels(reason).inc()
 
+    def count_passed_on(self, *, read: int, unread: int) -> None:
+        """Count pages that another process has the sites of."""
+        for state, count in (("read", read), ("unread", unread)):
+            if count:
+                self.pages_passed_on.labels(state).inc(count)
+
     def count_feedback(
         self, policy: str, rewards: Sequence[float], *, duplicates: int = 0, invalid: int = 0
     ) -> None:
@@ -114,7 +120,7 @@ class Metrics:
         )
         self.pages_left = Counter(
             "linkscore_pages_left_to_python",
-            "Pages that the compiled reader left to the pure one, by reason: layout, depth, attributes, rel",
+            "Pages that the compiled reader left to the pure one, by reason: depth, attributes, rel",
             ["reason"],
             registry=r,
         )
@@ -245,6 +251,12 @@ class Metrics:
             "Time to answer a call about a crawl of several groups, until the last one that is asked has",
             ["method"],
             buckets=_LATENCY_S,
+            registry=r,
+        )
+        self.pages_passed_on = Counter(
+            "linkscore_pages_passed_on",
+            "Pages that were read here for the process that has their sites, and those it was left to read",
+            ["state"],
             registry=r,
         )
         self.slots = Gauge(

@@ -9,8 +9,11 @@ from typing import Any, Protocol
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
 from linkscore_server.grpc.errors import NotServing
+from linkscore_server.grpc.reading import ReadPages
 from linkscore_server.routing.questions import Questions
 
+INGEST, STREAM = "LinkScoringService/IngestPages", "LinkScoringService/StreamPages"
+"""The calls that bring pages."""
 _LOOK_S = 0.05  # between two looks whether another process answers; chosen, not measured
 Values = dict[str, Any]
 """What questions and their answers are made of: numbers, texts, bytes, lists and dicts of them."""
@@ -66,6 +69,10 @@ class LocalOwner:
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
         """See `Owner.collect`."""
         return await self._method(method)(requests, context)
+
+    async def ingest(self, request: Any, read: ReadPages, context: Any) -> Any:
+        """Take in pages that another process has read."""
+        return await self._method(INGEST)(request, context, read)
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""

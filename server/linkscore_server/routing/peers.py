@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -13,17 +13,15 @@ from google.protobuf import message_factory
 from google.rpc import status_pb2
 from grpc_status import rpc_status
 
-from linkscore_scoring.engine.groups import is_crawl_name
-from linkscore_server.grpc.access import crawl_in
-from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, status_of
-from linkscore_server.grpc.request_ids import KEY, begin_request, request_id
+from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing
+from linkscore_server.grpc.request_ids import KEY, request_id
 from linkscore_server.routing.owners import LocalOwner, Owner, Owners, Values
 from linkscore_server.routing.place import Place
-from linkscore_server.routing.router import CHANGES, Router
-from linkscore_server.routing.services import SERVICES, add_services
+from linkscore_server.routing.services import SERVICES
 
 _PACKAGE = "linkscore.v1"
-_OWNER, _ASK = "linkscore.internal.Owner", "Ask"
+OWNER, ASK = "linkscore.internal.Owner", "Ask"
+"""Service and method by which a process asks what is beside the contract."""
 _SLACK_BYTES = 1 << 20
 """What a part of a message may be larger than the whole: longer names, columns that are repeated. Chosen."""
 _RECONNECT = [
@@ -43,8 +41,6 @@ _READY_S = 5.0
 _AWAY = "the process that has these sites starts again or has handed them over, try again"
 _ASK_S = 30.0
 """Longest wait for the answer to a question, which takes milliseconds: a process may be stopped. A bound."""
-
-Answered = Callable[[], Awaitable[Any]]
 
 
 def options_of(max_message_bytes: int) -> list[tuple[str, int]]:
@@ -74,12 +70,12 @@ class Peer:
         self, address: str, max_message_bytes: int, credentials: grpc.ChannelCredentials | None = None
     ) -> None:
         options = options_of(max_message_bytes)
-        self._channel = (
+        self.channel = (
             grpc.aio.secure_channel(address, credentials, options)
             if credentials is not None
             else grpc.aio.insecure_channel(address, options)
         )
-        self._ask: Any = self._channel.unary_unary(f"/{_OWNER}/{_ASK}")
+        self._ask: Any = self.channel.unary_unary(f"/{OWNER}/{ASK}")
         self._calls: dict[str, Any] = {}
         self._may_ask = asyncio.Event()
         self._may_ask.set()
@@ -92,7 +88,7 @@ class Peer:
         """Ask what waits, of the new process; if there is none, that is what is answered."""
         try:
             async with asyncio.timeout(_READY_S):
-                await self._channel.channel_ready()
+                await self.channel.channel_ready()
         except TimeoutError:
             pass
         finally:
@@ -100,41 +96,39 @@ class Peer:
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
-        await self._its_turn()
-        return await _answer_of(lambda: self._method(method)(request, **_meant_for(context)))
+        await self.its_turn()
+        return await answer_of(lambda: self._method(method)(request, **meant_for(context)))
 
     async def stream(
         self, method: str, requests: AsyncIterator[Any], context: Any
     ) -> AsyncGenerator[Any, None]:
         """See `Owner.stream`."""
-        await self._its_turn()
-        call = self._method(method)(requests, **_meant_for(context))
-        try:
-            async for response in call:
-                yield response
-        except grpc.aio.AioRpcError as exc:
-            raise error_of(exc) from None
-        finally:
-            call.cancel()
+        await self.its_turn()
+        async with aclosing(
+            answers_of(lambda: self._method(method)(requests, **meant_for(context)))
+        ) as answers:
+            async for answer in answers:
+                yield answer
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
         """See `Owner.collect`."""
-        await self._its_turn()
-        return await _answer_of(lambda: self._method(method)(requests, **_meant_for(context)))
+        await self.its_turn()
+        return await answer_of(lambda: self._method(method)(requests, **meant_for(context)))
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
-        await self._its_turn()
+        await self.its_turn()
         packed = msgpack.packb([question, values])
-        raw = await _answer_of(lambda: self._ask(packed, timeout=_ASK_S))
+        raw = await answer_of(lambda: self._ask(packed, timeout=_ASK_S))
         answer: Values = msgpack.unpackb(raw)
         return answer
 
     async def close(self) -> None:
         """Let go of the connection."""
-        await self._channel.close()
+        await self.channel.close()
 
-    async def _its_turn(self) -> None:
+    async def its_turn(self) -> None:
+        """Wait while the process makes room for a new one."""
         if self._may_ask.is_set():
             return
         try:
@@ -144,97 +138,17 @@ class Peer:
 
     def _method(self, method: str) -> Any:
         if method not in self._calls:
-            self._calls[method] = _stub(self._channel, method)
+            self._calls[method] = _stub(self.channel, method)
         return self._calls[method]
 
 
-class PeerCalls:
-    """Answers what other processes ask: about shards by the services here, about crawls whose home this is.
-
-    Parameters
-    ----------
-    local
-        The services.
-    router
-        Makes, changes and deletes crawls.
-    owners
-        All of the server, of whom one may leave for a while.
-    """
-
-    def __init__(self, local: LocalOwner, router: Router, owners: Owners) -> None:
-        self._local = local
-        self._owners = owners
-        self._router = router
-
-    def add_to(self, server: grpc.aio.Server) -> None:
-        """Let a server for other processes answer."""
-        add_services(self, server)
-        ask: Any = grpc.unary_unary_rpc_method_handler(self._ask)
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_OWNER, {_ASK: ask}),))
-
-    async def call(self, method: str, request: Any, context: Any) -> Any:
-        """See `services.AnswersAll`."""
-        is_of_crawl = method in CHANGES and is_crawl_name(crawl_in(method, request))
-        answers = self._router if is_of_crawl else self._local
-        return await _passed_on(context, lambda: answers.call(method, request, context))
-
-    async def stream(
-        self, method: str, requests: AsyncIterator[Any], context: Any
-    ) -> AsyncGenerator[Any, None]:
-        """See `services.AnswersAll`."""
-        _begin(context)
-        try:
-            async with aclosing(self._local.stream(method, requests, context)) as responses:
-                async for response in responses:
-                    yield response
-        except Exception as exc:
-            await context.abort_with_status(rpc_status.to_status(status_of(exc)))
-
-    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """See `services.AnswersAll`."""
-        return await _passed_on(context, lambda: self._local.collect(method, requests, context))
-
-    async def _ask(self, raw: bytes, context: Any) -> Any:
-        question, values = msgpack.unpackb(raw)
-
-        async def answer() -> Any:
-            if question in ("pause", "resume"):
-                return msgpack.packb(await self._tell(question, **values))
-            return msgpack.packb(await self._local.ask(question, **values))
-
-        return await _passed_on(context, answer)
-
-    async def _tell(self, word: str, number: int) -> Values:
-        """Let what is asked of another process wait, or go on."""
-        peer = self._owners.all[number]
-        if isinstance(peer, Peer):
-            await peer.resume() if word == "resume" else peer.pause()
-        return {}
-
-
-def owners_at(place: Place | None, local: LocalOwner, max_message_bytes: int) -> Owners:
+def owners_at(place: Place | None, local: LocalOwner, connect: Callable[[str], Owner]) -> Owners:
     """Return all owners of a server for the process at a place; None: it is the only one."""
     if place is None:
         return Owners([local])
-    peers: list[Owner] = [Peer(address, max_message_bytes) for address in place.sockets]
+    peers = [connect(address) for address in place.sockets]
     peers[place.number] = local
     return Owners(peers, place.number)
-
-
-def server_for_peers(
-    address: str,
-    local: LocalOwner,
-    router: Router,
-    owners: Owners,
-    max_message_bytes: int,
-    credentials: grpc.ServerCredentials | None = None,
-) -> tuple[grpc.aio.Server, int]:
-    """Return what answers the other processes, to be started when the state is there, and its port."""
-    server = grpc.aio.server(options=options_of(max_message_bytes))
-    PeerCalls(local, router, owners).add_to(server)
-    if credentials is None:
-        return server, server.add_insecure_port(address)
-    return server, server.add_secure_port(address, credentials)
 
 
 def error_of(error: grpc.aio.AioRpcError) -> Exception:
@@ -250,11 +164,14 @@ def error_of(error: grpc.aio.AioRpcError) -> Exception:
     return Forwarded(status_pb2.Status(code=error.code().value[0], message=error.details() or ""))
 
 
-async def _answer_of(call: Callable[[], Any]) -> Any:
+async def answer_of(call: Callable[[], Any]) -> Any:
+    """Return the answer of another process, or raise what the call here shall end with."""
     try:
         return await call()
     except grpc.aio.AioRpcError as exc:
         raise error_of(exc) from None
+    except grpc.aio.UsageError:  # closed meanwhile, before the call: others have its shards
+        raise NotServing(_AWAY) from None
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -262,19 +179,22 @@ async def _answer_of(call: Callable[[], Any]) -> Any:
         raise NotServing(_AWAY) from None  # the connection was closed: others have its shards
 
 
-async def _passed_on(context: Any, answer: Answered) -> Any:
-    _begin(context)
+async def answers_of(begin: Callable[[], Any]) -> AsyncGenerator[Any, None]:
+    """Begin a stream and yield its answers, or raise what the stream here shall end with."""
     try:
-        return await answer()
-    except Exception as exc:
-        return await context.abort_with_status(rpc_status.to_status(status_of(exc)))
+        call = begin()
+    except grpc.aio.UsageError:  # as in `answer_of`
+        raise NotServing(_AWAY) from None
+    try:
+        async for answer in call:
+            yield answer
+    except grpc.aio.AioRpcError as exc:
+        raise error_of(exc) from None
+    finally:
+        call.cancel()
 
 
-def _begin(context: Any) -> None:
-    begin_request(str(dict(context.invocation_metadata() or ()).get(KEY, "")))
-
-
-def _meant_for(context: Any) -> dict[str, Any]:
+def meant_for(context: Any) -> dict[str, Any]:
     """Return deadline and request id of the call that is passed on."""
     remaining_s = context.time_remaining() if context is not None else None
     return {"timeout": remaining_s, "metadata": ((KEY, request_id()),)}

@@ -15,6 +15,7 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.crawls import crawl_message, shard_message
+from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.scoring import LinkScoringService
 
 _Answer = Callable[..., Awaitable[dict[str, Any]]]
@@ -41,6 +42,7 @@ class Questions:
         self._counted = metrics
         self._answers: dict[str, _Answer] = {
             "describe": self._describe,
+            "reading": self._reading,
             "names": self._names,
             "crawl": self._crawl,
             "make": self._make,
@@ -68,6 +70,11 @@ class Questions:
             return {"groups": 1}
         config = (await self._registry.open(shard.key)).model.config
         return {"groups": shard.groups, "scope": config.scope, "tickets": config.ticket_scope}
+
+    async def _reading(self, crawl: str) -> dict[str, Any]:
+        """Return how pages of a crawl are read, by the resource name of its shard."""
+        actor = await self._registry.open(parse_crawl(crawl))
+        return {"how": self._scoring.reader.how(actor.model.config).plain()}
 
     async def _names(self) -> dict[str, Any]:
         """Return the crawls whose first group is here, and how many groups each has."""

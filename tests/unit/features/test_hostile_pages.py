@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from time import process_time
 
 import pytest
@@ -19,6 +20,7 @@ from linkscore_scoring.features.html import (
     without_crowds,
 )
 from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_CLASS_CHARS
+from linkscore_scoring.features.native import NATIVE_VERSION
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.features.walk import MAX_PATH_CHARS
 
@@ -33,11 +35,11 @@ FIXED_S = 0.5
 """Of a page of any size: URLs may be 200 times as long as their links, until `MAX_LINKS_CHARS`."""
 
 
-def cost_of(family: Family, size: int) -> float:
+def cost_by(family: Family, size: int, *, native: bool) -> float:
     """Return the CPU time of one page by a reader that knows no other; a page may be refused, and nothing
     else.
     """
-    body, extractor = family.body(size), Extractor()
+    body, extractor = family.body(size), Extractor(native=native)
     start = process_time()
     with suppress(InvalidPage):
         extractor.extract(
@@ -50,12 +52,27 @@ def cost_of(family: Family, size: int) -> float:
     return process_time() - start
 
 
+def is_native(family: Family, size: int) -> bool:
+    """Say whether the compiled reader is there and reads a page, not left to the pure one (deep nestings)."""
+    left: list[str] = []
+    reader = Extractor(on_left=left.append)
+    with suppress(InvalidPage):
+        reader.extract(
+            family.body(size),
+            url=URL,
+            content_type=family.content_type,
+            content_encoding=family.content_encoding,
+        )
+    return bool(NATIVE_VERSION) and not left
+
+
 def check(family: Family, size: int, *, doublings: int = 1) -> None:
-    """Compare the cost of a page with that of one doubled so often.
+    """Compare the cost of a page with that of one doubled so often, both by the reader that reads the larger.
 
     What looks bad is measured again, since a busy machine may have been the reason.
     """
     larger = size * 2**doublings
+    cost_of = partial(cost_by, native=is_native(family, larger))
     most_growth, most = MOST_GROWTH**doublings, FIXED_S + S_PER_MB * larger / 1e6
     once, grown = cost_of(family, size), cost_of(family, larger)
     for _ in range(4):

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html import escape
 from html.entities import html5
@@ -24,6 +25,7 @@ from hostile import PAGES
 from linkscore_lab.experiments.readers import Readers, generated_page
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, _native_bounds
+from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.native import NativeReader
 from linkscore_scoring.features.types import Limits, PageFeatures
 
@@ -95,6 +97,24 @@ def test_bounds_cut_alike(limits: Limits) -> None:
         assert native == pure
 
 
+@pytest.mark.parametrize("most", [0, 200, 60_000])
+def test_what_is_remembered_of_pages_changes_none_of_those_that_follow(most: int) -> None:
+    rng = Random(11)
+    pages = [generated_page(rng) for _ in range(30)]
+    reader, limits = Extractor(Limits(links=9), native=True, max_remembered=most), Limits(links=9)
+    for page in [*pages, *reversed(pages)]:
+        assert reader.extract(page, url=URL) == Extractor(limits, native=False).extract(page, url=URL)
+
+
+def test_pages_are_read_alike_by_threads_that_share_a_reader() -> None:
+    rng = Random(12)
+    pages = [generated_page(rng) * 20 for _ in range(40)]
+    shared = Extractor(native=True)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda page: shared.extract(page, url=URL), pages))
+    assert found == [Extractor(native=False).extract(page, url=URL) for page in pages]
+
+
 def test_many_apaths_and_long_names_are_cut_alike() -> None:
     apaths = "".join(f"<a class=c{i % 3000} href=x{i}>y</a>" for i in range(3100))
     names = "".join(f"<{'x' * 45}{i % 3} class='{'k ' * 600}l{i}'>t<a href=x>y</a>" for i in range(200))
@@ -119,13 +139,34 @@ def test_a_page_it_cannot_answer_for_is_left_to_the_pure_reader_and_told(reason:
     assert told == [reason]
 
 
-def test_a_layout_is_read_by_the_pure_reader() -> None:
+def test_a_layout_changes_nothing_else_of_a_page() -> None:
     told: list[str] = []
     reader = Extractor(native=True, on_left=told.append)
     found = reader.extract(b"<ul><li><a href=x>text</a>", url=URL, layout=True)
     assert found.layout is not None
-    assert told == ["layout"]
     assert replace(found, layout=None) == reader.extract(b"<ul><li><a href=x>text</a>", url=URL)
+    assert told == []
+
+
+def tree_of(markup: str) -> PageTree:
+    """Return what the compiled reader says is where."""
+    page = linkscore_native.Reader(_native_bounds(Limits())).read(markup.encode(), True)
+    return PageTree.of(**page.outline())
+
+
+def test_places_of_texts_and_anchors_are_those_of_the_page() -> None:
+    """Elements in document order; the empty `br` and `hr` are none, the empty `p` is one."""
+    tree = tree_of("<div id=d>one<br><p></p><hr id=h><a href=#d>two <b>three</b></a></div><time datetime=5>")
+    assert [step.name for step in tree.steps[1:]] == ["html", "body", "div", "p", "a", "b", "time"]
+    assert tree.texts == ["one", "two", "three"]
+    assert tree.text_anchors == [-1, 0, 0]
+    assert (tree.anchor_nodes, tree.hrefs, tree.breaks) == ([5], ["#d"], [1])
+    assert (tree.ids, tree.moments) == ({"d", "h"}, [(3, "5")])
+    assert (tree.first_texts[5], tree.last_texts[5], tree.ends[3]) == (1, 3, 7)
+
+
+def test_texts_of_form_fields_are_not_displayed() -> None:
+    assert tree_of("<p>a<select><option>b<option>c</select><textarea>d</textarea>e").texts == ["a", "e"]
 
 
 # What hrefs and URLs are made of: each piece is a case of `urls.resolve` or `urls.identity`, or part of one.

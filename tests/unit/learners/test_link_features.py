@@ -172,3 +172,19 @@ def test_paper_features_are_slots_host_number_and_good_parent() -> None:
         SLOTS: 7.0,
         SLOTS + 1: 1.0,
     }
+
+
+def test_the_host_of_a_url_is_its_own_whatever_stands_before_it() -> None:
+    urls = [
+        "http://a.example/x",
+        "http://a.example",
+        "http://a.example.org/x",
+        "http://a.example/",
+        "a/",
+        "",
+        "://b",
+    ]
+    together = LinkFeatures(["host"]).of(urls)
+    for row, url in enumerate(urls):
+        alone = LinkFeatures(["host"]).of([url])
+        assert together.indices[together.rows == row].tolist() == alone.indices.tolist()

@@ -25,6 +25,7 @@ BAD_FILES: dict[str, tuple[str, str, str]] = {
     "negative": ("drain_s = -1.0", "drain_s", "must be > 0"),
     "not a number": ("drain_s = nan", "drain_s", "must be > 0"),
     "infinite": ("drain_s = inf", "drain_s", "must be > 0"),
+    "less than none": ("learning_processes = -1", "learning_processes", "must be >= 0"),
     "no port": ("listen = 'localhost'", "listen", "host:port or unix:PATH"),
     "port too large": ("listen = 'localhost:70000'", "listen", "host:port or unix:PATH"),
     "no socket path": ("listen = 'unix:'", "listen", "host:port or unix:PATH"),
@@ -55,6 +56,12 @@ def test_a_bad_file_is_refused_naming_field_and_rule(
     file = tmp_path / "linkscore.toml"
     file.write_text(text)
     assert rule in refused({}, {}, file)[field]
+
+
+def test_no_process_that_learns_is_a_choice(tmp_path: Path) -> None:
+    file = tmp_path / "linkscore.toml"
+    file.write_text("learning_processes = 0")
+    assert load({}, {}, file).learning_processes == 0
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

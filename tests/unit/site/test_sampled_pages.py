@@ -8,8 +8,9 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.html import extract
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.site.learning import SampledLinks, SampledPage
+from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_scoring.state import from_state, to_state
 
 BODY = b"<html><body><div class='posting first'><a class='headline' href='/a'>a</a></div></body></html>"
@@ -20,7 +21,11 @@ def kept(seq: int) -> SampledPage:
     """Return a page as its state is read again, apart from all others."""
     features = extract(BODY, url=f"http://h/{seq}")
     page = SampledPage(
-        seq, features.key, hash64(features.key), features.paths, SampledLinks.of(*zip(*ROWS, strict=True))
+        seq,
+        features.key,
+        hash64(features.key),
+        SampledPaths(features.paths),
+        SampledLinks.of(*zip(*ROWS, strict=True)),
     )
     state: Any = to_state(page)
     state["paths"]["classes"] = ["".join(list(name)) for name in state["paths"]["classes"]]
@@ -47,4 +52,24 @@ def test_damaged_links_are_refused(rows: Any) -> None:
     state: Any = to_state(kept(1))
     state["links"] = rows
     with pytest.raises(CorruptState):
+        from_state(SampledPage, state)
+
+
+@pytest.mark.parametrize("n", [0, 1, 300, 70_000])
+def test_packed_paths_are_read_as_they_were(n: int) -> None:
+    """Parents and leaves that take one, two and four bytes each."""
+    trie = PathTrie(list(range(-1, n - 1)), ["li"] * n, [f"item-{at % 300}" for at in range(n)], [n] * n)
+    paths = SampledPaths(trie)
+    before = to_state(trie)
+    paths.pack()
+    assert (paths.trie, len(paths), paths.to_state()) == (trie, n, before)
+    paths.pack()
+    assert paths.trie == trie
+
+
+@pytest.mark.parametrize(("column", "value"), [("parents", [2**15]), ("leaves", [-1]), ("leaves", [2**64])])
+def test_damaged_paths_are_refused(column: str, value: list[int]) -> None:
+    state: Any = to_state(kept(1))
+    state["paths"] = {"parents": [-1], "tags": ["a"], "classes": [""], "leaves": [1]} | {column: value}
+    with pytest.raises(CorruptState, match="fewer bits"):
         from_state(SampledPage, state)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
 from linkscore_scoring.features.layout.tree import PageTree
+from linkscore_scoring.features.markup import Step
 
 MAX_COMPARED = 200
 """Records of a region that are compared or measured, and elements of a path that is named: a bound of work.
@@ -89,7 +90,7 @@ def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
     alignment (Jiang 2013 after Song 2010): records need no pivot, likeness compares two levels of tags.
     """
     chars = [0, *accumulate(map(len, tree.texts))]
-    candidates = [region for region in _candidates(tree, chars) if region.siblings >= 2]
+    candidates = _candidates(tree, chars)
     for region in candidates:
         _rate(tree, region, chars)
     shown = sum(len(text) for text, node in zip(tree.texts, tree.text_nodes, strict=True) if not around[node])
@@ -109,32 +110,42 @@ def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
     return regions
 
 
-def _candidates(tree: PageTree, chars: Sequence[int]) -> Iterable[Region]:
-    """Return groups of like siblings, in document order of their first record; `chars` before each text."""
+def _candidates(tree: PageTree, chars: Sequence[int]) -> list[Region]:
+    """Return groups of like siblings, two below one parent at least, in document order of their first record.
+
+    `chars` is the number of characters before each text.
+    """
     children: defaultdict[int, list[int]] = defaultdict(list)  # parents in document order
-    for node in range(1, len(tree)):
-        children[tree.parents[node]].append(node)
-    paths = _paths(tree)
-    merged: dict[tuple[int, str], Region] = {}
+    for node, parent in enumerate(tree.parents[1:], start=1):
+        children[parent].append(node)
+    paths, alike = _paths(tree), _Siblings(tree, chars)
+    lists = {parent: alike.groups(below) for parent, below in children.items() if len(below) > 1}
+    # Most elements are the only child of another: those are looked at where others of the path have siblings.
+    merged = {(paths[parent], key): Region(key, []) for parent, groups in lists.items()
+              for key, records in groups if len(records) > 1}  # fmt: skip
+    listed = {path for path, _ in merged}
+    found: dict[tuple[int, str], Region] = {}
     for parent, below in children.items():
-        for key, records in _alike(tree, below).items():
-            usable = [node for node in records if _has_content(tree, node, chars)]
-            if not usable:
-                continue
-            region = merged.get((paths[parent], key))
-            if region is None:
-                region = merged[paths[parent], key] = Region(key, [])
-            region.records += usable
-            region.siblings = max(region.siblings, len(usable))
-    return merged.values()
+        path = paths[parent]
+        if path not in listed:
+            continue
+        for key, records in lists.get(parent) or alike.groups(below):
+            region = merged.get((path, key))
+            if region is not None and records:
+                region.records += records
+                region.siblings = max(region.siblings, len(records))
+                found[path, key] = region
+    return list(found.values())
 
 
 def _paths(tree: PageTree) -> list[int]:
     """Return a number for the path of each element: tags and classes from the root, digits as ``#``."""
-    known: dict[tuple[int, str, tuple[str, ...]], int] = {}
+    kinds: dict[tuple[str, tuple[str, ...]], int] = {}
+    kind_of = {step: kinds.setdefault((step.name, tree.names[step]), len(kinds)) for step in {*tree.steps}}
+    known: dict[tuple[int, int], int] = {}
     paths = [0]
     for parent, step in zip(tree.parents[1:], tree.steps[1:], strict=True):
-        paths.append(known.setdefault((paths[parent], step.name, tree.names[step]), len(known) + 1))
+        paths.append(known.setdefault((paths[parent], kind_of[step]), len(known) + 1))
     return paths
 
 
@@ -146,36 +157,45 @@ def _path_name(tree: PageTree, node: int) -> str:
     return "/".join(reversed(names))
 
 
-def _alike(tree: PageTree, siblings: Sequence[int]) -> dict[str, list[int]]:
-    """Group siblings by tag and the class token that most siblings of the tag share."""
-    if len(siblings) == 1:
-        step = tree.steps[siblings[0]]
-        return {_key(step.name, min(tree.names[step], key=_unnumbered, default="")): list(siblings)}
-    counts: Counter[tuple[str, str]] = Counter()
-    for node in siblings:
-        step = tree.steps[node]
-        counts.update((step.name, token) for token in tree.names[step])
-    groups: dict[str, list[int]] = {}
-    for node in siblings:
-        step = tree.steps[node]
-        tokens = tree.names[step]
-        token = max(tokens, key=lambda token: (counts[step.name, token], "#" not in token), default="")
-        groups.setdefault(_key(step.name, token), []).append(node)
-    return groups
+class _Siblings:
+    """Groups siblings by tag and the class token that most siblings of the tag share.
 
+    Lists repeat themselves on a page, so siblings of steps that were there before are grouped alike.
+    """
 
-def _key(tag: str, token: str) -> str:
-    return f"{tag}.{token}" if token else tag
+    def __init__(self, tree: PageTree, chars: Sequence[int]) -> None:
+        self._steps, self._names = tree.steps, tree.names
+        texts = zip(tree.first_texts, tree.last_texts, strict=True)
+        anchors = zip(tree.first_anchors, tree.last_anchors, strict=True)
+        self._has_content = [
+            first < last or chars[end] - chars[start] >= _MIN_TEXT_CHARS
+            for (start, end), (first, last) in zip(texts, anchors, strict=True)
+        ]
+        self._known: dict[tuple[Step, ...], dict[str, list[int]]] = {}
 
+    def groups(self, siblings: Sequence[int]) -> list[tuple[str, list[int]]]:
+        """Return the name of each group, and those in it that have content."""
+        steps = tuple([self._steps[node] for node in siblings])
+        alike = self._known.get(steps)
+        if alike is None:
+            alike = self._known[steps] = self._alike(steps)
+        has_content = self._has_content
+        return [
+            (key, [node for at in places if has_content[node := siblings[at]]])
+            for key, places in alike.items()
+        ]
 
-def _unnumbered(token: str) -> bool:
-    return "#" in token
-
-
-def _has_content(tree: PageTree, node: int, chars: Sequence[int]) -> bool:
-    if tree.first_anchors[node] < tree.last_anchors[node]:
-        return True
-    return chars[tree.last_texts[node]] - chars[tree.first_texts[node]] >= _MIN_TEXT_CHARS
+    def _alike(self, steps: Sequence[Step]) -> dict[str, list[int]]:
+        """Return the places of each group."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for step in steps:
+            counts.update((step.name, token) for token in self._names[step])
+        groups: dict[str, list[int]] = {}
+        for at, step in enumerate(steps):
+            tokens = self._names[step]
+            token = max(tokens, key=lambda token: (counts[step.name, token], "#" not in token), default="")
+            groups.setdefault(f"{step.name}.{token}" if token else step.name, []).append(at)
+        return groups
 
 
 def _rate(tree: PageTree, region: Region, chars: Sequence[int]) -> None:

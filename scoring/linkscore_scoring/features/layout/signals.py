@@ -13,9 +13,7 @@ from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.features.layout.title_signals import find_titles, time_signals, title_signals
 from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.layout.view import PageView, ratio
-from linkscore_scoring.features.markup import TagTable
-from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLayout
-from linkscore_scoring.features.walk import cut_tags
+from linkscore_scoring.features.types import Links, PageFeatures, PageLayout
 
 # Characters of a text that is surely no excerpt or label, and from which a text that ends in "..." is an
 # excerpt; chosen with the stored sites in view (docs/forums.md), not searched for.
@@ -26,17 +24,13 @@ _MAX_MOMENTS = 60
 _MARKS = ("p", "pre", "blockquote")
 
 
-def page_layout(
-    markup: str, tags: TagTable, limits: Limits, page: PageFeatures, anchors: Sequence[int]
-) -> PageLayout:
+def page_layout(tree: PageTree, page: PageFeatures, anchors: Sequence[int]) -> PageLayout:
     """Return the layout of a page.
 
     Parameters
     ----------
-    markup
-        The page, as `PageWalk.read` takes it.
-    tags, limits
-        As the walk had them.
+    tree
+        What the page holds where.
     page
         Features of the page; its links are read.
     anchors
@@ -47,8 +41,6 @@ def page_layout(
     Cost O(elements + texts + links), with at most 200 records of a region compared; two to three
     times as much as all other features together.
     """
-    tree = PageTree(tags)
-    tree.read(cut_tags(markup, limits)[0])
     view = PageView.of(tree, page.links, anchors, page.key)
     records = [view.regions.record_of[view.element(row)] for row in range(len(anchors))]
     return PageLayout(list(measure(view).values()), view.groups.rows, view.groups.table, records)
@@ -97,9 +89,7 @@ def text_signals(view: PageView) -> dict[str, float]:
 
 
 def _empty_page() -> PageView:
-    tree = PageTree(TagTable())
-    tree.read([])
-    return PageView.of(tree, Links(), [], "")
+    return PageView.of(PageTree(), Links(), [], "")
 
 
 SIGNALS = tuple(measure(_empty_page()))

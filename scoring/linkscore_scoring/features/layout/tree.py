@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, Self
 
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.markup import (
@@ -39,6 +41,7 @@ _UNSEEN = frozenset(("br", "hr", "link", "meta", "param", "source", "wbr", "col"
 _FORM_TEXTS = frozenset(("option", "select", "textarea", "datalist"))
 
 
+@dataclass(slots=True)
 class PageTree:
     """What a page holds where; element 0 is the place outside the root element.
 
@@ -69,35 +72,79 @@ class PageTree:
         Class tokens of each step.
     """
 
+    parents: list[int] = field(default_factory=lambda: [0])
+    steps: list[Step] = field(default_factory=lambda: [TEXT])
+    ends: list[int] = field(default_factory=lambda: [0])
+    first_texts: list[int] = field(default_factory=lambda: [0])
+    last_texts: list[int] = field(default_factory=lambda: [0])
+    first_anchors: list[int] = field(default_factory=lambda: [0])
+    last_anchors: list[int] = field(default_factory=lambda: [0])
+    texts: list[str] = field(default_factory=list)
+    text_nodes: list[int] = field(default_factory=list)
+    text_anchors: list[int] = field(default_factory=list)
+    anchor_nodes: list[int] = field(default_factory=list)
+    hrefs: list[str] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    breaks: list[int] = field(default_factory=list)
+    moments: list[tuple[int, str]] = field(default_factory=list)
+    names: ClassNames = field(default_factory=ClassNames)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        step_table: Iterable[tuple[str, str]],
+        steps: Iterable[int],
+        ids: Iterable[str],
+        **columns: Any,
+    ) -> Self:
+        """Return the tree of a page as the compiled reader gives it.
+
+        Parameters
+        ----------
+        step_table
+            Element name and classes of each distinct step.
+        steps
+            The step of each element, by its number in `step_table`.
+        ids, columns
+            As the attributes.
+        """
+        table = [Step(name, classes) for name, classes in step_table]
+        return cls(steps=[table[number] for number in steps], ids=set(ids), **columns)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    def children(self, node: int) -> int:
+        """Return the number of children of an element."""
+        child, n = node + 1, 0
+        while child < self.ends[node]:
+            child, n = self.ends[child], n + 1
+        return n
+
+
+def read_tree(pieces: Iterable[tuple[str, str]], tags: TagTable) -> PageTree:
+    """Return the tree of a page by the tags of `cut_tags`, all of which `PageWalk.read` met before."""
+    return _TreeReader(tags).read(pieces)
+
+
+class _TreeReader:
+    """Builds a tree while it goes through the tags of a page, once."""
+
     def __init__(self, tags: TagTable) -> None:
-        self.parents, self.steps = [0], [TEXT]
-        self.ends = [0]
-        self.first_texts, self.last_texts = [0], [0]
-        self.first_anchors, self.last_anchors = [0], [0]
-        self.texts: list[str] = []
-        self.text_nodes: list[int] = []
-        self.text_anchors: list[int] = []
-        self.anchor_nodes: list[int] = []
-        self.breaks: list[int] = []
-        self.hrefs: list[str] = []
-        self.ids: set[str] = set()
-        self.moments: list[tuple[int, str]] = []
-        self.names = ClassNames()
+        self._tree = PageTree()
         self._tags = tags
         self._voids: dict[str, Step | None] = {}
         self._open = [0]
         self._inside: list[int] = []
 
-    def __len__(self) -> int:
-        return len(self.parents)
-
-    def read(self, pieces: Iterable[tuple[str, str]]) -> None:
-        """Read the tags of `cut_tags`, once."""
-        known = self._tags.steps
+    def read(self, pieces: Iterable[tuple[str, str]]) -> PageTree:
+        """Read all tags."""
+        known, ids = self._tags.steps, self._tree.ids
         for raw, text in pieces:
             step = known.get(raw)
             if ' id="' in raw:
-                self.ids.add(attribute_of(raw, "id"))
+                ids.add(attribute_of(raw, "id"))
             if step is END:
                 self._leave()
             elif step is None:
@@ -113,39 +160,33 @@ class PageTree:
         while len(self._open) > 1:
             self._leave()
         self._close(0)
-
-    def children(self, node: int) -> int:
-        """Return the number of children of an element."""
-        child, n = node + 1, 0
-        while child < self.ends[node]:
-            child, n = self.ends[child], n + 1
-        return n
+        return self._tree
 
     def _enter(self, step: Step) -> None:
-        self._open.append(len(self.parents))
+        self._open.append(len(self._tree.parents))
         self._add(step)
 
     def _add(self, step: Step) -> None:
-        number, texts, anchors = len(self.parents), len(self.texts), len(self.anchor_nodes)
-        self.parents.append(self._open[-2] if self._open[-1] == number else self._open[-1])
-        self.steps.append(step)
-        self.ends.append(number + 1)
-        self.first_texts.append(texts)
-        self.last_texts.append(texts)
-        self.first_anchors.append(anchors)
-        self.last_anchors.append(anchors)
+        number, texts, anchors = len(self._tree.parents), len(self._tree.texts), len(self._tree.anchor_nodes)
+        self._tree.parents.append(self._open[-2] if self._open[-1] == number else self._open[-1])
+        self._tree.steps.append(step)
+        self._tree.ends.append(number + 1)
+        self._tree.first_texts.append(texts)
+        self._tree.last_texts.append(texts)
+        self._tree.first_anchors.append(anchors)
+        self._tree.last_anchors.append(anchors)
 
     def _leave(self) -> None:
         if len(self._open) > 1:
             node = self._open.pop()
             self._close(node)
-            if self._inside and self.anchor_nodes[self._inside[-1]] == node:
+            if self._inside and self._tree.anchor_nodes[self._inside[-1]] == node:
                 self._inside.pop()
 
     def _close(self, node: int) -> None:
-        self.ends[node] = len(self.parents)
-        self.last_texts[node] = len(self.texts)
-        self.last_anchors[node] = len(self.anchor_nodes)
+        self._tree.ends[node] = len(self._tree.parents)
+        self._tree.last_texts[node] = len(self._tree.texts)
+        self._tree.last_anchors[node] = len(self._tree.anchor_nodes)
 
     def _meet(self, raw: str) -> None:
         """Take in a tag that is new, or a leaf or link."""
@@ -167,10 +208,10 @@ class PageTree:
             self._add(tag.step)
         else:
             self._enter(tag.step)
-            self._inside.append(len(self.anchor_nodes))
-        self.anchor_nodes.append(len(self.parents) - 1)
-        self.hrefs.append(tag.href)
-        self.last_anchors[-1] += tag.empty
+            self._inside.append(len(self._tree.anchor_nodes))
+        self._tree.anchor_nodes.append(len(self._tree.parents) - 1)
+        self._tree.hrefs.append(tag.href)
+        self._tree.last_anchors[-1] += tag.empty
 
     def _meet_empty(self, raw: str) -> None:
         if raw not in self._voids:
@@ -183,17 +224,17 @@ class PageTree:
             if step.name == "time":
                 self._note_moment(raw)
         elif raw.startswith("br"):
-            self.breaks.append(len(self.texts))
+            self._tree.breaks.append(len(self._tree.texts))
 
     def _note_moment(self, raw: str) -> None:
         value = attribute_of(raw, "datetime")
         if value:
-            self.moments.append((len(self.texts), value[:_MOMENT_CHARS]))
+            self._tree.moments.append((len(self._tree.texts), value[:_MOMENT_CHARS]))
 
     def _add_text(self, text: str) -> None:
         node = self._open[-1]
-        if self.steps[node].name in _FORM_TEXTS:
+        if self._tree.steps[node].name in _FORM_TEXTS:
             return
-        self.texts.append(unescaped(text).strip())
-        self.text_nodes.append(node)
-        self.text_anchors.append(self._inside[-1] if self._inside else -1)
+        self._tree.texts.append(unescaped(text).strip())
+        self._tree.text_nodes.append(node)
+        self._tree.text_anchors.append(self._inside[-1] if self._inside else -1)

@@ -164,7 +164,7 @@ class HostCrawl(Stateful):
 
     def of_links(self, links: LinkBatch, site: SiteModel) -> Features:
         """Return the features of links."""
-        parents = [[source for source, _ in site.memory.contexts(key)] for key in links.keys]
+        parents = site.memory.sources(links.keys)
         return self._features(links.urls, links.anchors, links.apaths, parents, site)
 
     def _of_page(self, page: FeedbackObservation | PageObservation, site: SiteModel) -> Features:

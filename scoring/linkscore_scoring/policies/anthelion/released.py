@@ -89,7 +89,7 @@ class ReleasedCrawl(HostCrawl):
 
     def of_links(self, links: LinkBatch, site: SiteModel) -> Features:
         """Return the features of links."""
-        parents = [[source for source, _ in site.memory.contexts(key)] for key in links.keys]
+        parents = site.memory.sources(links.keys)
         number = self._numbers.get(host_arm(site.name), len(self._numbers))
         return paper_features(links.urls, [number] * len(links), list(map(self._good_parent, parents)))
 

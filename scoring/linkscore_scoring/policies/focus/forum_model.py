@@ -166,10 +166,9 @@ class ForumModel:
 
     def link_rows(self, links: LinkBatch, site: SiteModel) -> list[LinkRow]:
         """Return (URL pattern, folded Apath, key, URL) of each link; O(n_links)."""
-        folded = {a: site.apaths.get(a).folded for a in dict.fromkeys(links.apaths)}
         patterns = {url: self.pattern_of(url) for url in dict.fromkeys(links.urls)}
-        columns = zip(links.apaths, links.keys, links.urls, strict=True)
-        return [(patterns[url], folded[a], key, url) for a, key, url in columns]
+        columns = zip(site.apaths.folded(links.apaths), links.keys, links.urls, strict=True)
+        return [(patterns[url], folded, key, url) for folded, key, url in columns]
 
     def _insert(self, page: PageObservation) -> None:
         for url, fresh in zip(page.links.urls, page.fresh, strict=True):

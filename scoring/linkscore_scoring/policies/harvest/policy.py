@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.policies.experience import Experience
@@ -183,11 +184,12 @@ class Harvest(Stateful, Policy):
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
-        arms = _arms_of(links, site)
-        distinct = dict.fromkeys(arms)
-        values = dict(zip(distinct, self._scores(distinct, site), strict=True))
-        names = {arm: _bucket(arm) for arm in distinct}
-        return Scored(np.array([values[arm] for arm in arms], dtype=np.float64), [names[arm] for arm in arms])
+        groups = links.grouped()
+        patterns, apaths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
+        arms = Repeated.of(zip(patterns, site.apaths.folded(apaths), strict=True))
+        values = np.array(self._scores(arms.distinct, site), dtype=np.float64)
+        places = arms.places[groups.places]
+        return Scored(values[places], Repeated(list(map(_bucket, arms.distinct)), places))
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""

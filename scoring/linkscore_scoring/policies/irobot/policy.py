@@ -22,8 +22,8 @@ from linkscore_scoring.policies.base import (
     outside,
 )
 from linkscore_scoring.policies.irobot.sitemap import KeptArc, MapEntry, Place, Sitemap
-from linkscore_scoring.site.learning import SampledPage
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.sampled_pages import SampledPage
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
 

@@ -274,14 +274,13 @@ class Topical(Stateful, Policy):
             self.lists.credit(page.key, folded, known[target])
 
     def _keys(self, links: LinkBatch, site: SiteModel) -> list[Key]:
-        folded = {apath: site.apaths.get(apath).folded for apath in set(links.apaths)}
+        folded = site.apaths.folded(links.apaths)
         nothing = LinkWords()
         keys = []
-        for pattern, raw, target, url, anchor in zip(
-            links.patterns, links.apaths, links.keys, links.urls, links.anchors, strict=True
+        for pattern, raw, apath, target, url, anchor in zip(
+            links.patterns, links.apaths, folded, links.keys, links.urls, links.anchors, strict=True
         ):
             signs = self._signs(text_hashes(anchor), url, self._links.get(target, nothing))
-            apath = folded[raw]
             sources = [page for page, at in site.memory.contexts(target) if at == raw]
             keys.append(Key((pattern, apath), signs, self.lists.best(sources, apath)))
         return keys

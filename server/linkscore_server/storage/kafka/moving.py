@@ -6,6 +6,7 @@ Visits of browse logs do not: they lie beside neither log, in the data folder of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 
 from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import AlreadyExists, NotFound
@@ -54,20 +55,25 @@ def to_brokers(files: FileStore, crawl: str, store: KafkaStore) -> None:
     """Copy a crawl from a data folder to brokers; one that fails is deleted there.
 
     The first group is copied last. If this process is killed meanwhile, what there is has to be deleted by
-    hand: a server would take it for the crawl.
+    hand: a server would take it for the crawl. The next try names it.
 
     Raises
     ------
     AlreadyExists
-        If the brokers have a crawl of this name.
+        If the brokers have a crawl of this name, saying how much of this one and in which topics.
     CorruptState
         If an event is damaged, or was cut from the log.
     LogAway
         If the brokers do not answer.
     """
-    if store.topics.partitions(store.topics.log_of(crawl)):
-        raise AlreadyExists(f"crawl {crawl!r}: the brokers have one of this name; delete it first")
     shards = sorted(shard for key in files.shards() if (shard := Shard.of(key)).crawl == crawl)
+    if groups := store.topics.partitions(topic := store.topics.log_of(crawl)):
+        there = sum(_span(store, topic, group)[1].seq for group in range(groups))
+        raise AlreadyExists(
+            f"crawl {crawl!r}: the brokers have one of this name, of {there} events; the one to be moved has "
+            f"{sum(_events_of(files, shard) for shard in shards)}. If an import that was killed left it, "
+            f"delete topics {topic} and {store.topics.states_of(crawl)}; else delete the crawl first"
+        )
     try:
         for shard in reversed(shards):
             _to_brokers(files.open(shard.key), store.open(shard.key))
@@ -86,6 +92,11 @@ def _to_brokers(source: CrawlLog, target: CrawlLog) -> None:
     finally:
         source.close()
         target.close()
+
+
+def _events_of(files: FileStore, shard: Shard) -> int:
+    with closing(files.open(shard.key)) as log:
+        return log.last_seq
 
 
 def _copy_states(source: SiteStates, target: SiteStates) -> None:

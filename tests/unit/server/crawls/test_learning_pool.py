@@ -18,7 +18,8 @@ from linkscore_scoring.errors import LimitExceeded
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site import learning
 from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import LearningJob, SampledLinks, SampledPage, run
+from linkscore_scoring.site.learning import LearningJob, run
+from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_server.crawls.learning_pool import LearningPool
 
@@ -31,7 +32,10 @@ def job(pages: int = 120, clusterer: str = "cosine_linkage") -> LearningJob:
     keys = [f"http://h.test/{n}" for n in range(pages)]
     hashes = [hash64(key) for key in keys]
     links = [SampledLinks.of([7], [8], [hashes[(n + 1) % pages]]) for n in range(pages)]
-    sampled = [SampledPage(n, keys[n], hashes[n], trie_of(kinds[n % 2]), links[n]) for n in range(pages)]
+    sampled = [
+        SampledPage(n, keys[n], hashes[n], SampledPaths(trie_of(kinds[n % 2])), links[n])
+        for n in range(pages)
+    ]
     return LearningJob("h.test", pages, sampled, LearningConfig(clusterer), {}, ClusterIdentities())
 
 

@@ -132,6 +132,21 @@ async def test_a_crawl_that_is_there_is_not_written_to(
     assert (await opened(brokers))[0] == states
 
 
+async def test_what_a_killed_import_left_is_named(
+    new_kafka: Callable[[str], KafkaStore], new_files: Callable[[str], FileStore]
+) -> None:
+    source, brokers = new_files("source"), new_kafka("a")
+    await crawled(source)
+    left = brokers.open("crawl@3-of-4")
+    left.append([b"event"] * 5)
+    left.close()
+    log, states = brokers.topics.log_of("crawl"), brokers.topics.states_of("crawl")
+    events = sum(14 + group for group in range(PARTITIONS))  # the creation is one
+    said = f"of 5 events; the one to be moved has {events}. .* delete topics {log} and {states};"
+    with pytest.raises(AlreadyExists, match=said):
+        to_brokers(source, "crawl", brokers)
+
+
 async def test_a_crawl_that_cannot_be_copied_whole_is_deleted(
     new_kafka: Callable[[str], KafkaStore],
     new_files: Callable[[str], FileStore],

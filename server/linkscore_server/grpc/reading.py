@@ -1,0 +1,221 @@
+"""Pages read in turn: for a crawl of this process, or ahead for another process that has their sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from linkscore.v1 import common_pb2
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.events import PageFetched, decode, encode
+from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_server.grpc.admission import require_caller
+from linkscore_server.grpc.convert.pages import PageParser
+from linkscore_server.grpc.turns import Turns
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.storage.formats import SEGMENT
+
+Own = PageFeatures | bytes | Exception | None
+"""What is known of a page before its turn: features or failure of a large one, its event if another process
+read it; None of any other."""
+
+
+class ReadOtherwise(LinkscoreError):
+    """Another process read pages in a way that is not, or no longer, that of this one: it shall pass them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an event depends on beside its page: two processes that agree in it read a page alike.
+
+    Attributes
+    ----------
+    format
+        Number of the format of events.
+    scope
+        Of the crawl: which URLs are one site.
+    layout, words, title
+        What to read, as of `PageParser.event`.
+    limits
+        Bounds of extraction, in the order of `Limits`.
+    """
+
+    format: int
+    scope: str
+    layout: bool
+    words: Words
+    title: bool
+    limits: tuple[int, ...]
+
+    @classmethod
+    def of(cls, config: CrawlConfig, limits: Limits) -> Reading:
+        """Return how pages of a crawl are read here."""
+        return cls(
+            SEGMENT.number,
+            config.scope,
+            config.reads_layout,
+            config.words,
+            config.keep_titles,
+            astuple(limits),
+        )
+
+    def plain(self) -> list[Any]:
+        """Return what `of_plain` takes."""
+        return [self.format, self.scope, self.layout, int(self.words), self.title, list(self.limits)]
+
+    @classmethod
+    def of_plain(cls, plain: Sequence[Any]) -> Reading:
+        """Return a way to read as another process tells it."""
+        number, scope, layout, words, title, limits = plain
+        return cls(number, scope, layout, Words(words), title, tuple(limits))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPages:
+    """Pages of a request that another process has read, and how.
+
+    Attributes
+    ----------
+    how
+        As whoever read them was told.
+    events
+        Bytes of each page's event, as for the log; None of a page that is in the request as it was sent.
+    """
+
+    how: Reading
+    events: Sequence[bytes | None]
+
+
+class PageReader:
+    """Reads pages, one in each round of the event loop; one instance per server.
+
+    Parameters
+    ----------
+    parser
+        Makes events of pages.
+    turns
+        Of all calls whose pages are read here.
+    metrics
+        Where pages are counted that are passed on.
+    """
+
+    def __init__(self, parser: PageParser, turns: Turns, metrics: Metrics) -> None:
+        self.turns = turns
+        self._parser = parser
+        self._metrics = metrics
+
+    def how(self, config: CrawlConfig) -> Reading:
+        """Return how pages of a crawl are read."""
+        return Reading.of(config, self._parser.limits)
+
+    def can(self, how: Reading) -> bool:
+        """Say whether pages can be read like this: by these bounds, and without the model of a plug-in."""
+        is_known = how.format == SEGMENT.number and how.limits == astuple(self._parser.limits)
+        return is_known and how.words < Words.EXCERPT  # nor what a newer version reads
+
+    async def large(self, pages: Sequence[common_pb2.Page], how: Reading, context: Any) -> list[Own]:
+        """Return the features of large pages, which are read before it is the turn of the call: calls with
+        none do not wait for them.
+
+        Raises
+        ------
+        CallerGone
+            If nobody waits for the answer any more.
+        """
+        found: list[Own] = []
+        for page in pages:
+            try:
+                own = await self._parser.read_large(page, layout=how.layout, words=how.words, title=how.title)
+            except Exception as exc:  # raised again when it is the turn of the page
+                found.append(exc)
+                continue
+            found.append(own)
+            if own is not None:
+                require_caller(context)
+        return found
+
+    async def known(
+        self, pages: Sequence[common_pb2.Page], how: Reading, read: ReadPages | None, context: Any
+    ) -> list[Own]:
+        """Return what is known of pages before their turn: events that were given, and what `large` finds.
+
+        Raises
+        ------
+        ReadOtherwise
+            If they were read in another way than pages of this crawl are.
+        """
+        if read is None:
+            return await self.large(pages, how, context)
+        if read.how != how:
+            raise ReadOtherwise(f"pages of this crawl are read by {how}, not by {read.how}")
+        unread = [page for page, event in zip(pages, read.events, strict=True) if event is None]
+        large = iter(await self.large(unread, how, context))
+        return [next(large) if event is None else event for event in read.events]
+
+    def event(
+        self, page: common_pb2.Page, how: Reading, site_of: Callable[[str], str], own: Own
+    ) -> PageFetched:
+        """Return the event of a page.
+
+        Raises
+        ------
+        InvalidPage
+            See `PageParser.event`.
+        """
+        if isinstance(own, Exception):
+            raise own
+        if isinstance(own, bytes):
+            return _fetched(own)
+        return self._parser.event(page, site_of, layout=how.layout, words=how.words, title=how.title, own=own)
+
+    async def ahead(
+        self,
+        pages: Sequence[common_pb2.Page],
+        how: Reading,
+        site_of: Callable[[str], str],
+        context: Any,
+        turn: AbstractAsyncContextManager[Any],
+        room: int,
+    ) -> ReadPages:
+        """Read pages for another process; what cannot be read is left to it, which says what is wrong.
+
+        Parameters
+        ----------
+        pages, how, site_of, context
+            As of `event` and `large`.
+        turn
+            Of the call.
+        room
+            Bytes by which events may be larger than their pages, all together: those of packed pages are.
+        """
+        events: list[bytes | None] = []
+        large = await self.large(pages, how, context)
+        async with turn:
+            for page, own in zip(pages, large, strict=True):
+                is_last = len(events) + 1 == len(large)
+                async with self.turns.of_page(context, is_last=is_last):
+                    event = self._encoded(page, how, site_of, own)
+                    if event is not None and len(event) > len(page.body) + room:
+                        event = None
+                    room -= max(0, len(event or b"") - len(page.body))
+                    events.append(event)
+        self._metrics.count_passed_on(read=len(events) - events.count(None), unread=events.count(None))
+        return ReadPages(how, events)
+
+    def _encoded(
+        self, page: common_pb2.Page, how: Reading, site_of: Callable[[str], str], own: Own
+    ) -> bytes | None:
+        try:
+            return encode(self.event(page, how, site_of, own))
+        except Exception:  # the same there, where it is answered and counted
+            return None
+
+
+def _fetched(raw: bytes) -> PageFetched:
+    event = decode(raw)
+    if not isinstance(event, PageFetched):
+        raise CorruptState(f"want the event of a page, got {type(event).__name__}")
+    return event
