@@ -1,5 +1,4 @@
 //! Bounds of what is read of a page; Python has their values and what they mean.
-#![forbid(unsafe_code)]
 
 pub struct Bounds {
     pub elements: usize,

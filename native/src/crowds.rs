@@ -1,5 +1,4 @@
 //! Tags of very many attributes, which the Python reader takes from a page before it is parsed.
-#![forbid(unsafe_code)]
 
 use memchr::{memchr, memmem};
 

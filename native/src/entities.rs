@@ -1,5 +1,4 @@
 //! Character references as libxml2 2.14 reads them, which is as HTML says but for a few details.
-#![forbid(unsafe_code)]
 
 use crate::text::is_control;
 use rustc_hash::FxHashMap;

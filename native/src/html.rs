@@ -3,7 +3,6 @@
 //! Our own words for what that parser does: tags are read as HTML says, while which elements are implied,
 //! ended or ignored follows its older tables (`tags`). Only the first root element is told; comments,
 //! processing instructions and doctypes are not. Each byte is read a bounded number of times.
-#![forbid(unsafe_code)]
 
 use crate::entities::Entities;
 use crate::tags::{self, Content, Tag, Tags};

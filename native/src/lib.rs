@@ -2,6 +2,7 @@
 //!
 //! The Python reader is the specification, and for every page this one gives what that one gives, or says
 //! why it cannot. Python's lock is not held while a page is read.
+#![forbid(unsafe_code)]
 
 mod bounds;
 mod crowds;

@@ -1,5 +1,4 @@
 //! What is remembered of each URL of a site, packed: as `linkscore_scoring.site.memory` keeps it in a dictionary.
-#![forbid(unsafe_code)]
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,5 +1,4 @@
 //! What a page holds where, for layout: the columns of `features.layout.tree.PageTree`.
-#![forbid(unsafe_code)]
 
 use crate::html::{Attribute, Attributes};
 use crate::paths::{StepId, Steps, TEXT};

@@ -1,6 +1,5 @@
 //! The tag paths of a page, as `features.walk.PathTree` and `features.html.PageApaths` keep them. What pages of a
 //! site have in common is remembered between pages: steps, paths and Apaths are numbers that stay.
-#![forbid(unsafe_code)]
 
 use crate::bounds::Bounds;
 use crate::tags::{Tag, Tags};

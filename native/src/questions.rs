@@ -1,6 +1,5 @@
 //! The links of a question, read from the bytes of the message at once: who asks about a thousand links is not to pay
 //! for a thousand objects of Python.
-#![forbid(unsafe_code)]
 
 use crate::link_table::LinkTable;
 use crate::text::hash64;

@@ -1,5 +1,4 @@
 //! What libxml2 2.14 knows of the elements of HTML: which tags end which elements, and what may be inside.
-#![forbid(unsafe_code)]
 
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;

@@ -1,5 +1,4 @@
 //! How far pages are from the templates of a site, as `clustering.cosine_linkage` has it.
-#![forbid(unsafe_code)]
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};

@@ -1,5 +1,4 @@
 //! Texts as Python's `str` treats them: what is white space, and lengths in characters.
-#![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 

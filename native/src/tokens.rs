@@ -1,5 +1,4 @@
 //! URLs cut into the slots of a pattern, as `urls.tokens` does it; odd ones are for Python.
-#![forbid(unsafe_code)]
 
 const MAX_SEGMENTS: usize = 12; // as `linkscore_scoring.urls.tokens` has it
 const MAX_QUERY_KEYS: usize = 8; // as above

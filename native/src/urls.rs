@@ -1,6 +1,5 @@
 //! What an href leads to, where concatenation and plain characters are enough, as `urls.resolve` and
 //! `urls.identity` say it. All else is for Python.
-#![forbid(unsafe_code)]
 
 /// What the hrefs of a page are relative to, as `UrlResolver` has it.
 pub struct Base {

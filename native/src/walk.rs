@@ -1,5 +1,4 @@
 //! One walk over the elements and texts of a page, as `features.walk.PageWalk` does it over markup.
-#![forbid(unsafe_code)]
 
 use crate::bounds::Bounds;
 use crate::html::{Attribute, Attributes, Sink};
