@@ -131,6 +131,8 @@ class _States(SiteStates):
 class _Store(KafkaStore):
     """The store as it is, but for the disk; what its logs acknowledge is noted."""
 
+    places_apart = 4  # of logs of some dozen events
+
     def __init__(self, server: Server) -> None:
         fleet = server.fleet
         super().__init__(Client(fleet.network), Topics(fleet.network), server.disk, server.address)  # type: ignore[arg-type]

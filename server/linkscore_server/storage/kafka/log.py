@@ -10,12 +10,16 @@ from typing import Protocol
 from linkscore_server.storage.base import CrawlLog, LogAway, Snapshot
 from linkscore_server.storage.frames import pack, unpack
 from linkscore_server.storage.kafka.counts import Counts
-from linkscore_server.storage.kafka.records import LogState, Marker, Record, key_of
+from linkscore_server.storage.kafka.records import PLACE_KEY, LogState, Marker, Record, key_of
 from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.sites import SiteStates
 
-_EVENTS_A_PLACE = 1_000
+EVENTS_A_PLACE = 1_000
 """Events between places from which a log can be read: what a read passes over at most. Chosen."""
+
+_LOOKS_BACK = 6
+"""Most looks for a place, each at twice the records of the one before, 16 times `EVENTS_A_PLACE` in all. Each
+record has an event or more, so where none is found another version wrote the log. A bound."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,12 +41,13 @@ class Partitions(Protocol):
 class _Places:
     """Where to begin reading for the events after some number."""
 
+    apart: int
     found: list[LogState] = field(default_factory=list)
 
     def see(self, state: LogState) -> None:
         if not state.seq:  # nothing counts of what was before
             self.found = [state.copy()]
-        elif state.seq >= self.found[-1].seq + _EVENTS_A_PLACE:
+        elif state.seq >= self.found[-1].seq + self.apart:
             self.found.append(state.copy())
 
     def before(self, after: int) -> LogState:
@@ -64,13 +69,15 @@ class KafkaLog(CrawlLog):
         Gives the states of sites as they are kept for a log as it stands.
     counts
         Where to count.
+    places_apart
+        Events between places.
 
     Raises
     ------
     LogAway
         If the brokers do not answer.
     CorruptState
-        If a record is damaged or missing.
+        If a record that is read is damaged or missing: a long log is read from a place near its end.
     """
 
     def __init__(
@@ -82,13 +89,15 @@ class KafkaLog(CrawlLog):
         owner: str,
         states_of: Callable[[LogState], SiteStates] = lambda _: SiteStates(),
         counts: Counts | None = None,
+        places_apart: int = EVENTS_A_PLACE,
     ) -> None:
         self._partitions = partitions
         self._topic, self._partition = topic, partition
         self._counts = counts or Counts()
-        self._places = _Places()
+        self._places = _Places(places_apart)
         self._state = LogState(f"{topic} [{partition}]")
         self._places.see(self._state)
+        self._begun, self._kept_seq = self._state, 0
         self._take_over(owner)
         self.last_seq = self._state.seq
         self.states = states_of(self._state)
@@ -105,23 +114,17 @@ class KafkaLog(CrawlLog):
         """See `CrawlLog.append`; a group is in the log when all replicas in sync have it."""
         if self.is_away:
             raise LogAway(f"{self._state.name}: was taken over; it is opened again")
-        try:
-            at = self._send(key_of(self._state.epoch), pack(self.last_seq + 1, events))
-        except LogAway:
-            self.is_away = True
-            self._counts.unknown += 1
-            raise
-        if not self._is_mine(at):
-            self.is_away = True
-            self._counts.fenced += 1
-            raise LogAway(f"{self._state.name}: another process has taken these sites over, try again")
+        if self.last_seq >= self._kept_seq + self._places.apart:
+            self._write(PLACE_KEY, self._state.pack())
+            self._kept_seq = self.last_seq
+        self._write(key_of(self._state.epoch), pack(self.last_seq + 1, events))
         self.last_seq += len(events)
-        self._state.offset, self._state.seq = at + 1, self.last_seq
+        self._state.seq = self.last_seq
         self._places.see(self._state)
 
     def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """See `CrawlLog.read`."""
-        end, state = self._state.offset, self._places.before(after)
+        end, state = self._state.offset, self._place_before(after)
         for record in self._partitions.read(self._topic, self._partition, state.offset, end):
             frame = state.see(record)
             if frame is not None and frame.last_seq > after:
@@ -154,12 +157,42 @@ class KafkaLog(CrawlLog):
 
     def _take_over(self, owner: str) -> None:
         at = self._send(None, Marker.of(owner).pack())
+        self._state = self._look_back(at)
+        self._begun, self._kept_seq = self._state.copy(), self._state.seq
+        self._places.see(self._state)
         for record in self._partitions.read(self._topic, self._partition, self._state.offset, at + 1):
             self._state.see(record)
             self._places.see(self._state)
         self._counts.takeovers += 1
         self._counts.stale += self._state.stale
         _log.info("%s: taken over at offset %d with %d events", self._state.name, at, self._state.seq)
+
+    def _place_before(self, after: int) -> LogState:
+        """Return where to begin reading for the events after some number."""
+        if after >= self._begun.seq or after < self._places.apart:
+            return self._places.before(after)
+        return self._look_back(self._begun.offset, after)
+
+    def _look_back(self, end: int, most_seq: int | None = None) -> LogState:
+        """Return the newest place before some record, of so many events at most; else the beginning."""
+        beginning, records = LogState(self._state.name), self._places.apart // 4
+        for _ in range(_LOOKS_BACK):
+            start = max(0, end - records)
+            if not start:
+                break
+            for record in reversed(list(self._partitions.read(self._topic, self._partition, start, end))):
+                place = LogState.unpacked(beginning.name, record.value) if record.key == PLACE_KEY else None
+                if place and (most_seq is None or place.seq <= most_seq) and self._is_of_this_log(place):
+                    return place
+            end, records = start, 2 * records
+        return beginning
+
+    def _is_of_this_log(self, place: LogState) -> bool:
+        """Say whether a place is of this log, and not of one before it under the same name."""
+        first = LogState(place.name)
+        for record in self._partitions.read(self._topic, self._partition, 0, 1):
+            first.see(record)
+        return first.identity == place.identity
 
     def _is_mine(self, at: int) -> bool:
         """Say whether a record at an offset came under this writer's marker."""
@@ -180,6 +213,26 @@ class KafkaLog(CrawlLog):
         end = self._partitions.end(self._topic, self._partition)
         gap = self._partitions.read(self._topic, self._partition, start, end)
         return all(record.key is not None for record in gap)
+
+    def _write(self, key: bytes, value: bytes) -> None:
+        """Append a record that counts only while no other process has the log.
+
+        Raises
+        ------
+        LogAway
+            If another one has, or nobody knows whether the record is there.
+        """
+        try:
+            at = self._send(key, value)
+        except LogAway:
+            self.is_away = True
+            self._counts.unknown += 1
+            raise
+        if not self._is_mine(at):
+            self.is_away = True
+            self._counts.fenced += 1
+            raise LogAway(f"{self._state.name}: another process has taken these sites over, try again")
+        self._state.offset = at + 1
 
     def _send(self, key: bytes | None, value: bytes) -> int:
         return self._partitions.append(self._topic, self._partition, key, value)

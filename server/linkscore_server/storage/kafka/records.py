@@ -1,12 +1,15 @@
 """What lies in the partition of a shard, and which of it counts.
 
-Two kinds of records:
+Three kinds of records:
 
 - a *marker* has no key. Its value is `formats.SEGMENT_HEADER` and msgpack of who wrote it, 16 random bytes,
   and whether all before it is void. Whoever takes a log over writes one first: its offset is the writer's
   *epoch*.
 - a *frame* has the epoch of its writer as its key, 8 bytes, big endian. Its value is what a file would hold
   (`storage.frames`): one group of events, there as a whole or not at all.
+- a *place* has `PLACE_KEY` as its key. Its value is `formats.SEGMENT_HEADER`, a checksum, and msgpack of a
+  `LogState` that the log had at some record before. What comes first never changes, so that is true whoever
+  wrote it and when. Who takes over a long log reads it from a place near its end.
 
 A frame counts if the newest marker before it has the epoch that it carries. So a process that was taken for
 dead, and writes on, changes nothing: what it writes comes after the marker of the next. The brokers order the
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import secrets
 import struct
+import zlib
 from dataclasses import dataclass
 
 import msgpack
@@ -25,7 +29,11 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.formats import SEGMENT, SEGMENT_HEADER
 from linkscore_server.storage.frames import EventFrame, only_frame
 
+PLACE_KEY = b"place"
+"""Key of places: none of a frame, so versions that know no places take them for frames that do not count."""
+
 _EPOCH = struct.Struct(">q")
+_CRC = struct.Struct(">I")
 _ID_BYTES = 16  # so many random bytes are nowhere else
 
 
@@ -123,6 +131,8 @@ class LogState:
         if record.key is None:
             self._begin(record)
             return None
+        if record.key == PLACE_KEY:
+            return None
         if record.key != key_of(self.epoch):
             self.stale += 1
             return None
@@ -151,6 +161,27 @@ class LogState:
         if marker.voids or not self.identity:
             self.seq, self.identity, self.epochs = 0, identity, ()
         self.epochs = (*self.epochs, (record.offset, self.seq))
+
+    def pack(self) -> bytes:
+        """Return the value of its record, a place."""
+        rows = [self.offset, self.epoch, self.seq, self.identity, self.stale, self.epochs]
+        packed: bytes = msgpack.packb(rows)
+        return SEGMENT_HEADER + _CRC.pack(zlib.crc32(packed)) + packed
+
+    @classmethod
+    def unpacked(cls, name: str, value: bytes) -> LogState | None:
+        """Return the state that a place tells of, None if it is damaged or not of this format."""
+        start = len(SEGMENT_HEADER) + _CRC.size
+        packed = value[start:]
+        if value[:start] != SEGMENT_HEADER + _CRC.pack(zlib.crc32(packed)):
+            return None
+        state = cls(name)
+        try:
+            state.offset, state.epoch, state.seq, state.identity, state.stale, found = msgpack.unpackb(packed)
+            state.epochs = tuple((offset, seq) for offset, seq in found)
+        except (ValueError, TypeError):
+            return None
+        return state
 
     def reached(self, epoch: int, seq: int) -> bool:
         """Say whether an event was the last one, at some moment of an epoch."""

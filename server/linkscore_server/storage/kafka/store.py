@@ -16,7 +16,7 @@ from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.cuts import SharedCuts
-from linkscore_server.storage.kafka.log import KafkaLog
+from linkscore_server.storage.kafka.log import EVENTS_A_PLACE, KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker
 from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.kafka.topics import Topics
@@ -51,6 +51,8 @@ class KafkaStore(Store):
     """Each append waits for replicas, some milliseconds, and takes no processor meanwhile. Chosen."""
     opens_at_once = 6
     """Opening a log waits for brokers most of the time, unless events are replayed. Chosen."""
+    places_apart = EVENTS_A_PLACE
+    """See `KafkaLog`."""
 
     def __init__(self, brokers: Brokers, topics: Topics, files: FileStore, owner: str) -> None:
         if left := files.shards():
@@ -101,7 +103,13 @@ class KafkaStore(Store):
             return self._states(found, log)
 
         return KafkaLog(
-            self.brokers, topic, found.group, owner=self._owner, states_of=states_of, counts=self.counts
+            self.brokers,
+            topic,
+            found.group,
+            owner=self._owner,
+            states_of=states_of,
+            counts=self.counts,
+            places_apart=self.places_apart,
         )
 
     def delete(self, crawl: str) -> None:

@@ -10,6 +10,7 @@ pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.kafka.log import KafkaLog
+from linkscore_server.storage.kafka.records import LogState
 from linkscore_server.storage.kafka.store import KafkaStore
 from simulation.faults import run
 
@@ -58,6 +59,18 @@ def test_an_empty_log_that_is_erased_while_another_process_fills_it_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(KafkaStore, "forget", Store.forget)
+    assert first_bad_seed() < BROKEN
+
+
+def test_a_place_that_passes_over_a_record_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = LogState.pack
+
+    def later(state: LogState) -> bytes:
+        wrong = state.copy()
+        wrong.offset += 2  # its own record, and one more
+        return pack(wrong)
+
+    monkeypatch.setattr(LogState, "pack", later)
     assert first_bad_seed() < BROKEN
 
 

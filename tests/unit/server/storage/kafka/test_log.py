@@ -24,7 +24,7 @@ from linkscore_server.storage.frames import pack
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import KafkaLog
-from linkscore_server.storage.kafka.records import LogState, Marker, key_of
+from linkscore_server.storage.kafka.records import PLACE_KEY, LogState, Marker, Record, key_of
 
 _names = (f"log-{n}" for n in itertools.count())
 
@@ -70,6 +70,27 @@ class Answerless:
         return self._brokers.end(*where)
 
 
+class Counting(Answerless):
+    """Brokers that count the records they give."""
+
+    records = 0
+
+    def read(self, *where: Any) -> Iterator[Record]:
+        for record in super().read(*where):
+            self.records += 1
+            yield record
+
+
+def long_log(brokers: Brokers, topic: str, *, places_apart: int = 20) -> KafkaLog:
+    """Return a log of 600 events, one a record, by two owners."""
+    log = KafkaLog(brokers, topic, 0, owner="a", places_apart=places_apart)
+    for n in range(600):
+        if n == 300:
+            log = KafkaLog(brokers, topic, 0, owner="b", places_apart=places_apart)
+        log.append([b"%d" % n])
+    return log
+
+
 def test_what_was_appended_is_read_again_by_the_next_owner(brokers: Brokers, topic: str) -> None:
     first = KafkaLog(brokers, topic, 0, owner="a")
     first.append([b"x", b"y"])
@@ -87,6 +108,59 @@ def test_reading_may_start_anywhere(brokers: Brokers, topic: str) -> None:
     again = KafkaLog(brokers, topic, 0, owner="b")
     for reader, after in itertools.product((log, again), (0, 1, 99, 1_000, 1_234, 2_499, 2_500)):
         assert [seq for seq, _ in reader.read(after)] == list(range(after + 1, 2_501))
+
+
+def test_of_a_long_log_what_is_near_its_end_is_read(brokers: Brokers, topic: str) -> None:
+    written, counting = long_log(brokers, topic), Counting(brokers)
+    log = KafkaLog(counting, topic, 0, owner="c", places_apart=20)
+    assert (log.last_seq, counting.records < 60) == (600, True)
+    log.append([b"next"])
+    whole = KafkaLog(brokers, topic, 0, owner="d", places_apart=1_000_000)
+    for after in (0, 1, 19, 20, 299, 300, 301, 480, 560, 599, 600):
+        assert list(log.read(after)) == list(whole.read(after))[: 601 - after]
+        assert list(written.read(after)) == list(whole.read(after))[: 600 - after]
+    counting.records = 0
+    assert len(list(log.read(480))) == 121
+    assert counting.records < 300  # looked for a place, and read from there
+
+
+def test_a_log_without_places_is_read_whole(brokers: Brokers, topic: str) -> None:
+    long_log(brokers, topic, places_apart=1_000_000)
+    log = KafkaLog(brokers, topic, 0, owner="c", places_apart=20)
+    assert [event for _, event in log.read(597)] == [b"597", b"598", b"599"]
+    assert len(events_of(log)) == 600
+
+
+@pytest.mark.parametrize("kind", ["foreign", "damaged", "of nothing"])
+def test_a_place_that_is_none_of_this_log_is_passed_over(brokers: Brokers, topic: str, kind: str) -> None:
+    long_log(brokers, topic)
+    state = LogState(topic)
+    state.offset, state.seq, state.identity = 3, 590, "ab" * 16
+    value = {"foreign": state.pack(), "damaged": state.pack()[:-1], "of nothing": b""}[kind]
+    brokers.append(topic, 0, PLACE_KEY, value)
+    log = KafkaLog(brokers, topic, 0, owner="c", places_apart=20)
+    assert (log.last_seq, len(events_of(log))) == (600, 600)
+
+
+def test_a_place_told_late_by_an_owner_that_lost_the_log_is_as_true(brokers: Brokers, topic: str) -> None:
+    log = long_log(brokers, topic)
+    told = log._state.pack()
+    new = KafkaLog(brokers, topic, 0, owner="c", places_apart=20)
+    for n in range(15):
+        new.append([b"new %d" % n])
+    brokers.append(topic, 0, PLACE_KEY, told)
+    again = KafkaLog(brokers, topic, 0, owner="d", places_apart=20)
+    assert [event for _, event in again.read(600)] == [b"new %d" % n for n in range(15)]
+
+
+def test_a_log_begun_anew_knows_no_place_of_before(brokers: Brokers, topic: str) -> None:
+    long_log(brokers, topic)
+    brokers.append(topic, 0, None, Marker.of("a", voids=True).pack())
+    new = KafkaLog(brokers, topic, 0, owner="b", places_apart=20)
+    for n in range(100):
+        new.append([b"%d" % n])
+    again = KafkaLog(brokers, topic, 0, owner="c", places_apart=20)
+    assert events_of(again) == [b"%d" % n for n in range(100)]
 
 
 def test_partitions_of_a_topic_are_logs_of_their_own(brokers: Brokers, topic: str) -> None:
@@ -147,15 +221,21 @@ def test_two_who_take_a_log_from_each_other_lose_nothing(brokers: Brokers, topic
     assert events_of(KafkaLog(brokers, topic, 0, owner="c")) == acknowledged
 
 
-def test_rivals_lose_and_double_nothing(brokers: Brokers, topic: str) -> None:
+@pytest.mark.parametrize("places_apart", [1, 5, 1_000])
+def test_rivals_lose_and_double_nothing(brokers: Brokers, topic: str, places_apart: int) -> None:
     acknowledged: list[bytes] = []
     counts = [Counts() for _ in range(3)]
 
     def rival(number: int) -> None:
-        log = KafkaLog(brokers, topic, 0, owner=str(number), counts=counts[number])
+        def take_over() -> KafkaLog:
+            return KafkaLog(
+                brokers, topic, 0, owner=str(number), counts=counts[number], places_apart=places_apart
+            )
+
+        log = take_over()
         for n in range(60):
             if log.is_away:
-                log = KafkaLog(brokers, topic, 0, owner=str(number), counts=counts[number])
+                log = take_over()
             event = b"%d of %d" % (n, number)
             try:
                 log.append([event])
