@@ -1,6 +1,8 @@
 //! Character references as libxml2 2.14 reads them, which is as HTML says but for a few details.
 
 use crate::text::is_control;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
@@ -16,8 +18,15 @@ struct Entity {
 }
 
 impl Entities {
+    /// Takes the names that Python knows.
+    pub fn of_html(py: Python<'_>) -> PyResult<Self> {
+        let names = py.import("html.entities")?.getattr("html5")?;
+        let names: FxHashMap<String, String> = names.cast_into::<PyDict>()?.extract()?;
+        Ok(Entities::new(names))
+    }
+
     /// Takes the names as `html.entities.html5` has them: with semicolon, and again without if it may miss.
-    pub fn new(names: impl IntoIterator<Item = (String, String)>) -> Self {
+    fn new(names: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut known: FxHashMap<String, Entity> = FxHashMap::default();
         for (name, stands_for) in names {
             let bare = name.strip_suffix(';').unwrap_or(&name).to_owned();

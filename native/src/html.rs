@@ -1,8 +1,9 @@
 //! The tree of a page as libxml2 2.14 builds it with `HTMLParser` of lxml, told as a sequence of events.
 //!
 //! Our own words for what that parser does: tags are read as HTML says, while which elements are implied,
-//! ended or ignored follows its older tables (`tags`). Only the first root element is told; comments,
-//! processing instructions and doctypes are not. Each byte is read a bounded number of times.
+//! ended or ignored follows its older tables (`tags`). Of comments, which processing instructions are for it, is
+//! told where they stand, of doctypes nothing; of what follows the first root element, if that is asked for. Each
+//! byte is read a bounded number of times.
 
 use crate::entities::Entities;
 use crate::tags::{self, Content, Tag, Tags};
@@ -18,9 +19,18 @@ const NAME_BYTES: usize = 100;
 
 /// Takes what is in a page, in order.
 pub trait Sink {
+    /// Whether it is told of what follows the first root element, too.
+    const READS_ON: bool = false;
+
     fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes<'_>);
     fn text(&mut self, text: &str);
     fn close(&mut self);
+
+    /// Is told where a comment stands.
+    fn comment(&mut self) {}
+
+    /// Is told of a `meta` tag before it is opened, and at which byte it ends.
+    fn meta(&mut self, _attributes: &Attributes<'_>, _end: usize) {}
 }
 
 /// Reads a page; `Err` says why that was not possible.
@@ -52,9 +62,11 @@ pub enum Attribute {
     Datetime,
     Name,
     Content,
+    Charset,
+    HttpEquiv,
 }
 
-const N_ATTRIBUTES: usize = 8;
+const N_ATTRIBUTES: usize = 10;
 
 /// The attributes of one tag: of several of one name the first counts.
 #[derive(Default)]
@@ -88,8 +100,10 @@ fn asked_for(name: &str) -> Option<Attribute> {
         4 if name.as_bytes()[0] | 0x20 == b'h' => ("href", Attribute::Href),
         4 => ("name", Attribute::Name),
         5 => ("class", Attribute::Class),
-        7 => ("content", Attribute::Content),
+        7 if name.as_bytes()[1] | 0x20 == b'o' => ("content", Attribute::Content),
+        7 => ("charset", Attribute::Charset),
         8 => ("datetime", Attribute::Datetime),
+        10 => ("http-equiv", Attribute::HttpEquiv),
         _ => return None,
     };
     name.eq_ignore_ascii_case(known).then_some(found)
@@ -236,7 +250,7 @@ impl<'a, S: Sink> Builder<'a, S> {
     // Content.
 
     fn content(&mut self) {
-        while !self.is_at_end() && !self.is_done && !self.is_too_deep {
+        while !self.is_at_end() && (S::READS_ON || !self.is_done) && !self.is_too_deep {
             if self.content != Content::Markup || self.peek(0) != b'<' {
                 self.characters();
                 continue;
@@ -244,7 +258,7 @@ impl<'a, S: Sink> Builder<'a, S> {
             match self.peek(1) {
                 b'/' => self.end_tag(),
                 b'!' => self.declaration(),
-                b'?' => self.skip_to_gt(),
+                b'?' => self.bogus_comment(),
                 next if next.is_ascii_alphabetic() => self.element(),
                 _ => {
                     self.imply_around_text();
@@ -273,7 +287,11 @@ impl<'a, S: Sink> Builder<'a, S> {
         if has_references {
             entities.decode(text, false, |piece| self.text(piece));
         } else if self.top() != Some(tags::SCRIPT) {
-            self.text(&text.replace('\0', "\u{fffd}").replace("\r\n", "\n").replace('\r', "\n"));
+            if memchr2(b'\r', 0, text.as_bytes()).is_none() {
+                self.text(text); // as nearly all are
+            } else {
+                self.text(&text.replace('\0', "\u{fffd}").replace("\r\n", "\n").replace('\r', "\n"));
+            }
         }
     }
 
@@ -343,12 +361,17 @@ impl<'a, S: Sink> Builder<'a, S> {
     /// Skips a comment, a doctype or another declaration.
     fn declaration(&mut self) {
         let rest = &self.bytes[self.at..];
-        if !rest.starts_with(b"<!--") {
-            let is_doctype = rest.len() > 8 && rest[2..9].eq_ignore_ascii_case(b"doctype");
-            self.at += if is_doctype { 9 } else { 2 };
+        if rest.len() > 8 && rest[2..9].eq_ignore_ascii_case(b"doctype") {
+            self.at += 9;
             self.skip_to_gt();
             return;
         }
+        if !rest.starts_with(b"<!--") {
+            self.at += 2;
+            self.bogus_comment();
+            return;
+        }
+        self.sink.comment();
         self.at += 4;
         if self.peek(0) == b'>' {
             self.at += 1;
@@ -357,6 +380,12 @@ impl<'a, S: Sink> Builder<'a, S> {
         } else {
             self.at = self.end_of_comment();
         }
+    }
+
+    /// Skips what counts as a comment, and ends at the next `>`.
+    fn bogus_comment(&mut self) {
+        self.sink.comment();
+        self.skip_to_gt();
     }
 
     fn end_of_comment(&self) -> usize {
@@ -405,6 +434,9 @@ impl<'a, S: Sink> Builder<'a, S> {
         };
         self.ignored += is_misplaced;
         self.read_attributes();
+        if tag == tags::META {
+            self.sink.meta(&self.attributes, self.at);
+        }
         if !self.is_at_end() && is_misplaced == 0 {
             self.push(tag);
         }
@@ -422,7 +454,7 @@ impl<'a, S: Sink> Builder<'a, S> {
             return;
         }
         if !self.peek(0).is_ascii_alphabetic() {
-            self.skip_to_gt();
+            self.bogus_comment();
             return;
         }
         let tag = self.tag_name();

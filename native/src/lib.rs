@@ -7,6 +7,7 @@
 mod bounds;
 mod crowds;
 mod entities;
+mod facts;
 mod html;
 mod link_table;
 mod outline;
@@ -21,6 +22,7 @@ mod url_table;
 mod urls;
 mod walk;
 
+use facts::FactReader;
 use link_table::LinkTable;
 use page::{Page, Reader};
 use pyo3::prelude::*;
@@ -57,6 +59,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<LinkTable>()?;
     module.add_class::<AskedLinks>()?;
     module.add_class::<LinkReader>()?;
+    module.add_class::<FactReader>()?;
     module.add_class::<TemplateSpace>()?;
     module.add_function(wrap_pyfunction!(hash_all, module)?)?;
     module.add_function(wrap_pyfunction!(url_tokens, module)?)

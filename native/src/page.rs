@@ -37,8 +37,6 @@ impl Reader {
     fn new(py: Python<'_>, bounds: &Bound<'_, PyDict>) -> PyResult<Self> {
         let get = |name: &str| bounds.as_any().get_item(name);
         let number = |name: &str| -> PyResult<usize> { get(name)?.extract() };
-        let names = py.import("html.entities")?.getattr("html5")?;
-        let names: FxHashMap<String, String> = names.cast_into::<PyDict>()?.extract()?;
         Ok(Reader {
             bounds: Arc::new(Bounds {
                 elements: number("elements")?,
@@ -58,7 +56,7 @@ impl Reader {
                 links_chars: number("links_chars")?,
                 other_apath: get("other_apath")?.extract()?,
             }),
-            entities: Entities::new(names),
+            entities: Entities::of_html(py)?,
             crowd: number("attributes")?,
             crowded_bytes: number("crowded_bytes")?,
             remembered: number("remembered")?,

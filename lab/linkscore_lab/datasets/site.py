@@ -9,6 +9,8 @@ from urllib.parse import urljoin
 
 from w3lib.url import canonicalize_url
 
+from linkscore_scoring.urls.identity import plain_identity
+
 
 class Reply(NamedTuple):
     """One HTTP answer, before it is put on a wire."""
@@ -50,11 +52,14 @@ def identity(url: str) -> str:
 
     Request the raw URL, compare the identity. Raises ``ValueError`` for a URL that cannot be parsed.
     """
-    return str(canonicalize_url(url, keep_fragments=False))
+    plain = plain_identity(url)  # the same, at a tenth of the cost
+    return str(canonicalize_url(url, keep_fragments=False)) if plain is None else plain
 
 
 def resolve(base: str, href: str) -> str | None:
     """Return `href` of a page at `base` as an absolute http(s) URL; None when it names nothing to crawl."""
+    if href.startswith("http") and plain_identity(href):  # which joining leaves as it is
+        return href
     try:
         url = urljoin(base, href.strip())
     except ValueError:

@@ -15,12 +15,15 @@ import lxml.html
 from lxml import etree
 
 from linkscore_lab.datasets.site import Reply, Site, follow, identity, identity_or_none, resolve
+from linkscore_scoring.compiled import kernels
 
 # What scoring calls a long text block (docs/policies.md): shorter ones are menus and buttons.
 LONG_TEXT_CHARS = 25
 _TEXTS = etree.XPath("descendant::text()", smart_strings=False)
 _WITHOUT = ("a", "script", "style")
 _ANCHORS = etree.XPath("//a/@href")
+# Reads what lxml reads here of pages in UTF-8, at a sixth of the time.
+_COMPILED = kernels.FactReader(LONG_TEXT_CHARS) if kernels else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +45,25 @@ class PageFacts:
     content: str
 
 
-def read_page(url: str, body: bytes, *, links: bool = True) -> PageFacts:
+def read_page(url: str, body: bytes, *, links: bool = True, native: bool = True) -> PageFacts:
     """Return the facts of the HTML page `body` found at `url`; a page that is no HTML has none.
 
-    Without `links` those are left out, which is faster.
+    Without `links` those are left out, and pages are read by the compiled reader if it is installed, unless
+    `native` says no; both are alike.
     """
+    found = _COMPILED.read(body) if _COMPILED and native and not links else None
+    if found is not None:
+        base, canonical, blocks = found
+        return PageFacts((), blocks, _content(url, base, canonical, blocks))
     root = _parse(body)
     if root is None:
         return PageFacts((), (), f"url {identity_or_none(url)}")
-    base, canonical = _head(url, root)
+    base, canonical = _head(root)
     anchors = _ANCHORS(root) if links else ()
-    found = tuple(link for href in anchors if (link := resolve(base, href)))
+    start = _start(url, base)
+    targets = tuple(link for href in anchors if (link := resolve(start, href)))
     blocks = tuple((_digest(text), len(text)) for text in _long_texts(root))
-    return PageFacts(found, blocks, _content(url, base, canonical, blocks))
+    return PageFacts(targets, blocks, _content(url, base, canonical, blocks))
 
 
 def _parse(body: bytes) -> Any:
@@ -64,8 +73,8 @@ def _parse(body: bytes) -> Any:
         return None
 
 
-def _head(url: str, root: Any) -> tuple[str, str]:
-    """Return what links are relative to, and what the first canonical link with an address says."""
+def _head(root: Any) -> tuple[str | None, str | None]:
+    """Return the addresses of the first base and the first canonical link that have one."""
     # Wherever they stand, at a tenth of what XPath takes.
     elements = [element for top in _tops(root) for element in top.iter("base", "link")]
     bases = (element.get("href") for element in elements if element.tag == "base")
@@ -74,8 +83,11 @@ def _head(url: str, root: Any) -> tuple[str, str]:
         for element in elements
         if element.tag == "link" and "canonical" in element.get("rel", "").split()
     )
-    base = next((href for href in bases if href is not None), "")
-    return resolve(url, base) or url, next((href for href in canonical if href is not None), "")
+    return _first(bases), _first(canonical)
+
+
+def _first(addresses: Iterable[str | None]) -> str | None:
+    return next((address for address in addresses if address is not None), None)
 
 
 def _tops(root: Any) -> list[Any]:
@@ -97,9 +109,14 @@ def _long_texts(root: Any) -> list[str]:
     ]
 
 
-def _content(url: str, base: str, canonical: str, blocks: tuple[tuple[bytes, int], ...]) -> str:
+def _start(url: str, base: str | None) -> str:
+    """Return what links are relative to."""
+    return (resolve(url, base) if base else None) or url
+
+
+def _content(url: str, base: str | None, canonical: str | None, blocks: tuple[tuple[bytes, int], ...]) -> str:
     """rel=canonical names the content, else the long text does; a page without either is only itself."""
-    if canonical and (key := identity_or_none(resolve(base, canonical) or "")):
+    if canonical and (key := identity_or_none(resolve(_start(url, base), canonical) or "")):
         return f"canonical {key}"
     if blocks:
         return f"text {_digest(b''.join(digest for digest, _ in blocks)).hex()}"

@@ -3,9 +3,10 @@
     python -m linkscore_lab.experiments.readers archives crawl.warc.gz ...
     python -m linkscore_lab.experiments.readers fuzz --seconds 60 --seed 7 --keep tests/fixtures/native
 
-Stored pages must give equal features. `fuzz` joins pieces of markup that parsers stumble over, and takes
-stored pages apart and together again, if archives are given; what differs is made small and kept in a folder,
-and becomes a test (tests/unit/features/test_native.py) that way. Exits 1 if anything differed.
+Stored pages must give equal features, and equal facts for the metrics of a replay. `fuzz` joins pieces of
+markup that parsers stumble over, and takes stored pages apart and together again, if archives are given; what
+differs is made small and kept in a folder, and becomes a test (tests/unit/features/test_native.py) that way.
+Exits 1 if anything differed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from random import Random
 from typing import Any
 
 from linkscore_lab.archives import open_archive
+from linkscore_lab.datasets.survey import read_page
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
@@ -38,6 +40,8 @@ PIECES = (
     *("datetime=2020-01-01", "id=top", "style=' href='", "title=' class='", "<!doctype html>", "<base>"),
     *('<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN">', "<base href='/other/'>", "<a>", "</a>"),
     *("<link rel=canonical href=/c>", "<meta name=robots content='index, NOFOLLOW'>", "<meta charset=x>"),
+    *("<meta charset=UTF-8>", "<base href=/b/>", "<link rel='x canonical' href=d>"),
+    *("<?php a>", "<link rel=Canonical href=e>"),
     *("<meta http-equiv=content-type content='text/html; charset=x'>", "<a href=1>", "<a href=2>", "<img>"),
     *("<a href=3/>", "<area href=4 alt=map>", "<img alt=pic>", "<a href='/x' class=n>"),
 )  # fmt: skip
@@ -48,6 +52,7 @@ TAGS = (
     *("pre", "noembed", "xmp", "plaintext", "frameset", "frame", "center", "a", "img", "area", "svg:a"),
     *("x-y", "A", "DIV", "sCript", "a<b", 'q"r', "h=1", "link", "meta", "base", "isindex", "time", "é"),
 )  # fmt: skip
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_PIECES = 60
 """Pieces that a drawn page is made of, at most: enough for tables in lists in forms."""
 SLICE_CHARS = 3_000
@@ -75,7 +80,8 @@ class Readers:
         """Return what differs of a page, empty if nothing does; True differs from 1, as in the log."""
         self.pages += 1
         pure, native = (_features(reader, body, url, content_type) for reader in (self._pure, self._native))
-        return "" if repr(pure) == repr(native) else "; ".join(_differences(pure, native))
+        found = [] if repr(pure) == repr(native) else list(_differences(pure, native))
+        return "; ".join([*found, *_facts_differences(url, body)])
 
 
 def _features(reader: Extractor, body: bytes, url: str, content_type: str) -> PageFeatures | str:
@@ -96,6 +102,16 @@ def _differences(pure: Any, native: Any) -> Iterator[str]:
             got = other[column] if column else other
             if repr(wanted) != repr(got):
                 yield f"{name} {column}: {str(wanted)[:300]} / {str(got)[:300]}"
+
+
+def _facts_differences(url: str, body: bytes) -> Iterator[str]:
+    """Yield what differs of the facts of a page as it is, and of one that is certainly UTF-8: letters beyond
+    ASCII count there, whatever is declared.
+    """
+    for page in (body, BYTE_ORDER_MARK + body):
+        pure, native = (read_page(url, page, links=False, native=native) for native in (False, True))
+        if pure != native:
+            yield f"facts: {str(pure)[:300]} / {str(native)[:300]}"
 
 
 def compare_archives(readers: Readers, paths: list[Path]) -> int:

@@ -208,7 +208,8 @@ def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, wo
         facts = read_page(record.url, record.body, links=False)
     event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
     excerpt = features.words.excerpt if features.words is not None else ""  # which no event has
-    keys = dict.fromkeys(key for key in features.links.keys if key)
+    keys = dict.fromkeys(features.links.keys)
+    keys.pop("", None)
     links = array("Q", _hashes(list(keys))).tobytes()
     return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links, excerpt)
 
@@ -246,5 +247,6 @@ def _kept(parsed: _Parsed, blobs: Blobs) -> StoredRecord:
 
 def _linked(site: StoredSite, hashes: Sequence[array[int]]) -> list[array[int]]:
     """Return the links of each record as numbers of the records they end at."""
-    ends = {hash64(key): n for key, n in site.ends.items()}
-    return [array("L", dict.fromkeys(n for h in keys if (n := ends.get(h, -1)) >= 0)) for keys in hashes]
+    ends = {hash64(key): n for key, n in site.ends.items() if n >= 0}
+    known = (filter(ends.__contains__, keys) for keys in hashes)
+    return [array("L", dict.fromkeys(map(ends.__getitem__, keys))) for keys in known]

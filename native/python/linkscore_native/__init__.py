@@ -7,6 +7,7 @@ import os
 
 from linkscore_native._native import (
     AskedLinks,
+    FactReader,
     LinkReader,
     LinkTable,
     Page,
@@ -20,13 +21,14 @@ from linkscore_native._native import (
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 6
+KERNELS = 7
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [
     "ENABLED",
     "KERNELS",
     "AskedLinks",
+    "FactReader",
     "LinkReader",
     "LinkTable",
     "Page",

@@ -8,15 +8,20 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import brotli
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 from warc_writing import HTML, members, page, record
 from warc_writing import http as answer
+from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException
 
 from linkscore_lab.archives import ArchiveRecord, open_archive
+from linkscore_lab.archives.warc import Head, read_head
 from linkscore_scoring.errors import InvalidInput
 
 PAGES = [page("a"), page("b"), page("c")]
@@ -205,3 +210,20 @@ def test_no_path_is_refused() -> None:
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"warc: .*none\.warc: cannot be read"):
         open_archive([tmp_path / "none.warc"])
+
+
+PIECES = [b"HTTP/1.1", b"http/1.0 ", b"WARC/1.0", b" 200 OK", b"\r\n", b"\n", b"\r", b" ", b"\t", b"a"]
+PIECES += [b"B-c", b":", b"\x0b", b"\x1d", b"\x00", "\u00e9".encode(), b"\xe9", b"Name: value", b"\r\n\r\n"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join), st.booleans())
+def test_a_head_is_read_as_warcio_reads_it(head: bytes, is_http: bool) -> None:
+    parser = StatusAndHeadersParser(["HTTP/"] if is_http else ["WARC/1.1", "WARC/1.0"])
+    head = b"HTTP/1.1 200" + head if is_http else head
+    try:
+        wanted = parser.parse(BytesIO(head))
+    except (EOFError, StatusAndHeadersParserException) as error:
+        with pytest.raises(type(error)):
+            read_head(head, parser)
+    else:
+        assert read_head(head, parser) == Head(wanted.statusline, wanted.headers)
