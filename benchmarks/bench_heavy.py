@@ -19,7 +19,7 @@ from linkscore_scoring.features.native import NATIVE_VERSION
 
 LIGHT, CALLS, TOGETHER = 300, 200, 20
 HEAVY_KB = (100, 400, 1_500)
-"""Pages of lists: the first two are read where calls are answered, the last is large and read elsewhere."""
+"""Pages of lists: the first is for the threads of the compiled reader; others are large, by their tags."""
 HEAVY_SENDERS = 2
 
 
@@ -54,11 +54,13 @@ def _beside(server: Server, light: str, pages: Sequence[Page], heavy: str, kilob
     call = pb_grpc.LinkScoringServiceStub(server.channel).IngestPages
     stop = threading.Event()
 
+    body = _heavy(kilobytes)  # made once: senders share the interpreter of the light caller
+
     def send(number: int) -> None:
         sent = 0
         while not stop.is_set():
             sent += 1
-            page = _heavy(f"{HOST}/{kilobytes}/{number}/{sent}", kilobytes)
+            page = Page(f"{HOST}/{kilobytes}/{number}/{sent}", "text/html", body)
             call(pb.IngestPagesRequest(crawl=heavy, pages=[message(page)]))
 
     senders = [threading.Thread(target=send, args=(n,)) for n in range(HEAVY_SENDERS if kilobytes else 0)]
@@ -76,12 +78,12 @@ def _beside(server: Server, light: str, pages: Sequence[Page], heavy: str, kilob
     return seconds
 
 
-def _heavy(url: str, kilobytes: int) -> Page:
+def _heavy(kilobytes: int) -> bytes:
     """Return a list page of so many kilobytes, a link and a line of text in each 200 bytes."""
     row = '<li class="row"><a class="title" href="/item/{n}">Item {n}</a><p class="text">{text}</p></li>\n'
     text = "some words about it, " * 5
     rows = "".join(row.format(n=n, text=text) for n in range(kilobytes * 5))
-    return Page(url, "text/html", f"<html><body><ul>{rows}</ul></body></html>".encode())
+    return f"<html><body><ul>{rows}</ul></body></html>".encode()
 
 
 def _throughput(server: Server, site: str, pages: Sequence[Page], reader: str) -> Row:

@@ -37,6 +37,16 @@ def test_a_stream_answers_every_page_in_order_with_its_request_id(server: Stubs,
     assert page_count(server, crawl) == 150
 
 
+def test_pages_of_a_stream_are_taken_in_in_its_order_however_long_they_are(server: Stubs, crawl: str) -> None:
+    sizes = [1, 2_200, 1, 15_000, 1, 2_200, 1]  # read at once, in a thread, in a process of its own
+    body = b"<p>text of many words <a href=/x>x</a></p>"
+    pages = [fetched(f"{ROOT}/sized/{row}", body=body * n) for row, n in enumerate(sizes)]
+    got = list(server.links.StreamPages(pb.StreamPagesRequest(crawl=crawl, page=each) for each in pages))
+    seqs = [answer.result.event_seq for answer in got]
+    assert seqs[0] > 0
+    assert seqs == sorted(seqs)
+
+
 def test_policy_and_encoding_of_a_stream_are_those_of_its_first_message(server: Stubs, crawl: str) -> None:
     sent = messages(crawl, range(3), policy=BREADTH, encoding=common.PRIORITY_ENCODING_NUTCH)
     got = list(server.links.StreamPages(sent))

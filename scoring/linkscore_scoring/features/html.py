@@ -81,7 +81,7 @@ class Extractor:
     native
         Whether to read by the compiled reader; that it is installed, unless told otherwise.
     on_left
-        Told why, of each page that the compiled reader leaves to this one.
+        Told why, of each page that the compiled reader leaves to this one; what it raises ends the reading.
     """
 
     def __init__(

@@ -19,8 +19,8 @@ from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.formats import SEGMENT
 
 Own = PageFeatures | bytes | Exception | None
-"""What is known of a page before its turn: features or failure of a large one, its event if another process
-read it; None of any other."""
+"""What is known of a page before its turn: features or failure of one that was read elsewhere, its event if
+another process read it; None of any other."""
 
 
 class ReadOtherwise(LinkscoreError):
@@ -116,9 +116,9 @@ class PageReader:
         is_known = how.format == SEGMENT.number and how.limits == astuple(self._parser.limits)
         return is_known and how.words < Words.EXCERPT  # nor what a newer version reads
 
-    async def large(self, pages: Sequence[common_pb2.Page], how: Reading, context: Any) -> list[Own]:
-        """Return the features of large pages, which are read before it is the turn of the call: calls with
-        none do not wait for them.
+    async def elsewhere(self, pages: Sequence[common_pb2.Page], how: Reading, context: Any) -> list[Own]:
+        """Return the features of pages that take long, which are read before it is the turn of the call:
+        calls with none do not wait for them.
 
         Raises
         ------
@@ -128,7 +128,9 @@ class PageReader:
         found: list[Own] = []
         for page in pages:
             try:
-                own = await self._parser.read_large(page, layout=how.layout, words=how.words, title=how.title)
+                own = await self._parser.read_elsewhere(
+                    page, layout=how.layout, words=how.words, title=how.title
+                )
             except Exception as exc:  # raised again when it is the turn of the page
                 found.append(exc)
                 continue
@@ -140,7 +142,7 @@ class PageReader:
     async def known(
         self, pages: Sequence[common_pb2.Page], how: Reading, read: ReadPages | None, context: Any
     ) -> list[Own]:
-        """Return what is known of pages before their turn: events that were given, and what `large` finds.
+        """Return what is known of pages before their turn: events given, and what `elsewhere` finds.
 
         Raises
         ------
@@ -148,12 +150,12 @@ class PageReader:
             If they were read in another way than pages of this crawl are.
         """
         if read is None:
-            return await self.large(pages, how, context)
+            return await self.elsewhere(pages, how, context)
         if read.how != how:
             raise ReadOtherwise(f"pages of this crawl are read by {how}, not by {read.how}")
         unread = [page for page, event in zip(pages, read.events, strict=True) if event is None]
-        large = iter(await self.large(unread, how, context))
-        return [next(large) if event is None else event for event in read.events]
+        own = iter(await self.elsewhere(unread, how, context))
+        return [next(own) if event is None else event for event in read.events]
 
     def event(
         self, page: common_pb2.Page, how: Reading, site_of: Callable[[str], str], own: Own
@@ -185,17 +187,17 @@ class PageReader:
         Parameters
         ----------
         pages, how, site_of, context
-            As of `event` and `large`.
+            As of `event` and `elsewhere`.
         turn
             Of the call.
         room
             Bytes by which events may be larger than their pages, all together: those of packed pages are.
         """
         events: list[bytes | None] = []
-        large = await self.large(pages, how, context)
+        known = await self.elsewhere(pages, how, context)
         async with turn:
-            for page, own in zip(pages, large, strict=True):
-                is_last = len(events) + 1 == len(large)
+            for page, own in zip(pages, known, strict=True):
+                is_last = len(events) + 1 == len(known)
                 async with self.turns.of_page(context, is_last=is_last):
                     event = self._encoded(page, how, site_of, own)
                     if event is not None and len(event) > len(page.body) + room:

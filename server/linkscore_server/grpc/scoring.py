@@ -154,9 +154,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
         how = self.reader.how(actor.model.config)
-        large = await self.reader.large(request.pages, how, context)
+        known = await self.reader.elsewhere(request.pages, how, context)
         async with self._turns.of_call(request, context):
-            for page, own in zip(request.pages, large, strict=True):
+            for page, own in zip(request.pages, known, strict=True):
                 async with self._turns.of_page(context):
                     found.append(self._classify(actor, page, how, own))
         for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
@@ -362,12 +362,11 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         choice: PolicyChoice | None,
         encode: str,
         context: Any,
-        read: ReadPages | None,
+        how: Reading,
+        own: Own,
     ) -> pb.StreamPagesResponse:
         """Take in the page of one message of a stream."""
         answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
-        how = self.reader.how(actor.model.config)
-        [own] = await self.reader.known([request.page], how, read, context)
         async with self._turns.calls:
             parsed = await self._parsed(actor, request.page, how, own, context)
         if isinstance(parsed, PageFetched):
@@ -462,7 +461,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 self._admission.check_memory()
                 await slots.acquire()
-                page = self._ingest(first[0], request, *first[1:], context, read)
+                how = self.reader.how(first[0].model.config)
+                # here and not beside others, so that pages are taken in in the order of the stream
+                [own] = await self.reader.known([request.page], how, read, context)
+                page = self._ingest(first[0], request, *first[1:], context, how, own)
                 answers.put_nowait(_watched(asyncio.create_task(page)))
         finally:
             answers.put_nowait(None)

@@ -1,4 +1,4 @@
-"""A page as sent becomes an event with features. Stateless and CPU-bound; large pages are read elsewhere."""
+"""A page as sent becomes an event with features. Stateless and CPU-bound; long pages are read elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkscore_scoring.features.extracted import ExtractedLink, page_from_extrac
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.urls.identity import validate_url
-from linkscore_server.grpc.convert.large_pages import LargePages, PageBody
+from linkscore_server.grpc.convert.large_pages import LargePages, MediumPages, PageBody, Size, size_of
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
@@ -48,9 +48,10 @@ class PageParser:
         self._clock = clock
         self._watch = watch
         self._extractor = Extractor(limits, on_left=on_left)
+        self._medium = MediumPages(limits)
         self._large = LargePages(limits)
 
-    async def read_large(
+    async def read_elsewhere(
         self,
         page: common_pb2.Page,
         *,
@@ -58,7 +59,7 @@ class PageParser:
         words: Words = Words.NONE,
         title: bool = False,
     ) -> PageFeatures | None:
-        """Return the features of the body of a large page, for `event`; None of any other page.
+        """Return the features of the body of a page that takes long, for `event`; None of any other page.
 
         Raises
         ------
@@ -69,14 +70,16 @@ class PageParser:
             return None
         url = page.final_url or page.url
         body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
-        if not self._large.takes(body):
+        size = size_of(body)
+        if size is Size.SMALL or (size is Size.MEDIUM and not self._medium.takes(body)):
             return None
         self._checked(page)
         with self._watch("read"):
-            return await self._large.read(body)
+            return await (self._large if size is Size.LARGE else self._medium).read(body)
 
     def close(self) -> None:
-        """Let the process that reads large pages go."""
+        """Let the threads and the process that read pages go."""
+        self._medium.close()
         self._large.close()
 
     def event(

@@ -1,4 +1,4 @@
-"""Large pages are read in a process of their own, within a budget of CPU time."""
+"""Large pages are read in a process of their own, within a budget of CPU time; medium ones in threads."""
 
 from __future__ import annotations
 
@@ -14,17 +14,29 @@ import pytest
 from linkscore.v1 import common_pb2 as common
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import Limits
-from linkscore_server.grpc.convert.large_pages import LARGE_BYTES, LARGE_TAGS, LargePages, PageBody
+from linkscore_scoring.features.native import NATIVE_VERSION
+from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_server.grpc.convert.large_pages import (
+    LARGE_BYTES,
+    LARGE_TAGS,
+    MEDIUM_BYTES,
+    LargePages,
+    MediumPages,
+    PageBody,
+    Size,
+    size_of,
+)
 from linkscore_server.grpc.convert.pages import PageParser
 
 URL = "http://a.test/b"
 LARGE = b"<title>t</title>" + b"<p>some text that is long enough<a href='/x'>x</a></p>" * 6_000
+MEDIUM = b"<title>t</title>" + b"<p>some text that is long enough<a href='/x'>x</a></p>" * 2_000
+LEFT = MEDIUM + b"<a href='/r' rel='\xc3\xa9'>letters that the compiled reader leaves to Python</a>"
 ENDLESS = Limits(body_bytes=60_000_000, elements=100_000_000, links=10_000_000, path_nodes=10_000_000)
 
 
-def page(body: bytes, *, encoding: str = "", kind: str = "text/html") -> PageBody:
-    return PageBody(body, URL, kind, encoding, layout=True)
+def page(body: bytes, *, encoding: str = "", kind: str = "text/html", layout: bool = True) -> PageBody:
+    return PageBody(body, URL, kind, encoding, layout)
 
 
 @asynccontextmanager
@@ -37,27 +49,70 @@ async def reader(limits: Limits, **options: float) -> AsyncIterator[LargePages]:
 
 
 @pytest.mark.parametrize(
-    ("given", "is_large"),
+    ("given", "size"),
     [
-        (page(b"<p>x" * LARGE_TAGS), False),
-        (page(b"<p>x" * (LARGE_TAGS + 1)), True),
-        (page(b"<p>" + b"x" * LARGE_BYTES), True),
-        (page(b"%PDF-" + b"x" * LARGE_BYTES, kind=""), False),
-        (page(gzip.compress(b"<p>x" * 100_000), encoding="gzip"), True),
-        (page(gzip.compress(bytes(9_000_000))), True),
-        (page(brotli.compress(bytes(9_000_000)), encoding="br"), True),
-        (page(gzip.compress(b"<p>x"), encoding="gzip"), False),
-        (page(b"no gzip" * 100_000, encoding="zip"), False),
+        (page(b"<p>" + b"x" * MEDIUM_BYTES), Size.MEDIUM),
+        (page(b"<p>" + b"x" * (MEDIUM_BYTES - 3)), Size.SMALL),
+        (page(b"%PDF-" + b"x" * MEDIUM_BYTES, kind=""), Size.SMALL),
+        (page(gzip.compress(b"<p>x" * 10_000)[:-9], encoding="gzip"), Size.SMALL),
+        (page(b"<p>" * LARGE_TAGS), Size.SMALL),
+        (page(b"<p>" * (LARGE_TAGS + 1)), Size.LARGE),
+        (page(b"<p>" + b"x" * LARGE_BYTES), Size.LARGE),
+        (page(b"%PDF-" + b"x" * LARGE_BYTES, kind=""), Size.SMALL),
+        (page(gzip.compress(b"<p>x" * 100_000), encoding="gzip"), Size.LARGE),
+        (page(gzip.compress(b"<p>" + b"x" * 100_000), encoding="gzip"), Size.MEDIUM),
+        (page(gzip.compress(bytes(9_000_000))), Size.LARGE),
+        (page(brotli.compress(bytes(9_000_000)), encoding="br"), Size.LARGE),
+        (page(gzip.compress(b"<p>x"), encoding="gzip"), Size.SMALL),
+        (page(b"no gzip" * 100_000, encoding="zip"), Size.SMALL),
     ],
 )
-def test_a_page_is_large_by_its_decoded_bytes_and_its_tags(given: PageBody, is_large: bool) -> None:
-    assert LargePages(Limits()).takes(given) is is_large
+def test_the_size_of_a_page_is_that_of_its_decoded_bytes_and_tags(given: PageBody, size: Size) -> None:
+    assert size_of(given) is size
 
 
 def test_a_large_page_has_the_features_it_would_have_anywhere() -> None:
     async def read() -> None:
         async with reader(Limits()) as pages:
             assert await pages.read(page(LARGE)) == extract(LARGE, url=URL, layout=True)
+
+    asyncio.run(read())
+
+
+compiled = pytest.mark.skipif(not NATIVE_VERSION, reason="the compiled reader is not installed: make native")
+
+
+@compiled
+def test_medium_pages_have_the_features_they_would_have_anywhere() -> None:
+    async def read() -> list[PageFeatures | None]:
+        pages = MediumPages(Limits())
+        try:
+            many = [MEDIUM + b"<a href=/%d>x</a>" % n for n in range(8)]
+            assert all(pages.takes(page(body, layout=False)) for body in many)
+            found = await asyncio.gather(*(pages.read(page(body, layout=False)) for body in many))
+            assert found == [extract(body, url=URL) for body in many]
+            return [await pages.read(page(LEFT, layout=False)), await pages.read(page(MEDIUM, layout=False))]
+        finally:
+            pages.close()
+
+    assert asyncio.run(read()) == [None, extract(MEDIUM, url=URL)]
+
+
+def test_pages_of_which_python_reads_a_part_are_not_read_in_threads() -> None:
+    assert not MediumPages.takes(page(MEDIUM))
+    assert not MediumPages.takes(PageBody(MEDIUM, URL, "", "", layout=False, words=Words.COUNTED))
+
+
+@compiled
+def test_what_is_wrong_with_a_medium_page_is_said_as_of_others() -> None:
+    async def read() -> None:
+        pages = MediumPages(Limits(body_bytes=1_000))
+        try:
+            with pytest.raises(InvalidPage) as caught:
+                await pages.read(page(MEDIUM, layout=False))
+            assert [(p.field, p.reason) for p in caught.value.problems] == [("body", "BODY_TOO_LARGE")]
+        finally:
+            pages.close()
 
     asyncio.run(read())
 
@@ -98,15 +153,35 @@ def test_only_large_pages_that_came_are_read_before_their_turn() -> None:
                 common.Page(url=URL, body=LARGE, fetch_error="reset"),
                 common.Page(url=URL, extracted=common.ExtractedPage()),
             ):
-                assert await parser.read_large(small) is None
+                assert await parser.read_elsewhere(small) is None
             with pytest.raises(InvalidPage, match="event_id"):
-                await parser.read_large(common.Page(url=URL, body=LARGE, event_id="x" * 1_000))
+                await parser.read_elsewhere(common.Page(url=URL, body=LARGE, event_id="x" * 1_000))
             large = common.Page(url="http://a.test/", final_url=URL, body=LARGE)
-            own = await parser.read_large(large)
+            own = await parser.read_elsewhere(large)
             assert own is not None
             event = parser.event(large, lambda _: "a.test", own=own)
             assert event.features is own
             assert event == parser.event(large, lambda _: "a.test")
+        finally:
+            parser.close()
+
+    asyncio.run(read())
+
+
+@pytest.mark.parametrize(
+    ("body", "is_read"), [(MEDIUM, bool(NATIVE_VERSION)), (LEFT, False), (LARGE, True), (LEFT * 4, True)]
+)
+def test_pages_that_take_long_are_read_before_their_turn_where_that_spares_others(
+    body: bytes, is_read: bool
+) -> None:
+    parser = PageParser(Limits(), lambda: 1e9)
+    sent = common.Page(url=URL, body=body, content_type="text/html")
+
+    async def read() -> None:
+        try:
+            own = await parser.read_elsewhere(sent)
+            assert (own is not None) is is_read
+            assert parser.event(sent, lambda _: "a.test", own=own) == parser.event(sent, lambda _: "a.test")
         finally:
             parser.close()
 
