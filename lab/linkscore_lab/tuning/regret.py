@@ -31,6 +31,7 @@ GRID: Mapping[str, Sequence[float]] = {
     "prior": (0.2, 0.4),
     "parent_pulls": (1.0, 4.0),
     "hub_links": (10.0, 40.0),
+    "link_share": (0.75, 0.85),
     "text_quantile": (0.5, 0.9),
     "text_share": (0.0625, 0.25),
     "text_prior_pages": (2.0, 8.0),

@@ -58,8 +58,8 @@ class HarvestParams(Params):
         Weight of the UCB bonus, >= 0, in rewards. This and the others fade as labels come. Measured: 0 earns
         a little more on the stored sites, but leaves no way back from a wrong first impression.
     hub_weight
-        Worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0. Measured
-        against 0 only.
+        Worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0; what it
+        pays per fetch counts in any case. Measured against 0 only.
     curiosity
         Bonus for links that stand between texts and were never tried, >= 0, in rewards. Measured against 0
         only. For all three see docs/policies.md, what each part is worth.
@@ -86,7 +86,8 @@ class Harvest(Stateful, Policy):
     example pages, the reward is likeness to them (`harvest.likeness`); feedback replaces both. Choose it
     first; what it is worth where is in docs/policies.md.
 
-    Value of an arm by text = mean reward + hub_weight x mean hub yield + exploration x UCB bonus + curiosity;
+    Value of an arm by text = mean reward + hub credit + exploration x UCB bonus + curiosity, hub credit =
+    max(hub_weight x mean hub yield, what a list pays per fetch beyond its own reward, `_paid_by_list`);
     by labels = worth per fetch of the page and the fresh links behind it (`harvest.hubs`), where shrinkage
     is all the exploration. After n labels the second counts n / (n + 2), the first the rest. Means are shrunk
     along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket = ``h<pattern>.<Apath>``.
@@ -250,10 +251,21 @@ class Harvest(Stateful, Policy):
         beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
         return (
             reward * bulk,
-            share * beyond + unlabelled * p.hub_weight * hub,
+            share * beyond + unlabelled * max(p.hub_weight * hub, self._paid_by_list(reward, hub)),
             unlabelled * (p.exploration * bonus * worth_trying + trust),
             unlabelled * p.curiosity * self._curiosity(arm[1]),
         )
+
+    def _paid_by_list(self, reward: float, hub: float) -> float:
+        """Return what a page with links is worth per fetch, if these are fetched too, beyond its own reward.
+
+        Its fresh links are expected to bring H = hub yield x `hub_links`, each of them a = `link_share` x the
+        mean of the site: 1 + H / a fetches bring reward + H. That is less than a mean page whatever it shows,
+        so lists come when the good pages known are fetched, and not before.
+        """
+        links = self.tunables.hub_links * hub
+        a_link = self.tunables.link_share * self.arms.own_mean
+        return (reward + links) / (1.0 + links / a_link) - reward if links > 0.0 < a_link else 0.0
 
     def _curiosity(self, apath: int) -> float:
         ledger = self.rewards.ledger

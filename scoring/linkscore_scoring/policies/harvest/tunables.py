@@ -10,8 +10,9 @@ class Tunables:
     """What `make tune` chooses; the parameters of the policy are for users, these are not.
 
     `prior`, `parent_pulls`, `pooled`, `hub_links` and `excerpt_links` were set while looking at four stored
-    sites; those of text, waiting, bulk and trust on six of them and the zoo, by few trials of each
-    (docs/policies.md, chosen by regret on sites nobody chose). A whole run of `make tune` is to be made.
+    sites; `link_share` and those of text, waiting, bulk and trust on six of them and the zoo, by few trials
+    of each (docs/policies.md, chosen by regret on sites nobody chose). No whole run of `make tune` changed
+    any.
 
     Attributes
     ----------
@@ -23,6 +24,8 @@ class Tunables:
         Share of its parents' pulls that an arm counts as its own in its exploration bonus, in [0, 1].
     hub_links
         Expected reward of fresh links that makes a whole hub, > 0.
+    link_share
+        Share of the mean reward of the site that a link of a list is expected to bring, in (0, 1].
     text_quantile, text_share
         Characters worth a reward of 0.5 are this share of this quantile of the own text of pages.
     text_prior_pages, text_prior_chars
@@ -44,6 +47,7 @@ class Tunables:
     parent_pulls: float = 2.0
     pooled: float = 0.3
     hub_links: float = 20.0
+    link_share: float = 0.8
     text_quantile: float = 0.75
     text_share: float = 0.125
     text_prior_pages: float = 4.0
