@@ -9,6 +9,7 @@ from boards import Board
 
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest import Harvest
+from linkscore_scoring.policies.harvest.arms import SITE, nodes_of
 from linkscore_scoring.policies.harvest.excerpts import PageWorth
 
 LIST = "html/body/ul/li/a"
@@ -64,6 +65,31 @@ def test_a_page_leads_to_what_its_unfetched_links_are_expected_to_earn() -> None
     board = Board("harvest")
     board.page("/", [(f"/{n}", LIST) for n in range(4)])
     assert harvest(board).arms.hub(8, 9) == pytest.approx((4 * 0.3 / 20 + 2 * 0.3) / 3)
+
+
+def test_a_list_is_worth_what_it_pays_per_fetch_with_its_links() -> None:
+    """Mean .5, so .4 a link: 2 expected of 5 links, with the list six fetches. Never more than a link."""
+    policy = Harvest(Harvest.Params(), seed=0)
+    assert policy._paid_by_list(0.0, 0.5) == 0.0, "nothing was fetched"
+    policy.arms.credit([SITE], 0.5, 0.0)
+    assert policy._paid_by_list(0.0, 0.1) == pytest.approx(2.0 / 6.0)
+    paid = [policy._paid_by_list(0.0, hub) for hub in (0.0, 0.1, 0.5, 1.0)]
+    assert paid == sorted(paid)
+    assert (paid[0], paid[-1] < 0.4) == (0.0, True)
+    assert policy._paid_by_list(0.6, 1.0) < 0.0, "a good page is worth more than its links"
+
+
+def test_lists_wait_for_what_is_under_way() -> None:
+    board = Board("harvest")
+    for n in range(10):
+        board.page(f"/good-{n}", texts=[(f"much {n}", 4_000)])
+    policy, site = harvest(board), board.shard.model
+    for _ in range(10):
+        policy.arms.credit(nodes_of(1, 2), 0.0, 0.2)
+    alone, beside = policy.in_flight(site), policy.in_flight(site)
+    beside.begin("h7.9")
+    assert alone.value("h1.2") == policy.value(["h1.2"], site)[0]
+    assert alone.value("h1.2") > 1.5 * beside.value("h1.2")
 
 
 def test_feedback_replaces_the_reward_for_good() -> None:

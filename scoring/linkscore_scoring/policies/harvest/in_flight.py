@@ -26,12 +26,12 @@ class PullsInFlight:
     arm_of
         Gives the arm of a bucket.
     score
-        Gives the score of an arm by the pulls begun of each node.
+        Gives the score of an arm by the pulls begun of each node, None if nothing is under way.
     """
 
     places: int
     arm_of: Callable[[str], tuple[int, int]]
-    score: Callable[[tuple[int, int], Mapping[Node, int]], float]
+    score: Callable[[tuple[int, int], Mapping[Node, int] | None], float]
     _begun: Counter[Node] = field(default_factory=Counter)
     _fetches: int = 0
     _worth: float = 0.0
@@ -53,4 +53,4 @@ class PullsInFlight:
 
     def value(self, bucket: str) -> float:
         """See `FetchesInFlight.value`."""
-        return self.score(self.arm_of(bucket), self._begun)
+        return self.score(self.arm_of(bucket), self._begun if self._fetches else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
@@ -15,7 +15,15 @@ from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.policies.experience import Experience
-from linkscore_scoring.policies.harvest.arms import ANY, SITE, Figures, HierarchicalArms, Node, nodes_of
+from linkscore_scoring.policies.harvest.arms import (
+    ANY,
+    NOTHING,
+    SITE,
+    Figures,
+    HierarchicalArms,
+    Node,
+    nodes_of,
+)
 from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
 from linkscore_scoring.policies.harvest.rewards import PageRewards
@@ -198,12 +206,14 @@ class Harvest(Stateful, Policy):
 
     def in_flight(self, site: SiteModel) -> PullsInFlight:
         """Return what fetches under way are counted in."""
+        share = self.rewards.labelled_share
+
+        def score(arm: Arm, begun: Mapping[Node, int] | None) -> float:
+            figures = self.arms.figures(*arm, begun or NOTHING)
+            return self._score(arm, figures, site, share, is_alone=begun is None)
+
         return PullsInFlight(
-            places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total),
-            arm_of=_arm,
-            score=lambda arm, begun: self._score(
-                arm, self.arms.figures(*arm, begun), site, self.rewards.labelled_share
-            ),
+            places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total), arm_of=_arm, score=score
         )
 
     def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
@@ -225,15 +235,20 @@ class Harvest(Stateful, Policy):
         rows = zip(arms, self.arms.figures_of(arms), strict=True)
         return [self._score(arm, figures, site, share) for arm, figures in rows]
 
-    def _score(self, arm: Arm, figures: Figures, site: SiteModel, share: float) -> float:
-        reward, hub, exploration, curiosity = self._parts(arm, figures, site, share)
+    def _score(
+        self, arm: Arm, figures: Figures, site: SiteModel, share: float, *, is_alone: bool = True
+    ) -> float:
+        reward, hub, exploration, curiosity = self._parts(arm, figures, site, share, is_alone=is_alone)
         value = reward + hub + exploration + curiosity
         return value / (1.0 + value)
 
     def _parts(
-        self, arm: Arm, figures: Figures, site: SiteModel, share: float
+        self, arm: Arm, figures: Figures, site: SiteModel, share: float, *, is_alone: bool = True
     ) -> tuple[float, float, float, float]:
         """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide (`share`).
+
+        What a list pays counts while nothing of the site is under way (`is_alone`): else what that shows is
+        waited for, and lists opened beside it cost more than they bring (docs/policies.md).
 
         A try teaches something of the links that wait beside it, so exploring counts by these. An arm of few
         links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
@@ -249,9 +264,12 @@ class Harvest(Stateful, Policy):
         untried = self.arms.weight / (self.arms.weight + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
         beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
+        by_links = p.hub_weight * hub
+        if is_alone:
+            by_links = max(by_links, self._paid_by_list(reward, hub))
         return (
             reward * bulk,
-            share * beyond + unlabelled * max(p.hub_weight * hub, self._paid_by_list(reward, hub)),
+            share * beyond + unlabelled * by_links,
             unlabelled * (p.exploration * bonus * worth_trying + trust),
             unlabelled * p.curiosity * self._curiosity(arm[1]),
         )
