@@ -8,8 +8,10 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import grpc
 import msgpack
@@ -33,6 +35,8 @@ from small_site import HOST, page
 SITES = [f"site{n}.test" for n in range(8)]
 CALL_S = 4.0
 """Longest wait of a caller before it asks another server. Chosen."""
+
+Answer = TypeVar("Answer")
 
 COME_AGAIN = (
     grpc.StatusCode.UNAVAILABLE,
@@ -87,18 +91,22 @@ class Fleet:
             self.end(name, signal.SIGTERM)
 
 
-def create(target: str, crawl: crawl_pb.Crawl) -> None:
-    """Create a crawl as a client does: again while slots are on their way to a server that just came."""
+def insistently(call: Callable[[], Answer]) -> Answer:
+    """Return the answer to a call as a client gets it: asked again while slots are on their way."""
     deadline = time.monotonic() + 60
+    while True:
+        try:
+            return call()
+        except grpc.RpcError as exc:
+            if exc.code() not in COME_AGAIN or time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
+def create(target: str, crawl: crawl_pb.Crawl) -> None:
+    """Create a crawl."""
     with stubs(target) as server:
-        while True:
-            try:
-                server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))
-                return
-            except grpc.RpcError as exc:
-                if exc.code() not in COME_AGAIN or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.5)
+        insistently(lambda: server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl)))
 
 
 def page_of(site: str, n: int) -> common.Page:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from pathlib import Path
 
 import grpc
 import pytest
 from cluster import Brokers
-from fleet import SITES, Fleet, create, page_of
+from fleet import SITES, Fleet, create, insistently, page_of
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
@@ -51,9 +52,8 @@ def test_fronts_answer_calls_and_owners_have_the_crawls(brokers: Brokers, tmp_pa
             assert sum(shard.site_count for shard in shards) == len(SITES)
             fleet.end("owner-a", signal.SIGTERM)
             for site in SITES:
-                [result] = server.links.IngestPages(
-                    pb.IngestPagesRequest(crawl=CRAWL, pages=[page_of(site, 2)]), wait_for_ready=True
-                ).results
+                request = pb.IngestPagesRequest(crawl=CRAWL, pages=[page_of(site, 2)])
+                [result] = insistently(partial(server.links.IngestPages, request)).results
                 assert len(result.links.scores) > 0
             shards = server.crawls.ListShards(crawl_pb.ListShardsRequest()).shards
             assert len({shard.owner for shard in shards}) == 1
