@@ -70,13 +70,14 @@ def test_a_page_leads_to_what_its_unfetched_links_are_expected_to_earn() -> None
 def test_a_list_is_worth_what_it_pays_per_fetch_with_its_links() -> None:
     """Mean .5, so .4 a link: 2 expected of 5 links, with the list six fetches. Never more than a link."""
     policy = Harvest(Harvest.Params(), seed=0)
-    assert policy._paid_by_list(0.0, 0.5) == 0.0, "nothing was fetched"
+    assert policy._link_worth() == 0.0, "nothing was fetched"
     policy.arms.credit([SITE], 0.5, 0.0)
-    assert policy._paid_by_list(0.0, 0.1) == pytest.approx(2.0 / 6.0)
-    paid = [policy._paid_by_list(0.0, hub) for hub in (0.0, 0.1, 0.5, 1.0)]
+    a_link = policy._link_worth()
+    assert policy._paid_by_list(0.0, 0.1, a_link) == pytest.approx(2.0 / 6.0)
+    paid = [policy._paid_by_list(0.0, hub, a_link) for hub in (0.0, 0.1, 0.5, 1.0)]
     assert paid == sorted(paid)
     assert (paid[0], paid[-1] < 0.4) == (0.0, True)
-    assert policy._paid_by_list(0.6, 1.0) < 0.0, "a good page is worth more than its links"
+    assert policy._paid_by_list(0.6, 1.0, a_link) < 0.0, "a good page is worth more than its links"
 
 
 def test_lists_wait_for_what_is_under_way() -> None:

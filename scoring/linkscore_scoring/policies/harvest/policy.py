@@ -206,11 +206,11 @@ class Harvest(Stateful, Policy):
 
     def in_flight(self, site: SiteModel) -> PullsInFlight:
         """Return what fetches under way are counted in."""
-        share = self.rewards.labelled_share
+        share, a_link = self.rewards.labelled_share, self._link_worth()
 
         def score(arm: Arm, begun: Mapping[Node, int] | None) -> float:
             figures = self.arms.figures(*arm, begun or NOTHING)
-            return self._score(arm, figures, site, share, is_alone=begun is None)
+            return self._score(arm, figures, site, share, a_link if begun is None else 0.0)
 
         return PullsInFlight(
             places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total), arm_of=_arm, score=score
@@ -231,24 +231,22 @@ class Harvest(Stateful, Policy):
         self.rewards.ledger.max_pages = min(_LEDGER_PAGES, site.bounds.links)
 
     def _scores(self, arms: Collection[Arm], site: SiteModel) -> list[float]:
-        share = self.rewards.labelled_share
+        share, a_link = self.rewards.labelled_share, self._link_worth()
         rows = zip(arms, self.arms.figures_of(arms), strict=True)
-        return [self._score(arm, figures, site, share) for arm, figures in rows]
+        return [self._score(arm, figures, site, share, a_link) for arm, figures in rows]
 
-    def _score(
-        self, arm: Arm, figures: Figures, site: SiteModel, share: float, *, is_alone: bool = True
-    ) -> float:
-        reward, hub, exploration, curiosity = self._parts(arm, figures, site, share, is_alone=is_alone)
+    def _score(self, arm: Arm, figures: Figures, site: SiteModel, share: float, a_link: float) -> float:
+        reward, hub, exploration, curiosity = self._parts(arm, figures, site, share, a_link)
         value = reward + hub + exploration + curiosity
         return value / (1.0 + value)
 
     def _parts(
-        self, arm: Arm, figures: Figures, site: SiteModel, share: float, *, is_alone: bool = True
+        self, arm: Arm, figures: Figures, site: SiteModel, share: float, a_link: float
     ) -> tuple[float, float, float, float]:
         """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide (`share`).
 
-        What a list pays counts while nothing of the site is under way (`is_alone`): else what that shows is
-        waited for, and lists opened beside it cost more than they bring (docs/policies.md).
+        What a list pays counts, by what a link of it brings (`a_link`), while nothing of the site is under
+        way (0): else what that shows is waited for, and lists opened beside it cost more than they bring.
 
         A try teaches something of the links that wait beside it, so exploring counts by these. An arm of few
         links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
@@ -265,8 +263,8 @@ class Harvest(Stateful, Policy):
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
         beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
         by_links = p.hub_weight * hub
-        if is_alone:
-            by_links = max(by_links, self._paid_by_list(reward, hub))
+        if reward < a_link and (paid := self._paid_by_list(reward, hub, a_link)) > by_links:
+            by_links = paid
         return (
             reward * bulk,
             share * beyond + unlabelled * by_links,
@@ -274,16 +272,19 @@ class Harvest(Stateful, Policy):
             unlabelled * p.curiosity * self._curiosity(arm[1]),
         )
 
-    def _paid_by_list(self, reward: float, hub: float) -> float:
+    def _link_worth(self) -> float:
+        """Return what a link of a list is expected to bring, 0 before anything was fetched."""
+        return max(0.0, self.tunables.link_share * self.arms.own_mean)
+
+    def _paid_by_list(self, reward: float, hub: float, a_link: float) -> float:
         """Return what a page with links is worth per fetch, if these are fetched too, beyond its own reward.
 
-        Its fresh links are expected to bring H = hub yield x `hub_links`, each of them a = `link_share` x the
-        mean of the site: 1 + H / a fetches bring reward + H. That is less than a mean page whatever it shows,
-        so lists come when the good pages known are fetched, and not before.
+        Its fresh links are expected to bring H = hub yield x `hub_links`, each of them `a_link` > 0:
+        1 + H / a_link fetches bring reward + H. Together that is less than `a_link` for any page worth less
+        itself, so lists come when the good pages known are fetched, and not before.
         """
-        links = self.tunables.hub_links * hub
-        a_link = self.tunables.link_share * self.arms.own_mean
-        return (reward + links) / (1.0 + links / a_link) - reward if links > 0.0 < a_link else 0.0
+        links = max(0.0, self.tunables.hub_links * hub)
+        return (reward + links) / (1.0 + links / a_link) - reward
 
     def _curiosity(self, apath: int) -> float:
         ledger = self.rewards.ledger
@@ -346,7 +347,8 @@ class Harvest(Stateful, Policy):
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
         figures = self.arms.figures(*arm)
-        reward, hub, bonus, curiosity = self._parts(arm, figures, site, self.rewards.labelled_share)
+        share, a_link = self.rewards.labelled_share, self._link_worth()
+        reward, hub, bonus, curiosity = self._parts(arm, figures, site, share, a_link)
         pulls = self.arms.pulls(arm)
         pattern = site.patterns.text(arm[0]) or "any URL"
         summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {reward:.2f}"
