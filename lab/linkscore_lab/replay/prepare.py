@@ -19,8 +19,8 @@ from linkscore_lab.datasets.survey import PageFacts, read_page
 from linkscore_lab.replay.meaning import Compare
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
-from linkscore_scoring.compiled import kernels
 from linkscore_scoring.engine.events import Event, PageFetched, decode, encode
+from linkscore_scoring.engine.link_batches import hashes_of
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageWords, Words
@@ -210,13 +210,8 @@ def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, wo
     excerpt = features.words.excerpt if features.words is not None else ""  # which no event has
     keys = dict.fromkeys(features.links.keys)
     keys.pop("", None)
-    links = array("Q", _hashes(list(keys))).tobytes()
+    links = array("Q", hashes_of(list(keys))).tobytes()
     return _Parsed(replace(stored, facts=facts), packed(encode(event)), packed(record.body), links, excerpt)
-
-
-def _hashes(keys: list[str]) -> list[int]:
-    found: list[int] | None = kernels.hash_all(keys) if kernels else None
-    return list(map(hash64, keys)) if found is None else found
 
 
 def _compared(chunk: list[_Parsed], compare: Compare) -> list[_Parsed]:
