@@ -48,20 +48,20 @@ from linkscore_lab.tuning.sites import wanted_on
     "--judge", is_flag=True, help="Only the defaults, on the sites of the zoo that nothing is chosen on."
 )
 @click.option(
-    "--skip",
-    type=click.IntRange(0, 199),
-    default=0,
+    "--first",
+    type=click.IntRange(JUDGING.start),
+    default=JUDGING.start,
     show_default=True,
-    help="Leave out that many of these: sites to judge on serve once.",
+    help="Seed of the first site to judge on: for the judging of a change each serves once.",
 )
 @click.option("--as-they-are", is_flag=True, help="Only the defaults, on the sites to choose on.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
 def tune(
-    corpora: Sequence[Path], zoo: int, judge: bool, skip: int, as_they_are: bool, out: Path | None
+    corpora: Sequence[Path], zoo: int, judge: bool, first: int, as_they_are: bool, out: Path | None
 ) -> None:
     tried = [()] if judge or as_they_are else choices()
     rows: list[Row] = []
-    for experiment, task in wanted_on(corpora, (JUDGING if judge else CHOOSING)[skip:zoo]):
+    for experiment, task in wanted_on(corpora, range(first, first + zoo) if judge else CHOOSING[:zoo]):
         rows += rows_of(experiment, task, tried)
     if not rows:
         raise click.UsageError("no site: name --corpora or a --zoo above 0")

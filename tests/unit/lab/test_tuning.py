@@ -51,11 +51,14 @@ def test_without_sites_there_is_nothing_to_choose_on() -> None:
     assert "no site" in CliRunner().invoke(tune, ["--zoo", "0"]).output
 
 
-def test_the_command_leaves_out_sites_that_were_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "site"), [(["--as-they-are"], "zoo_1000"), (["--judge", "--first", "2400"], "zoo_2400")]
+)
+def test_the_command_takes_sites_that_were_not_used(tmp_path: Path, options: list[str], site: str) -> None:
     out = tmp_path / "rows.jsonl"
-    result = CliRunner().invoke(tune, ["--as-they-are", "--skip", "1", "--zoo", "2", "--out", str(out)])
+    result = CliRunner().invoke(tune, [*options, "--zoo", "1", "--out", str(out)])
     assert result.exit_code == 0
-    assert [json.loads(line)["site"] for line in out.read_text().splitlines()] == ["zoo_1001"]
+    assert [json.loads(line)["site"] for line in out.read_text().splitlines()] == [site]
 
 
 def row(site: str, valid: float) -> Row:
