@@ -14,7 +14,7 @@ from linkscore_scoring.features.extracted import ExtractedLink, page_from_extrac
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.urls.identity import validate_url
-from linkscore_server.grpc.convert.large_pages import LargePages, MediumPages, PageBody, Size, size_of
+from linkscore_server.grpc.convert.long_pages import LargePages, MediumPages, PageBody, Size, size_of
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128

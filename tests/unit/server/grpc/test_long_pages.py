@@ -16,7 +16,7 @@ from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.native import NATIVE_VERSION
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
-from linkscore_server.grpc.convert.large_pages import (
+from linkscore_server.grpc.convert.long_pages import (
     LARGE_BYTES,
     LARGE_TAGS,
     MEDIUM_BYTES,
