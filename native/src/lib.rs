@@ -17,6 +17,7 @@ mod questions;
 mod tags;
 mod template_space;
 mod text;
+mod text_numbers;
 mod tokens;
 mod url_table;
 mod urls;

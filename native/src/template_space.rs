@@ -1,11 +1,16 @@
 //! How far pages are from the templates of a site, as `clustering.cosine_linkage` has it.
 
+use crate::text_numbers::TextNumbers;
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyBytes, PyList};
 use rustc_hash::FxHashMap;
 
 /// Place above the first element of a path, as in `clustering.class_paths`.
 const ROOT: u32 = 0;
+
+/// Parents, tags and classes of the nodes of tag paths.
+type Steps<'py> = (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
 
 /// Mean vectors of the templates, and which steps of tag paths lead where: Python says so, once a step.
 #[pyclass]
@@ -16,10 +21,11 @@ pub struct TemplateSpace {
     n_templates: usize,
     /// Term frequency weight of 0, 1, ... leaves.
     weights: Vec<f64>,
-    texts: FxHashMap<String, u32>,
-    /// Place above, tag and classes of a step to its place, and the column of each place, if it has one.
+    texts: TextNumbers,
+    /// Place above, tag and classes of a step to its place.
     places: FxHashMap<(u32, u32, u32), u32>,
-    columns: Vec<Option<u32>>,
+    /// The column of a place that has leaves, None if it has no column.
+    columns: FxHashMap<u32, Option<u32>>,
     /// Leaves by column, of one page.
     counts: Vec<usize>,
 }
@@ -30,95 +36,79 @@ impl TemplateSpace {
     /// weights of term frequencies, (n,).
     #[new]
     fn new(idf: &Bound<'_, PyBytes>, means: &Bound<'_, PyBytes>, weights: &Bound<'_, PyBytes>) -> Self {
+        let texts = TextNumbers::new(idf.py());
         let (idf, means, weights) = (floats(idf), floats(means), floats(weights));
         let (n_templates, counts) = (means.len() / idf.len().max(1), vec![0; idf.len()]);
-        let (texts, places) = (FxHashMap::default(), FxHashMap::default());
-        TemplateSpace { idf, means, n_templates, weights, texts, places, columns: Vec::new(), counts }
+        let (places, columns) = (FxHashMap::default(), FxHashMap::default());
+        TemplateSpace { idf, means, n_templates, weights, texts, places, columns, counts }
     }
 
-    /// Takes the steps of a page, each with its place and the column of that, -1 if it has none.
-    fn learn(
-        &mut self,
-        parents: Vec<i64>,
-        tags: &Bound<'_, PyList>,
-        classes: &Bound<'_, PyList>,
-        places: Vec<u32>,
-        columns: Vec<i64>,
-    ) -> PyResult<()> {
-        for (row, (&parent, &place)) in parents.iter().zip(&places).enumerate() {
-            let above = usize::try_from(parent).map_or(ROOT, |parent| places[parent]);
-            let texts = (self.number(&tags.get_item(row)?)?, self.number(&classes.get_item(row)?)?);
-            if let (Some(tag), Some(class)) = texts {
-                self.places.insert((above, tag, class), place);
-            }
-            if self.columns.len() <= place as usize {
-                self.columns.resize(place as usize + 1, None);
-            }
-            self.columns[place as usize] = u32::try_from(columns[row]).ok();
-        }
-        Ok(())
+    /// Steps that are remembered.
+    fn __len__(&self) -> usize {
+        self.places.len()
     }
 
-    /// Returns the distance of a page to each template; None if it has a step that was not learned, or more
-    /// leaves in one place than there are weights.
+    /// Returns the distance of a page to each template; None if it has more leaves in one place than there are
+    /// weights. Asks `place_of`, (place above, tag, classes) -> place, of steps that are new, and `column_of`,
+    /// place -> column or None, of new places with leaves.
     fn distances(
         &mut self,
-        parents: &Bound<'_, PyList>,
-        tags: &Bound<'_, PyList>,
-        classes: &Bound<'_, PyList>,
+        steps: Steps<'_>,
         leaves: &Bound<'_, PyList>,
+        place_of: &Bound<'_, PyAny>,
+        column_of: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Vec<f64>>> {
-        let mut held: Vec<u32> = Vec::with_capacity(parents.len());
+        let (parents, tags, classes) = steps;
+        let mut counted: Vec<(u32, usize)> = Vec::new();
         let mut places: Vec<u32> = Vec::with_capacity(parents.len());
-        let mut is_known = true;
-        for (((parent, tag), class), leaves) in parents.iter().zip(tags).zip(classes).zip(leaves) {
-            let parent: i64 = parent.extract()?;
-            let above = usize::try_from(parent).map_or(Some(&ROOT), |parent| places.get(parent));
-            let step = (above.copied(), self.known(&tag)?, self.known(&class)?);
-            let (Some(above), Some(tag), Some(class)) = step else {
-                is_known = false;
-                break;
+        for (((parent, tag), class), leaves) in parents.iter().zip(&tags).zip(&classes).zip(leaves) {
+            let above = match usize::try_from(parent.extract::<i64>()?) {
+                Ok(parent) => *places.get(parent).ok_or_else(|| PyIndexError::new_err("parent"))?,
+                Err(_) => ROOT,
             };
-            let Some(&place) = self.places.get(&(above, tag, class)) else {
-                is_known = false;
-                break;
+            let step = (above, self.texts.number(&tag)?, self.texts.number(&class)?);
+            let place = match self.places.get(&step) {
+                Some(&known) => known,
+                None => {
+                    let new = place_of.call1((above, &tag, &class))?.extract()?;
+                    self.places.insert(step, new);
+                    new
+                }
             };
             places.push(place);
             let leaves: usize = leaves.extract()?;
-            if let Some(column) = self.columns[place as usize].filter(|_| leaves > 0) {
-                if self.counts[column as usize] == 0 {
-                    held.push(column);
-                }
-                let count = &mut self.counts[column as usize];
-                *count = count.saturating_add(leaves);
+            if leaves == 0 {
+                continue;
             }
+            let column = match self.columns.get(&place) {
+                Some(&known) => known,
+                None => *self.columns.entry(place).or_insert(column_of.call1((place,))?.extract()?),
+            };
+            counted.extend(column.map(|column| (column, leaves)));
         }
-        let is_light = held.iter().all(|&column| self.counts[column as usize] < self.weights.len());
-        let found = (is_known && is_light).then(|| self.distances_of(&held));
-        held.iter().for_each(|&column| self.counts[column as usize] = 0);
-        Ok(found)
+        Ok(self.distances_of(&counted))
     }
 }
 
 impl TemplateSpace {
-    /// Returns the number of a text, None if it has no UTF-8.
-    fn number(&mut self, text: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-        let Ok(text) = text.cast::<PyString>()?.to_str() else { return Ok(None) };
-        if let Some(&known) = self.texts.get(text) {
-            return Ok(Some(known));
+    /// Returns the distances of a page by the leaves in its columns; a column may come several times.
+    fn distances_of(&mut self, counted: &[(u32, usize)]) -> Option<Vec<f64>> {
+        let mut held: Vec<u32> = Vec::with_capacity(counted.len());
+        for &(column, leaves) in counted {
+            let count = &mut self.counts[column as usize];
+            if *count == 0 {
+                held.push(column);
+            }
+            *count = count.saturating_add(leaves);
         }
-        let number = self.texts.len() as u32;
-        self.texts.insert(text.to_owned(), number);
-        Ok(Some(number))
-    }
-
-    fn known(&self, text: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-        let text = text.cast::<PyString>()?.to_str();
-        Ok(text.ok().and_then(|text| self.texts.get(text)).copied())
+        let is_light = held.iter().all(|&column| self.counts[column as usize] < self.weights.len());
+        let found = is_light.then(|| self.weighed(&held));
+        held.iter().for_each(|&column| self.counts[column as usize] = 0);
+        found
     }
 
     /// Sums column by column, in the order in which the page shows them, as Python does: equal to the last bit.
-    fn distances_of(&self, held: &[u32]) -> Vec<f64> {
+    fn weighed(&self, held: &[u32]) -> Vec<f64> {
         let (mut sums, mut squares) = (vec![0.0; self.n_templates], 0.0);
         for &column in held {
             let column = column as usize;

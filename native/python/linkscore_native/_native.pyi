@@ -41,16 +41,13 @@ class UrlTable:
 
 class TemplateSpace:
     def __init__(self, idf: bytes, means: bytes, weights: bytes) -> None: ...
-    def learn(
-        self,
-        parents: list[int],
-        tags: list[str],
-        classes: list[str],
-        places: list[int],
-        columns: list[int],
-    ) -> None: ...
+    def __len__(self) -> int: ...
     def distances(
-        self, parents: list[int], tags: list[str], classes: list[str], leaves: list[int]
+        self,
+        steps: tuple[list[int], list[str], list[str]],
+        leaves: list[int],
+        place_of: Callable[[int, str, str], int],
+        column_of: Callable[[int], int | None],
     ) -> list[float] | None: ...
 
 class Resolver(Protocol):

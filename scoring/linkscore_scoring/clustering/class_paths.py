@@ -48,16 +48,10 @@ class PathNodes(Generic[Value]):
         Stands between elements.
     max_nodes
         Nodes, and distinct (tag, class tokens), remembered; above it all are forgotten.
-
-    Attributes
-    ----------
-    forgotten
-        How often that was.
     """
 
     def __init__(self, *, separator: str, max_nodes: int = 20_000) -> None:
         self.max_nodes = max_nodes
-        self.forgotten = -1
         self._separator = separator
         self._forget()
 
@@ -98,9 +92,16 @@ class PathNodes(Generic[Value]):
             step = (places[parent] if parent >= 0 else _ROOT, tag, classes)
             at = known.get(step)
             if at is None:
-                at = known[step] = self._place(*step, element_of)
+                at = known[step] = self.place(*step, element_of)
             places.append(at)
         return places
+
+    def place(self, above: int, tag: str, classes: str, element_of: Callable[[str, str], str]) -> int:
+        """Return the number of the path of a node below another, whose classes may say nothing new."""
+        element = self._elements.get((tag, classes))
+        if element is None:
+            element = self._elements[tag, classes] = element_of(tag, classes)
+        return self._below.get((above, element)) or self._grow(above, element)
 
     def settled(self, at: int, settle: Callable[[str], Value | None]) -> Value | None:
         """Return what the path of a place stands for."""
@@ -108,13 +109,6 @@ class PathNodes(Generic[Value]):
             self._settled[at] = settle(self._paths[at])
         found: Value | None = self._settled[at]
         return found
-
-    def _place(self, above: int, tag: str, classes: str, element_of: Callable[[str, str], str]) -> int:
-        """Return the number of the place of an element below another, whose classes may say nothing new."""
-        element = self._elements.get((tag, classes))
-        if element is None:
-            element = self._elements[tag, classes] = element_of(tag, classes)
-        return self._below.get((above, element)) or self._grow(above, element)
 
     def _grow(self, above: int, element: str) -> int:
         at = self._below[above, element] = len(self._paths)
@@ -129,7 +123,6 @@ class PathNodes(Generic[Value]):
         self._known: dict[tuple[int, str, str], int] = {}
         self._paths = [""]
         self._settled: list[Any] = [_UNSETTLED]
-        self.forgotten += 1
 
 
 _ELEMENT, _TOKEN = "\n", " "

@@ -91,7 +91,7 @@ class _Nearness:
         self._means = np.ascontiguousarray(means.T)  # (n_paths, n_clusters)
         self._nodes: PathNodes[int] = paths.new_nodes()
         self._space: Any = None
-        self._forgotten = -1
+        self._space_nodes = self._nodes
 
     def distances(self, trie: PathTrie) -> list[float]:
         """Return the cosine distance of a page to each mean; 1 if it has none of the known paths."""
@@ -111,20 +111,20 @@ class _Nearness:
     def _compiled(self, trie: PathTrie) -> list[float] | None:
         """Return what the kernel says, None if there are more leaves in one place than it has weights for.
 
-        It is told of steps it does not know, and made anew when places are numbered anew.
+        It asks for places and columns that it does not know, and is made anew when it knows too many.
         """
-        columns = trie.parents, trie.tags, trie.classes
-        found: list[float] | None = self._space.distances(*columns, trie.leaves) if self._space else None
-        if found is not None:
-            return found
-        places = self._nodes.places(trie, self._paths.element)
-        if self._space is None or self._forgotten != self._nodes.forgotten:
-            self._forgotten = self._nodes.forgotten
+        if self._space is None or len(self._space) > self._space_nodes.max_nodes:
             floats = self._idf, self._means, np.log(np.arange(_MOST_LEAVES) + 1.0)
             self._space = kernels.TemplateSpace(*(column.tobytes() for column in floats)) if kernels else None
-        settled = [self._nodes.settled(at, self._column) for at in places]
-        self._space.learn(*columns, places, [-1 if column is None else column for column in settled])
-        return self._space.distances(*columns, trie.leaves)  # type: ignore[no-any-return]
+            self._space_nodes = self._paths.new_nodes()
+        steps = trie.parents, trie.tags, trie.classes
+        return self._space.distances(steps, trie.leaves, self._place, self._column_of_place)  # type: ignore[no-any-return]
+
+    def _place(self, above: int, tag: str, classes: str) -> int:
+        return self._space_nodes.place(above, tag, classes, self._paths.element)
+
+    def _column_of_place(self, place: int) -> int | None:
+        return self._space_nodes.settled(place, self._column)
 
     def _column(self, path: str) -> int | None:
         return self._column_of.get(self._paths.settle(path))
