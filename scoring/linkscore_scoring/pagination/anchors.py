@@ -145,7 +145,9 @@ _ARROWS = {
 _BARS = "|¦"
 _PUNCTUATION = '()[]{}.,:;…·•*_-–—"/\\=~^&\ufe0e\ufe0f\u200e\u200f\u200b'
 _SIGNS = re.escape("".join(_ARROWS) + _BARS + _PUNCTUATION)
-_TOKEN = re.compile(rf"[0-9]+|[^\s0-9{_SIGNS}]+|\S")
+_WORD = rf"[^\s0-9{_SIGNS}]+"
+_TOKEN = re.compile(rf"[0-9]+|{_WORD}|\S")
+_FIRST_WORD = re.compile(_WORD)
 _PAGE_ENDINGS = tuple(map(fold, ("ページ", "页", "頁", "페이지")))
 _ENDS = {(NEXT, 2): LAST, (PREV, 2): FIRST}
 
@@ -175,6 +177,9 @@ def read_anchor(anchor: str) -> Mark:
     if not anchor or len(anchor) > MAX_CHARS:
         return _NOTHING
     if anchor[0].isalpha():  # as most do: neither a number nor a range begins so
+        word = _FIRST_WORD.match(anchor)
+        if word is not None and fold(word[0].replace("'", "")) not in KNOWN_WORDS:
+            return _NOTHING
         return _read_words(anchor.replace("'", ""))
     number = _NUMBER.fullmatch(anchor)
     if number is not None:

@@ -29,8 +29,8 @@ _LEAST_SLOTS = 2
 _MANY = 10_000
 """A page number on a page whose own is larger than this is an id of something."""
 
-_REMEMBERED = 4_096
-"""Numbers beside URLs that were looked at, a bound: lists show the same on page after page."""
+_REMEMBERED = 1_024
+"""Runs of numbered links whose groups are remembered, a bound."""
 
 _YEARS = range(1900, 2101)
 """Numbers that are years if all of a group are."""
@@ -89,9 +89,16 @@ def page_link_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark])
     Cost O(characters of the numbered links' URLs).
     """
     rows = [row for row, mark in marks.items() if mark.kind == PAGE and urls[row]]
+    if not rows:
+        return []
+    host = slots_of(page_url).texts[0].partition("/")[0]
     found: list[PageLinkGroup] = []
     for run in _runs(rows):
-        found += _groups_of_run(run, page_url, urls, marks)
+        for group, says in _groups_of_run(tuple([(marks[row].number, urls[row]) for row in run])):
+            if group.slots.texts[0].startswith(host):
+                here = PageLinkGroup([run[at] for at in group.rows], group.numbers, group.slots, group.lines)
+                if group.lines or _is_lone_page_link(here, page_url, urls, says=says):
+                    found.append(here)
     return found
 
 
@@ -99,8 +106,10 @@ def lone_page_links(urls: Sequence[str], marks: dict[int, Mark], kinds: Sequence
     """Return lone numbers that lead where a page link beside them leads: ``2`` and ``next`` on page 1."""
     found: list[PageLinkGroup] = []
     for row, mark in marks.items():
+        if mark.kind != PAGE or kinds[row]:
+            continue
         beside = range(max(0, row - _GAP), min(len(urls), row + _GAP + 1))
-        if mark.kind == PAGE and not kinds[row] and any(kinds[i] and urls[i] == urls[row] for i in beside):
+        if any(kinds[i] and urls[i] == urls[row] for i in beside):
             found.append(PageLinkGroup([row], [mark.number], slots_of(urls[row])))
     return found
 
@@ -115,16 +124,26 @@ def _runs(rows: list[int]) -> list[list[int]]:
     return runs
 
 
-def _groups_of_run(
-    run: list[int], page_url: str, urls: Sequence[str], marks: dict[int, Mark]
-) -> list[PageLinkGroup]:
+@lru_cache(maxsize=_REMEMBERED)
+def _groups_of_run(run: tuple[tuple[int, str], ...]) -> list[tuple[PageLinkGroup, bool]]:
+    """Return the groups in a run of numbers and URLs that may be page links, and if their URLs say so alone.
+
+    Rows count from the first link of the run. Lists show the same on page after page.
+    """
+    urls = [url for _, url in run]
     groups: list[PageLinkGroup] = []
-    for row in run:
-        slots, number = slots_of(urls[row]), marks[row].number
+    for row, (number, url) in enumerate(run):
+        slots = slots_of(url)
         if not (groups and _join(groups[-1], row, number, slots)):
             groups.append(PageLinkGroup([row], [number], slots))
     _add_first_pages(groups, urls)
-    return [group for group in groups if _is_pagination(group, page_url, urls)]
+    return [(group, _says_its_page(group, urls)) for group in groups if _may_be_pagination(group)]
+
+
+def _says_its_page(group: PageLinkGroup, urls: Sequence[str]) -> bool:
+    """Say whether the URL of the last link of a group names the page that its anchor names."""
+    number = group.numbers[-1]
+    return _says(group.slots, number) or (number == 1 and paged(urls[group.rows[-1]]).explicit)
 
 
 def _join(group: PageLinkGroup, row: int, number: int, slots: Slots) -> bool:
@@ -171,13 +190,10 @@ def _is_base(first: PageLinkGroup, group: PageLinkGroup, urls: Sequence[str]) ->
     return base.is_list_of(page) or slots_of(urls[first.rows[0]]).texts[0][:24] == group.slots.texts[0][:24]
 
 
-def _is_pagination(group: PageLinkGroup, page_url: str, urls: Sequence[str]) -> bool:
-    host = slots_of(page_url).texts[0].partition("/")[0]
-    if not group.slots.texts[0].startswith(host) or all(number in _YEARS for number in group.numbers):
+def _may_be_pagination(group: PageLinkGroup) -> bool:
+    if all(number in _YEARS for number in group.numbers):
         return False
-    if group.lines:
-        return not (_are_sizes(group) or _are_amounts(group))
-    return _is_lone_page_link(group, page_url, urls)
+    return not group.lines or not (_are_sizes(group) or _are_amounts(group))
 
 
 def _are_sizes(group: PageLinkGroup) -> bool:
@@ -196,17 +212,18 @@ def _has_steps(group: PageLinkGroup) -> bool:
     return steps or any(group.slots.names_page(slot) for slot in group.lines)
 
 
-def _is_lone_page_link(group: PageLinkGroup, page_url: str, urls: Sequence[str]) -> bool:
+def _is_lone_page_link(group: PageLinkGroup, page_url: str, urls: Sequence[str], *, says: bool) -> bool:
     """Say whether a group of one number, or of 1 and one other, is of a list that is in sight.
 
-    Its URL must name page `n`, and the page itself, or a link just before, must be another page of the list.
+    Its URL must name page `n` (`says`), and the page itself, or a link just before, must be another page of
+    the list.
     """
     row, number = group.rows[-1], group.numbers[-1]
     if _turns_own(slots_of(page_url), group.slots, number):
         return True
-    target = paged(urls[row])
-    if not _says(group.slots, number) and not (target.explicit and number == 1):
+    if not says:
         return False
+    target = paged(urls[row])
     near = [urls[i] for i in range(max(0, row - _BEFORE), row)]
     return any(
         _adds_page(target, paged(url)) for url in [page_url, *reversed(near)] if url and url != urls[row]
@@ -234,7 +251,6 @@ def _adds_page(target: PagedUrl, other: PagedUrl) -> bool:
     return target.is_list_of(other) and (target.explicit or target.path == other.whole)
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _says(slots: Slots, number: int) -> bool:
     """Say whether a slot has the page number, counted from 0 or 1, or under a page's name any offset."""
     named = False

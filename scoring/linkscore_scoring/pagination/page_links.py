@@ -33,6 +33,9 @@ _RELS = {"next": NEXT, "prev": PREV, "previous": PREV, "start": FIRST, "first": 
 _CLASS = re.compile(r"\[([^\]]*)\]$")
 _CLASS_WORD = re.compile(r"[^a-z]+")
 _REMEMBERED = 4_096  # pairs of rel and place of links without text: a bound, sites have few
+_MOST_TITLES = 16_384  # a bound
+_titles: set[str] = set()
+"""Anchors read lately that say nothing."""
 _CLASS_KINDS = {"next": NEXT, "prev": PREV, "previous": PREV, "first": FIRST, "last": LAST}
 
 
@@ -89,7 +92,7 @@ def find_page_links(
 
 def page_links_of(page_url: str, links: Links) -> list[int]:
     """Return `find_page_links` of extracted links."""
-    places = [links.apath_table[i] for i in links.apaths]
+    places = list(map(links.apath_table.__getitem__, links.apaths))
     return find_page_links(page_url, links.urls, links.anchors, links.rels, places)
 
 
@@ -111,13 +114,23 @@ def with_page_links(url_types: Sequence[int] | None, page_links: Sequence[int]) 
 def _marks(anchors: Sequence[str], rels: Sequence[str], places: Sequence[str]) -> dict[int, Mark]:
     """Return what each anchor says, by row; an anchor without text speaks by its rel or its classes."""
     marks: dict[int, Mark] = {}
-    for row, anchor in enumerate(anchors):
-        if anchor:
-            if len(anchor) <= MAX_CHARS and (mark := read_anchor(anchor)).kind:
-                marks[row] = mark
+    # Most anchors say nothing, and the same ones on page after page: one look-up each.
+    for row in [row for row, anchor in enumerate(anchors) if anchor not in _titles]:
+        if anchor := anchors[row]:
+            if len(anchor) <= MAX_CHARS:
+                if (mark := read_anchor(anchor)).kind:
+                    marks[row] = mark
+                else:
+                    _remember_title(anchor)
         elif kind := _silent_kind(rels[row] if rels else "", places[row] if places else ""):
             marks[row] = Mark(kind)
     return marks
+
+
+def _remember_title(anchor: str) -> None:
+    if len(_titles) >= _MOST_TITLES:
+        _titles.clear()
+    _titles.add(anchor)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -164,6 +177,9 @@ def _add_beside(group: PageLinkGroup, urls: Sequence[str], kinds: list[int]) -> 
 _BESIDE = 3
 """Rows between numbered page links and words beside them; chosen with the labelled links in view."""
 
+_AROUND = [step for step in range(-_BESIDE, _BESIDE + 1) if step]
+_NAMED = (NEXT, PREV, FIRST, LAST)
+
 
 @dataclass(slots=True)
 class _LinkRows:
@@ -190,14 +206,17 @@ class _LinkRows:
 
 def named_page_links(page: _LinkRows) -> dict[int, int]:
     """Return the kind of each named page link, by row. Cost O(candidates x groups), groups are few."""
+    named = [(row, mark) for row, mark in page.marks.items() if mark.kind in _NAMED]
+    if not named:
+        return {}
     own = paged(page.url)
     host = own.whole.partition("/")[0]
-    beside = {row + step for group in page.groups for row in group.rows for step in _around()}
+    beside = {row + step for group in page.groups for row in group.rows for step in _AROUND}
     firsts = {page.urls[group.rows[0]] for group in page.groups if group.numbers[0] == 1}
     found: dict[int, int] = {}
-    for row, mark in page.marks.items():
+    for row, mark in named:
         url = page.urls[row]
-        if mark.kind not in (NEXT, PREV, FIRST, LAST) or not url:
+        if not url:
             continue
         target = paged(url)
         if target.whole.partition("/")[0] != host:
@@ -210,12 +229,8 @@ def named_page_links(page: _LinkRows) -> dict[int, int]:
             or _turns(mark, target, own, url != page.url)
         ):
             found[row] = mark.kind
-    found.update(_bars(page, found))
+    found.update(_bars(page, [row for row, _ in named], found))
     return found
-
-
-def _around() -> Sequence[int]:
-    return [step for step in range(-_BESIDE, _BESIDE + 1) if step]
 
 
 def _is_page_of_some(target: PagedUrl, page: _LinkRows, own: PagedUrl) -> bool:
@@ -235,11 +250,13 @@ def _turns(mark: Mark, target: PagedUrl, own: PagedUrl, differs: bool) -> bool:
     return target.number is not None and own.number is None and not mark.is_arrow
 
 
-def _bars(page: _LinkRows, found: dict[int, int]) -> dict[int, int]:
-    """Return the rows of bars such as ``first < > last``: an end and a step in a row, at one place."""
+def _bars(page: _LinkRows, rows: Sequence[int], found: dict[int, int]) -> dict[int, int]:
+    """Return the rows of bars such as ``first < > last``: an end and a step in a row, at one place.
+
+    `rows` are those of named page links.
+    """
     bars: dict[int, int] = {}
     run: list[int] = []
-    rows = [row for row, mark in page.marks.items() if mark.kind in (NEXT, PREV, FIRST, LAST)]
     for row in [*rows, -1]:
         if run and (row == -1 or not _goes_on(page, run, row)):
             kinds = {r: page.marks[r].kind for r in run}
