@@ -11,7 +11,7 @@ from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.errors import CorruptState, LinkscoreError
-from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.features.types import PageFeatures, Words
 from linkscore_server.grpc.admission import require_caller
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.turns import Turns
@@ -51,15 +51,15 @@ class Reading:
     limits: tuple[int, ...]
 
     @classmethod
-    def of(cls, config: CrawlConfig, limits: Limits) -> Reading:
-        """Return how pages of a crawl are read here."""
+    def of(cls, config: CrawlConfig, limits: tuple[int, ...]) -> Reading:
+        """Return how pages of a crawl are read within such limits."""
         return cls(
             SEGMENT.number,
             config.scope,
             config.reads_layout,
             config.words,
             config.keep_titles,
-            astuple(limits),
+            limits,
         )
 
     def plain(self) -> list[Any]:
@@ -105,15 +105,16 @@ class PageReader:
     def __init__(self, parser: PageParser, turns: Turns, metrics: Metrics) -> None:
         self.turns = turns
         self._parser = parser
+        self._limits = astuple(parser.limits)
         self._metrics = metrics
 
     def how(self, config: CrawlConfig) -> Reading:
         """Return how pages of a crawl are read."""
-        return Reading.of(config, self._parser.limits)
+        return Reading.of(config, self._limits)
 
     def can(self, how: Reading) -> bool:
         """Say whether pages can be read like this: by these bounds, and without the model of a plug-in."""
-        is_known = how.format == SEGMENT.number and how.limits == astuple(self._parser.limits)
+        is_known = how.format == SEGMENT.number and how.limits == self._limits
         return is_known and how.words < Words.EXCERPT  # nor what a newer version reads
 
     async def elsewhere(self, pages: Sequence[common_pb2.Page], how: Reading, context: Any) -> list[Own]:
