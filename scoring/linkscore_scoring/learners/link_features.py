@@ -187,19 +187,20 @@ def _hash(group: str, token: str) -> int:
     return crc32(token.encode("utf-8", "surrogatepass"), crc32(group.encode()))
 
 
-def _hashes(group: str, tokens: Iterable[str]) -> Hashes:
+def _hashes(group: str, tokens: Iterable[str]) -> bytes:
+    """Return the distinct hashes of tokens, packed: the bytes of many texts are joined faster than arrays."""
     salt = crc32(group.encode())
     found = {crc32(token.encode("utf-8", "surrogatepass"), salt): None for token in tokens}
-    return np.fromiter(found, dtype=np.uint32, count=len(found))
+    return np.fromiter(found, dtype=np.uint32, count=len(found)).tobytes()
 
 
 @lru_cache(maxsize=_CACHED)
-def _url_hashes(url: str) -> Hashes:
+def _url_hashes(url: str) -> bytes:
     return _hashes("url", url_words(url))
 
 
 @lru_cache(maxsize=_CACHED)
-def _anchor_hashes(anchor: str) -> Hashes:
+def _anchor_hashes(anchor: str) -> bytes:
     return _hashes("anchor", _anchor_tokens(anchor))
 
 
@@ -209,8 +210,8 @@ def _anchor_tokens(anchor: str) -> list[str]:
 
 
 @lru_cache(maxsize=_CACHED)
-def _ngram_hashes(url: str) -> Hashes:
-    """Return the distinct hashes of the character n-grams of a URL after its host."""
+def _ngram_hashes(url: str) -> bytes:
+    """Return the distinct hashes of the character n-grams of a URL after its host, packed as `_hashes`."""
     text = _DIGIT.sub("#", url.partition("://")[2].partition("/")[2][:_MOST_NGRAM_CHARS])
     codes = np.frombuffer(f"^{text}$".encode("utf-8", "surrogatepass"), dtype=np.uint8).astype(np.uint32)
     found = []
@@ -219,7 +220,7 @@ def _ngram_hashes(url: str) -> Hashes:
         for shift in range(n):
             rolled = (rolled ^ codes[shift : shift + len(rolled)]) * _PRIME
         found.append(rolled)
-    return np.unique(np.concatenate(found))
+    return np.unique(np.concatenate(found)).tobytes()
 
 
 def _of_hosts(urls: Sequence[str]) -> Column:
@@ -237,12 +238,11 @@ def _of_hosts(urls: Sequence[str]) -> Column:
     return np.arange(n, dtype=np.int64), np.array(hashes, dtype=np.uint32), np.ones(n)
 
 
-def _remembered(hashes_of: Callable[[str], Hashes], texts: Sequence[str]) -> Column:
+def _remembered(hashes_of: Callable[[str], bytes], texts: Sequence[str]) -> Column:
     found = list(map(hashes_of, texts))
-    lengths = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
-    rows = np.repeat(np.arange(len(found), dtype=np.int64), lengths)
-    hashes = np.concatenate(found) if found else np.zeros(0, dtype=np.uint32)
-    return rows, hashes, np.ones(len(rows))
+    hashes = np.frombuffer(b"".join(found), dtype=np.uint32)
+    lengths = np.array(list(map(len, found)), dtype=np.int64) // hashes.itemsize
+    return np.repeat(np.arange(len(found), dtype=np.int64), lengths), hashes, np.ones(len(hashes))
 
 
 def _bias(n: int) -> Column:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners.bandits.host_bandit import HostBandit
 from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
@@ -140,9 +141,9 @@ class Anthelion(Policy):
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by host and probability."""
         probs = self.crawl_wide.probs(links, site)
-        names = (
-            [f"a{step}" for step in steps_of(probs)] if self._frozen else [f"p{n}" for n in links.patterns]
-        )
+        numbers = Repeated.of(steps_of(probs) if self._frozen else links.patterns)
+        kind = "a" if self._frozen else "p"
+        names = Repeated([f"{kind}{number}" for number in numbers.distinct], numbers.places)
         return Scored(self.crawl_wide.scores(site, probs), names)
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
