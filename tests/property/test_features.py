@@ -8,7 +8,7 @@ from html import unescape
 from math import isfinite
 from urllib.parse import urljoin
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 from w3lib.url import canonicalize_url, safe_url_string
@@ -97,11 +97,13 @@ def test_links_resolve_as_urljoin_and_safe_url_string_do(base: str, href: str) -
     st.text(alphabet="aé中\ufffdß\u2028?&=/%+;'@[ ", max_size=20),
     st.sampled_from(["utf-8", "cp1251", "shift_jis", "gb18030", "iso2022_jp", "big5"]),
 )
+@example(" ;", "utf-8")
+@example("; ?", "utf-8")
 def test_links_in_any_charset_resolve_as_safe_url_string_does(href: str, charset: str) -> None:
     answer = UrlResolver("http://a.test/", charset=charset).resolve(f"/x{href}")
     if isinstance(answer, str):
         return
-    # Escaped before it is joined: `urljoin` drops an empty query, and the blank before it would stand last.
+    # Escaped before it is joined: `urljoin` drops what is empty at the end, a blank before would stand last.
     joined = urljoin("http://a.test/", f"/x{href}".strip(" ").replace(" ", "%20"))
     expected = safe_url_string(joined, encoding=charset, path_encoding="utf-8")
     assert answer == (expected, canonicalize_url(expected))

@@ -157,6 +157,9 @@ class UrlResolver:
         return "" if not self.is_even or _UNEVEN.match(name) else folder + name
 
     def _join_by_the_rules(self, name: str) -> str:
+        # urljoin drops an empty query and empty parameters: a blank before would stand last, and be stripped.
+        if name.endswith((";", "?")) and not _SCHEME.match(name) and not name.startswith("//"):
+            name = name.replace(" ", "%20")
         try:
             return urljoin(self.base_url, name)
         except ValueError:
