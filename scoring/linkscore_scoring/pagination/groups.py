@@ -29,8 +29,8 @@ _LEAST_SLOTS = 2
 _MANY = 10_000
 """A page number on a page whose own is larger than this is an id of something."""
 
-_REMEMBERED = 1_024
-"""Runs of numbered links whose groups are remembered, a bound."""
+_REMEMBERED, _REMEMBERED_CHARS = 1_024, 4_096
+"""Runs of numbered links whose groups are remembered, and characters of their URLs: bounds, 4 MB together."""
 
 _YEARS = range(1900, 2101)
 """Numbers that are years if all of a group are."""
@@ -94,7 +94,9 @@ def page_link_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark])
     host = slots_of(page_url).texts[0].partition("/")[0]
     found: list[PageLinkGroup] = []
     for run in _runs(rows):
-        for group, says in _groups_of_run(tuple([(marks[row].number, urls[row]) for row in run])):
+        is_short = sum(len(urls[row]) for row in run) <= _REMEMBERED_CHARS
+        groups_of = _remembered_groups if is_short else _groups_of_run
+        for group, says in groups_of(tuple([(marks[row].number, urls[row]) for row in run])):
             if group.slots.texts[0].startswith(host):
                 here = PageLinkGroup([run[at] for at in group.rows], group.numbers, group.slots, group.lines)
                 if group.lines or _is_lone_page_link(here, page_url, urls, says=says):
@@ -124,11 +126,11 @@ def _runs(rows: list[int]) -> list[list[int]]:
     return runs
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def _groups_of_run(run: tuple[tuple[int, str], ...]) -> list[tuple[PageLinkGroup, bool]]:
     """Return the groups in a run of numbers and URLs that may be page links, and if their URLs say so alone.
 
-    Rows count from the first link of the run. Lists show the same on page after page.
+    Rows count from the first link of the run. Lists show the same on page after page, so short runs are
+    remembered.
     """
     urls = [url for _, url in run]
     groups: list[PageLinkGroup] = []
@@ -138,6 +140,9 @@ def _groups_of_run(run: tuple[tuple[int, str], ...]) -> list[tuple[PageLinkGroup
             groups.append(PageLinkGroup([row], [number], slots))
     _add_first_pages(groups, urls)
     return [(group, _says_its_page(group, urls)) for group in groups if _may_be_pagination(group)]
+
+
+_remembered_groups = lru_cache(maxsize=_REMEMBERED)(_groups_of_run)
 
 
 def _says_its_page(group: PageLinkGroup, urls: Sequence[str]) -> bool:
