@@ -26,6 +26,9 @@ from linkscore_scoring.types import UNKNOWN_APATH, LinkBatch, links_of_page
 _Context = tuple[int, int, int]
 """Apath, source cluster and depth of a link."""
 
+_ONE_ROW = np.zeros(1, dtype=np.int64)
+"""Of one link: it has the first of the distinct values."""
+
 hash_of = lru_cache(maxsize=1 << 18)(hash64)
 """Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
 
@@ -112,14 +115,17 @@ def link_of(model: SiteModel, fetch: Fetch) -> LinkBatch | None:
     if not in_links or memory.is_fetched(fetch.requested):
         return None
     depth = memory.depth(fetch.requested)
+    source, apath = in_links[0]
+    pattern = model.pattern_of(fetch.requested, fetch.requested_key)
     return LinkBatch(
         [fetch.requested_key],
         [fetch.requested],
-        [in_links[0][1]],
-        [model.cluster_of(in_links[0][0])],
+        [apath],
+        [model.cluster_of(source)],
         [(fetch.depth or 0) if depth is None else depth],
-        model.patterns_of([fetch.requested], [fetch.requested_key]),
+        [pattern],
         [""],
+        Repeated([(pattern, apath)], _ONE_ROW),
     )
 
 

@@ -195,10 +195,9 @@ class Harvest(Stateful, Policy):
         """Score by arm; all links of an arm are equal."""
         groups = links.grouped()
         patterns, apaths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
-        arms = Repeated.of(zip(patterns, site.apaths.folded(apaths), strict=True))
+        arms = groups.as_values(list(zip(patterns, site.apaths.folded(apaths), strict=True)))
         values = np.array(self._scores(arms.distinct, site), dtype=np.float64)
-        places = arms.places[groups.places]
-        return Scored(values[places], Repeated(list(map(_bucket, arms.distinct)), places))
+        return Scored(values[arms.places], Repeated(list(map(_bucket, arms.distinct)), arms.places))
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
