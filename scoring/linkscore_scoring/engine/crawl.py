@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any
 
 from linkscore_scoring.bounded import drop_oldest
@@ -51,6 +52,8 @@ MOST_RECORDS = (1 << 63) - 1
 """A bound: records of one outcome that are counted; answers and snapshots hold 64 bits."""
 _SUGGESTIONS = 4
 """Pages to fetch that are named with every answer; chosen, not measured."""
+
+_host_of_root = lru_cache(maxsize=4_096)(host_of)  # a bound
 
 Watch = Callable[[str], AbstractContextManager[object]]
 """Is told the name of a stage of the work; what it returns is open until the stage ends. For traces."""
@@ -172,7 +175,13 @@ class CrawlModel:
 
     def site_of(self, url: str) -> str:
         """Return the site a URL belongs to: host with port, or registrable domain in scope ``domain``."""
-        host = host_of(url)
+        return self._site_of_host(host_of(url))
+
+    def _site_of_root(self, root: str) -> str:
+        """Return the site of scheme and host of a URL: pages link to the same few over and over."""
+        return self._site_of_host(_host_of_root(root))
+
+    def _site_of_host(self, host: str) -> str:
         return self._domain_of(host) if self.config.scope == "domain" else host
 
     def site_of_ticket(self, raw: bytes) -> str:
@@ -188,7 +197,7 @@ class CrawlModel:
             self.seq,
             ticket,
             is_own_ticket=ticket is not NO_TICKET and self.sites.host(ticket.site) == event.site,
-            site_of=None if self.config.scope == "any" else self.site_of,
+            site_of=None if self.config.scope == "any" else self._site_of_root,
             seed=self.config.seed,
         )
 

@@ -60,7 +60,7 @@ def fetch_of(
     ticket, is_own_ticket
         The ticket, and whether the model of this site wrote it.
     site_of
-        URL -> site, to tell which links belong to the crawl; None if all do.
+        Scheme and host of a URL -> site, to tell which links belong to the crawl; None if all do.
     seed
         Seed of the crawl.
     """
