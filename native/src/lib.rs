@@ -18,6 +18,7 @@ mod tags;
 mod template_space;
 mod text;
 mod text_numbers;
+mod tickets;
 mod tokens;
 mod url_table;
 mod urls;
@@ -30,6 +31,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use questions::{AskedLinks, LinkReader};
 use template_space::TemplateSpace;
+use tickets::TicketWriter;
 use url_table::UrlTable;
 
 /// Returns the slots of a URL, None if Python has to cut it.
@@ -62,6 +64,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<LinkReader>()?;
     module.add_class::<FactReader>()?;
     module.add_class::<TemplateSpace>()?;
+    module.add_class::<TicketWriter>()?;
     module.add_function(wrap_pyfunction!(hash_all, module)?)?;
     module.add_function(wrap_pyfunction!(url_tokens, module)?)
 }

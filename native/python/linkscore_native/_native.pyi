@@ -50,6 +50,10 @@ class TemplateSpace:
         column_of: Callable[[int], int | None],
     ) -> list[float] | None: ...
 
+class TicketWriter:
+    def __init__(self, key: bytes) -> None: ...
+    def write_all(self, before: bytes, apaths: list[int], behind: bytes) -> list[bytes]: ...
+
 class Resolver(Protocol):
     origin: str
     folder: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
+from linkscore_scoring.compiled import kernels
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER
 
 VERSION = 1
@@ -70,6 +70,7 @@ class TicketBook:
     def __init__(self, key: bytes, crawl: str) -> None:
         own_key = blake2b(crawl.encode(), key=key, digest_size=32).digest()
         self._keyed = blake2b(key=own_key, digest_size=_MAC_BYTES)
+        self._writer = kernels.TicketWriter(own_key) if kernels else None
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._read)
 
     def write(self, ticket: Ticket) -> bytes:
@@ -89,10 +90,13 @@ class TicketBook:
             ticket.revision & 0xFFFFFFFF,
         )
 
-    def write_all(self, ticket: Ticket, apaths: Iterable[int]) -> list[bytes]:
+    def write_all(self, ticket: Ticket, apaths: list[int]) -> list[bytes]:
         """Return `write` of a ticket with each of these Apaths: those of the links of one page."""
         body = self._body(ticket)
         before, behind = body[:_APATH_AT], body[_APATH_AT + _APATH.size :]
+        if self._writer is not None:
+            written: list[bytes] = self._writer.write_all(before, apaths, behind)
+            return written
         bodies = [before + _APATH.pack(apath) + behind for apath in apaths]
         return [own + self._mac(own) for own in bodies]
 
