@@ -53,7 +53,9 @@ MOST_RECORDS = (1 << 63) - 1
 _SUGGESTIONS = 4
 """Pages to fetch that are named with every answer; chosen, not measured."""
 
-_host_of_root = lru_cache(maxsize=4_096)(host_of)  # a bound
+_ROOT_CHARS = 300
+"""Scheme and host that are remembered have no more characters: names have 253 at most (RFC 1035)."""
+_host_of_root = lru_cache(maxsize=4_096)(host_of)  # a bound, some 3 MB together
 
 Watch = Callable[[str], AbstractContextManager[object]]
 """Is told the name of a stage of the work; what it returns is open until the stage ends. For traces."""
@@ -179,7 +181,8 @@ class CrawlModel:
 
     def _site_of_root(self, root: str) -> str:
         """Return the site of scheme and host of a URL: pages link to the same few over and over."""
-        return self._site_of_host(_host_of_root(root))
+        remembered = len(root) <= _ROOT_CHARS
+        return self._site_of_host(_host_of_root(root) if remembered else host_of(root))
 
     def _site_of_host(self, host: str) -> str:
         return self._domain_of(host) if self.config.scope == "domain" else host
