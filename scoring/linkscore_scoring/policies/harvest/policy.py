@@ -19,11 +19,13 @@ from linkscore_scoring.policies.harvest.arms import (
     ANY,
     NOTHING,
     SITE,
+    Counts,
     Figures,
     HierarchicalArms,
     Node,
     nodes_of,
 )
+from linkscore_scoring.policies.harvest.example_urls import ExampleUrls
 from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
 from linkscore_scoring.policies.harvest.rewards import PageRewards
@@ -43,6 +45,8 @@ from linkscore_scoring.types import (
 _TRIES = 3  # links of an Apath followed until curiosity ends, >= 1; chosen, not measured alone
 _CURIOUS_PAGES = 3.0  # pages showing an Apath between texts for full curiosity, > 0; as above
 _BETWEEN = 3  # links of an Apath, each after another new text, that stand between texts, >= 1; as above
+
+_TIE = 0.1  # of an arm's own worth, in [0, 1), orders kinds of pages hardly opened; chosen, not measured
 
 # Fetches more that may be under way for each answer, > 0; measured, docs/policies.md#many-in-flight.
 _PLACES_PER_PULL = 0.25
@@ -132,6 +136,7 @@ class Harvest(Stateful, Policy):
         self.rewards = PageRewards(self.arms, t)
         self.hubs = HubLedger(self.arms)
         self._warm_start: WarmStart | None = None
+        self._example_urls: ExampleUrls | None = None
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Credit the arms that led to a page, and revise the pages whose text it took."""
@@ -156,14 +161,16 @@ class Harvest(Stateful, Policy):
         self._judge_experience()
 
     def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
-        """Compare pages fetched from now on with these."""
+        """Compare pages fetched from now on with these, and expect them behind URLs of their shapes."""
         self.rewards.set_examples(examples, site)
+        self._example_urls = ExampleUrls((example.key for example in examples), site.patterns) or None
+        self._set_starts()
         self._judge_experience()
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Let what was learned on other sites count beside the pulls of this one."""
         self._warm_start = WarmStart(experiences, site.patterns) if experiences else None
-        self.arms.elsewhere = self._warm_start.counts if self._warm_start is not None else None
+        self._set_starts()
         self._judge_experience()
 
     def experience(self, site: SiteModel) -> Experience:
@@ -209,7 +216,7 @@ class Harvest(Stateful, Policy):
 
         def score(arm: Arm, begun: Mapping[Node, int] | None) -> float:
             figures = self.arms.figures(*arm, begun or NOTHING)
-            return self._score(arm, figures, site, share, a_link if begun is None else 0.0)
+            return self._score(arm, figures, site, share, a_link if begun is None else 0.0, begun or NOTHING)
 
         return PullsInFlight(
             places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total), arm_of=_arm, score=score
@@ -234,13 +241,27 @@ class Harvest(Stateful, Policy):
         rows = zip(arms, self.arms.figures_of(arms), strict=True)
         return [self._score(arm, figures, site, share, a_link) for arm, figures in rows]
 
-    def _score(self, arm: Arm, figures: Figures, site: SiteModel, share: float, a_link: float) -> float:
-        reward, hub, exploration, curiosity = self._parts(arm, figures, site, share, a_link)
+    def _score(
+        self,
+        arm: Arm,
+        figures: Figures,
+        site: SiteModel,
+        share: float,
+        a_link: float,
+        begun: Mapping[Node, int] = NOTHING,
+    ) -> float:
+        reward, hub, exploration, curiosity = self._parts(arm, figures, site, share, a_link, begun)
         value = reward + hub + exploration + curiosity
         return value / (1.0 + value)
 
     def _parts(
-        self, arm: Arm, figures: Figures, site: SiteModel, share: float, a_link: float
+        self,
+        arm: Arm,
+        figures: Figures,
+        site: SiteModel,
+        share: float,
+        a_link: float,
+        begun: Mapping[Node, int] = NOTHING,
     ) -> tuple[float, float, float, float]:
         """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide (`share`).
 
@@ -260,7 +281,7 @@ class Harvest(Stateful, Policy):
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half)
         untried = self.arms.weight / (self.arms.weight + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
-        beyond = self.hubs.index(arm, site.patterns) - reward if share else 0.0
+        beyond = self._worth_by_labels(arm, site, begun) - reward if share else 0.0
         by_links = p.hub_weight * hub
         if reward < a_link and (paid := self._paid_by_list(reward, hub, a_link)) > by_links:
             by_links = paid
@@ -270,6 +291,20 @@ class Harvest(Stateful, Policy):
             unlabelled * (p.exploration * bonus * worth_trying + trust),
             unlabelled * p.curiosity * self._curiosity(arm[1]),
         )
+
+    def _worth_by_labels(self, arm: Arm, site: SiteModel, begun: Mapping[Node, int]) -> float:
+        """Return the worth per fetch of an arm by labels, of a kind hardly opened what it is granted.
+
+        What is wanted may lie behind one list that nobody opened, and then nothing that was fetched tells of
+        it. So the first tries of each URL pattern come before more of what is known to bring less, and after
+        all that is known to bring more. A fetch under way is a try.
+        """
+        index, t = self.hubs.index(arm, site.patterns), self.tunables
+        of_pattern = (arm[0], ANY)
+        tries = self.arms.pulls(of_pattern) + begun.get(of_pattern, 0)
+        if tries >= t.trials:
+            return index
+        return max(index, t.unopened * t.unopened_kept**tries + _TIE * index)
 
     def _link_worth(self) -> float:
         """Return what a link of a list is expected to bring, 0 before anything was fetched."""
@@ -290,6 +325,17 @@ class Harvest(Stateful, Policy):
         started = self._warm_start.counts((ANY, apath)) if self._warm_start is not None else None
         untried = ledger.tested(apath) + (started[0] if started is not None else 0.0) < _TRIES
         return min(1.0, ledger.pages_showing(apath) / _CURIOUS_PAGES) if untried else 0.0
+
+    def _set_starts(self) -> None:
+        """Let arms start with what other sites brought, and what the URLs of examples say."""
+        is_told = self._warm_start is not None or self._example_urls is not None
+        self.arms.elsewhere = self._starts if is_told else None
+
+    def _starts(self, node: Node) -> Counts | None:
+        """Return the counts that a node starts with, None of one nothing is known of."""
+        known = [said for said in (self._warm_start, self._example_urls) if said is not None]
+        counted = [counts for said in known if (counts := said.counts(node)) is not None]
+        return [sum(column) for column in zip(*counted, strict=True)] if counted else None
 
     def _judge_experience(self) -> None:
         """Say anew how far experience holds here; after each change of the arms."""

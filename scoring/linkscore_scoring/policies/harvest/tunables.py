@@ -39,6 +39,10 @@ class Tunables:
     bulk, bulk_half
         Share by which the reward of an arm counts more if many links wait in it, >= 0, and how many make half
         of that: what a site has most of, it is there for.
+    unopened, unopened_kept, trials
+        Worth per fetch, by labels, that a kind of pages nobody opened is granted, in [0, 1]; the share of it
+        that each try leaves, in [0, 1]; and how many tries are granted, >= 0. Chosen on the zoo by few trials
+        (docs/policies.md, what lies behind one list).
     trust
         Reward by which an arm that was tried, or where many links wait, is preferred to one of neither, >= 0.
     """
@@ -59,3 +63,6 @@ class Tunables:
     bulk: float = 0.2
     bulk_half: float = 30.0
     trust: float = 0.2
+    unopened: float = 0.5
+    unopened_kept: float = 0.8
+    trials: float = 3.0

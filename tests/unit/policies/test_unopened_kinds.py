@@ -1,0 +1,67 @@
+"""With labels, kinds of pages nobody opened are granted a few tries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from boards import Board
+
+from linkscore_scoring.policies.harvest import Harvest
+
+LIST = "html/body/ul/li/a"
+MENU = "html/body/nav/a"
+POST = "html/body/main/a"
+GRANTED = Harvest.tunables.unopened
+
+
+def opened(tries: int, *, labels: bool = True) -> Board:
+    """A board where threads were opened and none is wanted, and about pages `tries` times."""
+    board = Board("harvest")
+    threads = [(f"/thread/{n}", LIST) for n in range(9)]
+    board.page("/", [*threads, *((f"/about/{n}", MENU) for n in range(9)), ("/people", MENU)])
+    for path in [f"/thread/{n}" for n in range(6)] + [f"/about/{n}" for n in range(tries)]:
+        board.page(path, texts=[(path, 50)])
+        if labels:
+            board.feedback(path, 0.0)
+    return board
+
+
+def value(board: Board, path: str) -> float:
+    score = board.scores(path)[0]
+    return score / (1.0 - score)
+
+
+def test_a_kind_nobody_opened_comes_before_one_that_brought_nothing() -> None:
+    board = opened(0)
+    assert value(board, "/about/8") > GRANTED / 2 > value(board, "/thread/8")
+
+
+def test_what_is_granted_falls_with_each_try_and_ends_with_the_third() -> None:
+    values = [value(opened(tries), "/about/8") for tries in range(4)]
+    assert values == sorted(values, reverse=True)
+    assert values[2] > 3 * values[3]
+
+
+def test_told_nothing_no_kind_is_granted_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    granted = value(opened(0, labels=False), "/about/8")
+    monkeypatch.setattr(Harvest, "tunables", replace(Harvest.tunables, unopened=0.0))
+    assert value(opened(0, labels=False), "/about/8") == granted
+
+
+def test_what_pays_more_comes_first() -> None:
+    board = opened(0)
+    board.page("/posts", [(f"/post/{n}", POST) for n in range(30)])
+    for n in range(20):
+        board.page(f"/post/{n}")
+        board.feedback(f"/post/{n}", 1.0)
+    assert value(board, "/post/29") > value(board, "/about/8") > value(board, "/thread/8")
+
+
+def test_a_fetch_under_way_is_a_try() -> None:
+    board = opened(0)
+    policy, site = board.shard.served, board.shard.model
+    assert isinstance(policy, Harvest)
+    arm = next(arm for arm, _ in policy.arms.links() if site.patterns.text(arm[0]).startswith("h/about"))
+    calm, busy = (policy._worth_by_labels(arm, site, begun) for begun in ({}, {(arm[0], -1): 1}))
+    assert busy == pytest.approx(calm - GRANTED * (1.0 - Harvest.tunables.unopened_kept))
