@@ -100,9 +100,10 @@ class Harvest(Stateful, Policy):
 
     Value of an arm by text = mean reward + hub credit + exploration x UCB bonus + curiosity, hub credit =
     max(hub_weight x mean hub yield, what a list pays per fetch beyond its own reward, `_paid_by_list`);
-    by labels = worth per fetch of the page and the fresh links behind it (`harvest.hubs`), where shrinkage
-    is all the exploration. After n labels the second counts n / (n + 2), the first the rest. Means are shrunk
-    along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket = ``h<pattern>.<Apath>``.
+    by labels = worth per fetch of the page and the fresh links behind it (`harvest.hubs`), where
+    a URL pattern hardly opened is granted some. After n labels the second counts n / (n + 2), the first the
+    rest. Means are shrunk along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket =
+    ``h<pattern>.<Apath>``.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
     bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; arm-acquiring bandits, Whittle 1981; hub
@@ -304,7 +305,8 @@ class Harvest(Stateful, Policy):
         tries = self.arms.pulls(of_pattern) + begun.get(of_pattern, 0)
         if tries >= t.trials:
             return index
-        return max(index, t.unopened * t.unopened_kept**tries + _TIE * index)
+        granted: float = t.unopened * t.unopened_kept**tries
+        return max(index, granted + _TIE * index)
 
     def _link_worth(self) -> float:
         """Return what a link of a list is expected to bring, 0 before anything was fetched."""
@@ -328,13 +330,17 @@ class Harvest(Stateful, Policy):
 
     def _set_starts(self) -> None:
         """Let arms start with what other sites brought, and what the URLs of examples say."""
-        is_told = self._warm_start is not None or self._example_urls is not None
-        self.arms.elsewhere = self._starts if is_told else None
+        warm, named = self._warm_start, self._example_urls
+        if warm is not None and named is not None:
+            self.arms.elsewhere = self._starts
+        else:
+            told = named if warm is None else warm
+            self.arms.elsewhere = told.counts if told is not None else None
 
     def _starts(self, node: Node) -> Counts | None:
-        """Return the counts that a node starts with, None of one nothing is known of."""
-        known = [said for said in (self._warm_start, self._example_urls) if said is not None]
-        counted = [counts for said in known if (counts := said.counts(node)) is not None]
+        """Return what a node starts with by both, None of one nothing is known of."""
+        known = [said.counts(node) for said in (self._warm_start, self._example_urls) if said is not None]
+        counted = [counts for counts in known if counts is not None]
         return [sum(column) for column in zip(*counted, strict=True)] if counted else None
 
     def _judge_experience(self) -> None:

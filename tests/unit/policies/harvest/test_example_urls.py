@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from boards_with_examples import Board, example
 
+from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import ANY, SITE
 from linkscore_scoring.policies.harvest.example_urls import ExampleUrls
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -60,3 +62,19 @@ def test_nodes_that_are_no_pattern_start_with_nothing() -> None:
 
 def test_examples_without_urls_say_nothing() -> None:
     assert not ExampleUrls(["", ""], UrlPatterns())
+
+
+def test_arms_start_with_what_examples_say_beside_the_experience_of_other_sites() -> None:
+    other = Harvest(Harvest.Params(), seed=0)
+    board = Board(example("/post/1"))
+    board.page("/post/2")
+    site, policy = board.shard.model, board.shard.served
+    assert isinstance(policy, Harvest)
+    pattern = site.patterns.insert(f"{H}/post/2")
+    starts = policy.arms.elsewhere
+    assert starts is not None
+    assert starts((pattern, ANY)) == [1.0, 1.0, 0.0]
+    policy.set_experience([other.experience(site)], site)
+    both = policy.arms.elsewhere
+    assert both is not None
+    assert (both((pattern, ANY)), both(SITE)) == ([1.0, 1.0, 0.0], None)
