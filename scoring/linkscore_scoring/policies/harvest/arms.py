@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import log, sqrt
 from typing import Annotated
 
@@ -24,6 +24,9 @@ Counts = list[float]
 """Pulls, rewards and hub yields of a node, summed."""
 _N, _REWARD, _HUB = range(3)  # columns of these
 
+Starts = Callable[[Node], Counts | None]
+"""Gives the counts that a node starts with, None of one nothing is known of."""
+
 Figures = tuple[float, float, float, float]
 """Shrunk mean reward and hub yield of an arm, its pulls, and its bonus."""
 
@@ -34,6 +37,18 @@ _MAX_NODES = 60_000  # nodes; a bound: 3 a pattern or Apath at the default bound
 def nodes_of(pattern: int, apath: int) -> tuple[Node, Node, Node, Node]:
     """Return the nodes an arm stands on, from general to specific: site, Apath, pattern, (pattern, Apath)."""
     return SITE, (ANY, apath), (pattern, ANY), (pattern, apath)
+
+
+def summed(starts: Sequence[Starts]) -> Starts | None:
+    """Return what nodes start with by all of these, None by none."""
+    if len(starts) < 2:
+        return starts[0] if starts else None
+
+    def both(node: Node) -> Counts | None:
+        known = [counts for start in starts if (counts := start(node)) is not None]
+        return [sum(column) for column in zip(*known, strict=True)] if known else None
+
+    return both
 
 
 class HierarchicalArms(Stateful):
@@ -57,7 +72,7 @@ class HierarchicalArms(Stateful):
     Attributes
     ----------
     elsewhere
-        Gives the counts that a node starts with (`warm_start`), None of a node: nothing; None: none has any.
+        What nodes start with (`warm_start`, `example_urls`); None: with nothing.
 
     Notes
     -----
@@ -91,7 +106,7 @@ class HierarchicalArms(Stateful):
         self.weight = weight
         self.pooled = pooled
         self.max_nodes = max_nodes
-        self.elsewhere: Callable[[Node], Counts | None] | None = None
+        self.elsewhere: Starts | None = None
         self.pulls_total = 0
         self._nodes, self._waiting = {}, {}
 

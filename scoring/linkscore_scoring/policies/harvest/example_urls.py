@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import ANY, Counts, Node
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 from linkscore_scoring.urls.tokens import is_fixed, url_tokens, wildcard_of
@@ -11,6 +12,8 @@ from linkscore_scoring.urls.tokens import is_fixed, url_tokens, wildcard_of
 # Pulls that examples count as for the URL patterns of their shape, > 0. Measured: 1, 2, 4
 # (docs/policies.md, what lies behind one list).
 _PULLS = 1.0
+
+_REMEMBERED = 5_000  # patterns, a bound: as many as a tree has nodes
 
 
 class ExampleUrls:
@@ -61,6 +64,7 @@ class ExampleUrls:
     def _is_named(self, pattern: int) -> bool:
         tokens = tuple(self._patterns.tokens(pattern))
         if tokens not in self._known:
+            drop_oldest(self._known, _REMEMBERED - 1)
             self._known[tokens] = any(_has_shape(tokens, shape) for shape in self._shapes)
         return self._known[tokens]
 

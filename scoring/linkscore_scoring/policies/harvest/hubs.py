@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from linkscore_scoring.policies.harvest.arms import ANY, SITE, HierarchicalArms, Node
+from linkscore_scoring.policies.harvest.arms import ANY, NOTHING, SITE, HierarchicalArms, Node
+from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -16,6 +17,7 @@ Arm = tuple[int, int]
 _DECAY = 0.9  # share kept a pull, in (0, 1]; measured: with 1, recall of the target `question` is .66
 _PARENT_PULLS = 2.0  # pulls, > 0; chosen, not measured alone
 _MAX_PAGES = 1_000  # pages; a bound
+_TIE = 0.1  # of an arm's own worth, in [0, 1), orders kinds of pages hardly opened; chosen, not measured
 _ARMS_PER_PAGE = 64  # arms of fresh links kept of a page, those with most links; a bound
 # Pages are counted anew every pull up to 32, every 8 up to 512, then every 32: early on worths change with
 # every fetch, later a full count would cost O(pages) a fetch for little. Chosen, not measured.
@@ -44,6 +46,8 @@ class HubLedger(Stateful):
     ----------
     arms
         Rewards of the arms.
+    tunables
+        What kinds of pages hardly opened are granted.
     max_pages
         Pages whose links are remembered; they are what yields are computed from.
     weight
@@ -77,9 +81,15 @@ class HubLedger(Stateful):
     _nodes: Stored[dict[Node, list[float]]]
 
     def __init__(
-        self, arms: HierarchicalArms, *, max_pages: int = _MAX_PAGES, weight: float = _PARENT_PULLS
+        self,
+        arms: HierarchicalArms,
+        tunables: Tunables | None = None,
+        *,
+        max_pages: int = _MAX_PAGES,
+        weight: float = _PARENT_PULLS,
     ) -> None:
         self.arms = arms
+        self.tunables = tunables or Tunables()
         self.max_pages = max_pages
         self.weight = weight
         self._pages, self._nodes = {}, {}
@@ -117,6 +127,21 @@ class HubLedger(Stateful):
         reward = max(0.0, self.arms.reward(*arm))
         gain, n = self._means(arm, patterns)
         return max(reward, (reward + gain) / (1.0 + n))
+
+    def worth(self, arm: Arm, patterns: UrlPatterns, begun: Mapping[Node, int] = NOTHING) -> float:
+        """Return the worth per fetch of an arm, of a kind of pages hardly opened what it is granted.
+
+        What is wanted may lie behind one list that nobody opened, and then nothing that was fetched tells of
+        it. So the first tries of each URL pattern come before more of what is known to bring less, and after
+        all that is known to bring more. A fetch under way (`begun`, by node) is a try.
+        """
+        index, t = self.index(arm, patterns), self.tunables
+        of_pattern = (arm[0], ANY)
+        tries = self.arms.pulls(of_pattern) + begun.get(of_pattern, 0)
+        if tries >= t.trials:
+            return index
+        granted: float = t.unopened * t.unopened_kept**tries
+        return max(index, granted + _TIE * index)
 
     def fresh_links(self, arm: Arm, patterns: UrlPatterns) -> float:
         """Return how many fresh links worth following an arm is expected to show."""

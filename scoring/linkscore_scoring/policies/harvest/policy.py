@@ -19,11 +19,11 @@ from linkscore_scoring.policies.harvest.arms import (
     ANY,
     NOTHING,
     SITE,
-    Counts,
     Figures,
     HierarchicalArms,
     Node,
     nodes_of,
+    summed,
 )
 from linkscore_scoring.policies.harvest.example_urls import ExampleUrls
 from linkscore_scoring.policies.harvest.hubs import HubLedger
@@ -45,8 +45,6 @@ from linkscore_scoring.types import (
 _TRIES = 3  # links of an Apath followed until curiosity ends, >= 1; chosen, not measured alone
 _CURIOUS_PAGES = 3.0  # pages showing an Apath between texts for full curiosity, > 0; as above
 _BETWEEN = 3  # links of an Apath, each after another new text, that stand between texts, >= 1; as above
-
-_TIE = 0.1  # of an arm's own worth, in [0, 1), orders kinds of pages hardly opened; chosen, not measured
 
 # Fetches more that may be under way for each answer, > 0; measured, docs/policies.md#many-in-flight.
 _PLACES_PER_PULL = 0.25
@@ -135,7 +133,7 @@ class Harvest(Stateful, Policy):
         t = self.tunables
         self.arms = HierarchicalArms(prior=t.prior, weight=t.parent_pulls, pooled=t.pooled)
         self.rewards = PageRewards(self.arms, t)
-        self.hubs = HubLedger(self.arms)
+        self.hubs = HubLedger(self.arms, t)
         self._warm_start: WarmStart | None = None
         self._example_urls: ExampleUrls | None = None
 
@@ -282,7 +280,7 @@ class Harvest(Stateful, Policy):
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half)
         untried = self.arms.weight / (self.arms.weight + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
-        beyond = self._worth_by_labels(arm, site, begun) - reward if share else 0.0
+        beyond = self.hubs.worth(arm, site.patterns, begun) - reward if share else 0.0
         by_links = p.hub_weight * hub
         if reward < a_link and (paid := self._paid_by_list(reward, hub, a_link)) > by_links:
             by_links = paid
@@ -292,21 +290,6 @@ class Harvest(Stateful, Policy):
             unlabelled * (p.exploration * bonus * worth_trying + trust),
             unlabelled * p.curiosity * self._curiosity(arm[1]),
         )
-
-    def _worth_by_labels(self, arm: Arm, site: SiteModel, begun: Mapping[Node, int]) -> float:
-        """Return the worth per fetch of an arm by labels, of a kind hardly opened what it is granted.
-
-        What is wanted may lie behind one list that nobody opened, and then nothing that was fetched tells of
-        it. So the first tries of each URL pattern come before more of what is known to bring less, and after
-        all that is known to bring more. A fetch under way is a try.
-        """
-        index, t = self.hubs.index(arm, site.patterns), self.tunables
-        of_pattern = (arm[0], ANY)
-        tries = self.arms.pulls(of_pattern) + begun.get(of_pattern, 0)
-        if tries >= t.trials:
-            return index
-        granted: float = t.unopened * t.unopened_kept**tries
-        return max(index, granted + _TIE * index)
 
     def _link_worth(self) -> float:
         """Return what a link of a list is expected to bring, 0 before anything was fetched."""
@@ -330,18 +313,8 @@ class Harvest(Stateful, Policy):
 
     def _set_starts(self) -> None:
         """Let arms start with what other sites brought, and what the URLs of examples say."""
-        warm, named = self._warm_start, self._example_urls
-        if warm is not None and named is not None:
-            self.arms.elsewhere = self._starts
-        else:
-            told = named if warm is None else warm
-            self.arms.elsewhere = told.counts if told is not None else None
-
-    def _starts(self, node: Node) -> Counts | None:
-        """Return what a node starts with by both, None of one nothing is known of."""
-        known = [said.counts(node) for said in (self._warm_start, self._example_urls) if said is not None]
-        counted = [counts for counts in known if counts is not None]
-        return [sum(column) for column in zip(*counted, strict=True)] if counted else None
+        known = (self._warm_start, self._example_urls)
+        self.arms.elsewhere = summed([said.counts for said in known if said is not None])
 
     def _judge_experience(self) -> None:
         """Say anew how far experience holds here; after each change of the arms."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from boards_with_examples import Board, example
 
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import ANY, SITE
 from linkscore_scoring.policies.harvest.example_urls import ExampleUrls
+from linkscore_scoring.testing.crawl import visit
+from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 H = "http://h"
@@ -78,3 +82,19 @@ def test_arms_start_with_what_examples_say_beside_the_experience_of_other_sites(
     both = policy.arms.elsewhere
     assert both is not None
     assert (both((pattern, ANY)), both(SITE)) == ([1.0, 1.0, 0.0], None)
+
+
+def test_scores_of_urls_that_examples_name_are_the_same_after_a_restart() -> None:
+    board = Board(example("/user/ann"))
+    links = [(f"{H}/{kind}/{name}x", "html/body/ul/li/a") for kind in ("user", "tag") for name in range(20)]
+    visit(board.model, H + "/", page_of(H + "/", links=links))
+    again = CrawlModel(board.model.config, ticket_key=b"key")
+    again.crawl_wide.load_state(board.model.crawl_wide.to_state())
+    again.sites.load_state(board.model.sites.to_state())
+    urls = [f"{H}/user/eve", f"{H}/tag/eve"]
+    scored = [
+        CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2).scores.tolist()
+        for model in (board.model, again)
+    ]
+    assert scored[0] == scored[1]
+    assert scored[0][0] > scored[0][1]
