@@ -86,7 +86,9 @@ def test_arms_start_with_what_examples_say_beside_the_experience_of_other_sites(
 
 def test_scores_of_urls_that_examples_name_are_the_same_after_a_restart() -> None:
     board = Board(example("/user/ann"))
-    links = [(f"{H}/{kind}/{name}", "html/body/ul/li/a") for kind in ("user", "tag") for name in "abcdefghijkl"]
+    links = [
+        (f"{H}/{kind}/{name}", "html/body/ul/li/a") for kind in ("user", "tag") for name in "abcdefghijkl"
+    ]
     visit(board.model, H + "/", page_of(H + "/", links=links))
     again = CrawlModel(board.model.config, ticket_key=b"key")
     again.crawl_wide.load_state(board.model.crawl_wide.to_state())
