@@ -198,8 +198,9 @@ class HierarchicalArms(Stateful):
         site's node, so what is under way there tells nothing between them.
         """
         reward = hub = self.prior
-        weight, nodes, elsewhere = self.weight, self._nodes, self.elsewhere
-        counts = nodes.get(SITE) if elsewhere is None else self._with(elsewhere(SITE), SITE)
+        weight = self.weight
+        counts_of = self._nodes.get if self.elsewhere is None else self._started
+        counts = counts_of(SITE)
         if counts is not None:
             n = weight + counts[_N]
             reward = (counts[_REWARD] + weight * reward) / n
@@ -209,7 +210,7 @@ class HierarchicalArms(Stateful):
             if pulls > around:  # not `max`: a frontier asks for each arm after each fetch
                 around = pulls
             n, pulls = weight, 0.0
-            counts = nodes.get(node) if elsewhere is None else self._with(elsewhere(node), node)
+            counts = counts_of(node)
             if counts is not None:
                 pulls, rewards, hubs = counts
                 n += pulls
@@ -225,9 +226,8 @@ class HierarchicalArms(Stateful):
 
     def figures_of(self, arms: Iterable[Node]) -> list[Figures]:
         """Return `figures` of each arm, with nothing under way; what arms share is worked out once."""
-        if self.elsewhere is not None:
-            return [self.figures(*arm) for arm in arms]
-        weight, pooled, counts_of = self.weight, self.pooled, self._nodes.get
+        weight, pooled = self.weight, self.pooled
+        counts_of = self._nodes.get if self.elsewhere is None else self._started
         growth = 2.0 * log(self.pulls_total + 1.0)
         of_site = self._below(SITE, self.prior, self.prior)
         of_apaths: dict[int, tuple[float, float, float]] = {}
@@ -255,16 +255,17 @@ class HierarchicalArms(Stateful):
 
     def _below(self, node: Node, reward: float, hub: float) -> tuple[float, float, float]:
         """Return means of a node, shrunk to those above it, and its pulls."""
-        counts = self._nodes.get(node)
+        counts = self._started(node)
         if counts is None:
             return reward, hub, 0.0
         pulls, rewards, hubs = counts
         n = self.weight + pulls
         return (rewards + self.weight * reward) / n, (hubs + self.weight * hub) / n, pulls
 
-    def _with(self, more: Counts | None, node: Node) -> Counts | None:
+    def _started(self, node: Node) -> Counts | None:
         """Return the counts of a node with those that it started with."""
         own = self._nodes.get(node)
+        more = self.elsewhere(node) if self.elsewhere is not None else None
         if more is None or own is None:
             return own if more is None else more
         return [own[_N] + more[_N], own[_REWARD] + more[_REWARD], own[_HUB] + more[_HUB]]
