@@ -31,7 +31,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use questions::{AskedLinks, LinkReader};
 use template_space::TemplateSpace;
-use tickets::TicketWriter;
+use tickets::TicketMac;
 use url_table::UrlTable;
 
 /// Returns the slots of a URL, None if Python has to cut it.
@@ -64,7 +64,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<LinkReader>()?;
     module.add_class::<FactReader>()?;
     module.add_class::<TemplateSpace>()?;
-    module.add_class::<TicketWriter>()?;
+    module.add_class::<TicketMac>()?;
     module.add_function(wrap_pyfunction!(hash_all, module)?)?;
     module.add_function(wrap_pyfunction!(url_tokens, module)?)
 }

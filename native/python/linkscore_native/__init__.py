@@ -13,7 +13,7 @@ from linkscore_native._native import (
     Page,
     Reader,
     TemplateSpace,
-    TicketWriter,
+    TicketMac,
     UrlTable,
     __version__,
     hash_all,
@@ -22,7 +22,7 @@ from linkscore_native._native import (
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 9
+KERNELS = 10
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "Page",
     "Reader",
     "TemplateSpace",
-    "TicketWriter",
+    "TicketMac",
     "UrlTable",
     "__version__",
     "hash_all",

@@ -414,7 +414,7 @@ class CrawlQueries:
 
     def _by_site(self, links: AskedLinks) -> Iterator[tuple[SiteShard, NDArray[np.int64], LinkBatch]]:
         """Yield links by the site whose model scores them: the ticket's, else that of the URL's host."""
-        read = [self.crawl.book.read(raw) or NO_TICKET for raw in links.tickets.distinct]
+        read = [ticket or NO_TICKET for ticket in self.crawl.book.read_all(links.tickets.distinct)]
         hosts = [self.crawl.sites.host(ticket.site) for ticket in read]
         if hosts and hosts[0] and hosts.count(hosts[0]) == len(hosts):  # as a rule
             shard = self.crawl.known_or_new(hosts[0])
@@ -425,7 +425,7 @@ class CrawlQueries:
             rows.setdefault(hosts[place] or self.crawl.site_of(url), []).append(row)
         for site, of_site in rows.items():
             shard, own = self.crawl.known_or_new(site), links.rows(of_site)
-            read = [self.crawl.book.read(raw) or NO_TICKET for raw in own.tickets.distinct]
+            read = [ticket or NO_TICKET for ticket in self.crawl.book.read_all(own.tickets.distinct)]
             yield shard, np.array(of_site), batch_of(shard.model, own, read)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ _APATH_AT = struct.calcsize(">BQQ")
 _MAC_BYTES = 8
 """Bytes of the MAC: guessing one takes 2^63 tries, and gains a wrong context only."""
 _REMEMBERED = 16_384
-"""A bound: tickets read lately."""
+"""A bound: tickets read lately; all are forgotten beyond it."""
 TICKET_BYTES = _BODY.size + _MAC_BYTES
 """Size of a ticket, at most 64 by the wire contract."""
 
@@ -70,8 +70,8 @@ class TicketBook:
     def __init__(self, key: bytes, crawl: str) -> None:
         own_key = blake2b(crawl.encode(), key=key, digest_size=32).digest()
         self._keyed = blake2b(key=own_key, digest_size=_MAC_BYTES)
-        self._writer = kernels.TicketWriter(own_key) if kernels else None
-        self._remembered = lru_cache(maxsize=_REMEMBERED)(self._read)
+        self._kernel = kernels.TicketMac(own_key) if kernels else None
+        self._known: dict[bytes, Ticket] = {}
 
     def write(self, ticket: Ticket) -> bytes:
         """Return the ticket as `TICKET_BYTES` (at most 64) bytes ending in a MAC of 8 bytes."""
@@ -94,24 +94,43 @@ class TicketBook:
         """Return `write` of a ticket with each of these Apaths: those of the links of one page."""
         body = self._body(ticket)
         before, behind = body[:_APATH_AT], body[_APATH_AT + _APATH.size :]
-        if self._writer is not None:
-            written: list[bytes] = self._writer.write_all(before, apaths, behind)
+        if self._kernel is not None:
+            written: list[bytes] = self._kernel.write_all(before, apaths, behind)
             return written
         bodies = [before + _APATH.pack(apath) + behind for apath in apaths]
         return [own + self._mac(own) for own in bodies]
 
     def read(self, raw: bytes) -> Ticket | None:
-        """Return the ticket, or None if it is empty, damaged, of another version or of another crawl.
+        """Return the ticket, or None if it is empty, damaged, of another version or of another crawl."""
+        return self.read_all([raw])[0]
 
-        Tickets come again as long as their links wait, so the last ones are remembered.
+    def read_all(self, tickets: Sequence[bytes]) -> list[Ticket | None]:
+        """Return `read` of each.
+
+        Tickets come again as long as their links wait, so those read lately are remembered.
         """
-        return self._remembered(raw)
+        known = self._known
+        found = list(map(known.get, tickets))
+        rows = [row for row, ticket in enumerate(found) if ticket is None and self._may_be(tickets[row])]
+        new = [tickets[row] for row in rows]
+        for row, raw, is_whole in zip(rows, new, self._are_whole(new), strict=True):
+            if is_whole:
+                _, *fields = _BODY.unpack_from(raw)
+                found[row] = known[raw] = Ticket(*fields)
+        if len(known) > _REMEMBERED:
+            known.clear()  # at once: big questions are answered beside others
+        return found
 
-    def _read(self, raw: bytes) -> Ticket | None:
-        if len(raw) != TICKET_BYTES or raw[0] != VERSION:
-            return None
-        body = raw[: _BODY.size]
-        return Ticket(*_BODY.unpack(body)[1:]) if self._mac(body) == raw[_BODY.size :] else None
+    @staticmethod
+    def _may_be(raw: bytes) -> bool:
+        return len(raw) == TICKET_BYTES and raw[0] == VERSION
+
+    def _are_whole(self, tickets: list[bytes]) -> list[bool]:
+        """Say of each ticket whether its MAC is that of its body."""
+        if self._kernel is not None:
+            told: list[bool] = self._kernel.are_whole(tickets)
+            return told
+        return [self._mac(raw[: _BODY.size]) == raw[_BODY.size :] for raw in tickets]
 
     def _mac(self, body: bytes) -> bytes:
         mac = self._keyed.copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.engine.tickets import TICKET_BYTES, VERSION, Ticket, TicketBook
+from linkscore_scoring.engine.tickets import NO_TICKET, TICKET_BYTES, VERSION, Ticket, TicketBook
 
 BOOK = TicketBook(b"key", "crawl")
 HASHES = st.integers(0, 2**64 - 1)
@@ -58,3 +58,14 @@ def test_depth_is_cut_where_it_no_longer_fits() -> None:
 def test_tickets_of_one_page_are_those_written_one_by_one(ticket: Ticket, apaths: list[int]) -> None:
     book = TicketBook(b"key", "crawl")
     assert book.write_all(ticket, apaths) == [book.write(ticket._replace(apath=apath)) for apath in apaths]
+
+
+@given(st.lists(TICKETS, max_size=5), st.lists(st.binary(max_size=100), max_size=3), st.data())
+def test_tickets_read_together_are_those_read_one_by_one(
+    tickets: list[Ticket], others: list[bytes], data: st.DataObject
+) -> None:
+    raws = data.draw(st.permutations([*map(BOOK.write, tickets), *others, BOOK.write(NO_TICKET)[:-1]]))
+    book = TicketBook(b"key", "crawl")
+    want = [TicketBook(b"key", "crawl").read(raw) for raw in raws]
+    assert book.read_all(raws) == want
+    assert book.read_all(raws) == want  # those that are remembered too
