@@ -89,6 +89,7 @@ impl LinkReader {
         if known.len() > self.max_urls {
             known.clear();
         }
+        known.reserve(links.len());
         let mut tell_one = |link: &Link| {
             let url = &bytes[link.url.clone()];
             if url.len() > max_chars {

@@ -210,6 +210,10 @@ const fn letters_digits_and(others: &[u8]) -> [bool; 256] {
 
 /// Says whether a path has nothing that is escaped, unescaped or taken out.
 fn is_plain_path(path: &[u8]) -> bool {
+    let is_simple = path.iter().all(|&byte| IS_PLAIN_IN_PATH[usize::from(byte)]);
+    if is_simple {
+        return !path.windows(2).any(|two| two == b"/.");
+    }
     let mut at = 0;
     while at < path.len() {
         at += match path[at] {

@@ -102,7 +102,7 @@ class TicketBook:
 
     def read(self, raw: bytes) -> Ticket | None:
         """Return the ticket, or None if it is empty, damaged, of another version or of another crawl."""
-        return self.read_all([raw])[0]
+        return self._known.get(raw) or self.read_all([raw])[0]
 
     def read_all(self, tickets: Sequence[bytes]) -> list[Ticket | None]:
         """Return `read` of each.
