@@ -90,7 +90,7 @@ def fill(site: SiteModel) -> None:
     )
     for at in range(TEMPLATES):
         for path in draw.sample(paths, 6):
-            site.navigation.observe_links(at, [path.id], [path.classless], [draw.randrange(1, 90)])
+            site.navigation.observe_links(at, [path.id], [draw.randrange(1, 90)])
             site.navigation.observe_destination(at, path.id, path.classless, draw.randrange(TEMPLATES))
 
 

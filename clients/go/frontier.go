@@ -25,7 +25,7 @@ type Item struct {
 	from   string            // bucket it was taken from, empty if from none
 }
 
-// Frontier is an in-memory queue of URLs that gives the best first: one queue a bucket, first found first, and
+// Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
 // one for URLs the server does not know, which go before all others when they are seeds and after them when they
 // are not. A URL is taken once. Call Done when a URL that was taken is answered: what is under way counts when the
 // next is chosen. Safe for concurrent use; it grows with the URLs that wait.
@@ -79,8 +79,7 @@ func (f *Frontier) AddUnknown(url string, value any) {
 	f.unknown = append(f.unknown, f.made(url, value))
 }
 
-// Add lets a scored link wait in its bucket, behind those found before it. One that waits already, found again elsewhere,
-// waits there too.
+// Add lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too.
 func (f *Frontier) Add(link Link, value any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,9 +91,7 @@ func (f *Frontier) Add(link Link, value any) {
 		return
 	}
 	item.places[link.Bucket] = link.Ticket
-	queue := f.queues[link.Bucket]
-	place, _ := slices.BinarySearchFunc(queue, item, func(a, b *Item) int { return cmp.Compare(a.number, b.number) })
-	f.queues[link.Bucket] = slices.Insert(queue, place, item)
+	f.queues[link.Bucket] = append(f.queues[link.Bucket], item)
 	f.live[link.Bucket]++
 	if _, known := f.values[link.Bucket]; !known {
 		f.values[link.Bucket] = link.BucketValue

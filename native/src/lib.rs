@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod class_paths;
+mod columns;
 mod crowds;
 mod entities;
 mod facts;
@@ -65,6 +67,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FactReader>()?;
     module.add_class::<TemplateSpace>()?;
     module.add_class::<TicketMac>()?;
+    module.add_function(wrap_pyfunction!(columns::numbered, module)?)?;
+    module.add_function(wrap_pyfunction!(columns::distinct_rows, module)?)?;
     module.add_function(wrap_pyfunction!(hash_all, module)?)?;
     module.add_function(wrap_pyfunction!(url_tokens, module)?)
 }

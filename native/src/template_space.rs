@@ -1,18 +1,19 @@
 //! How far pages are from the templates of a site, as `clustering.cosine_linkage` has it.
 
+use crate::class_paths::{ClassPaths, ROOT};
 use crate::text_numbers::TextNumbers;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBytes, PyList, PyString};
 use rustc_hash::FxHashMap;
-
-/// Place above the first element of a path, as in `clustering.class_paths`.
-const ROOT: u32 = 0;
 
 /// Parents, tags and classes of the nodes of tag paths.
 type Steps<'py> = (Bound<'py, PyList>, Bound<'py, PyList>, Bound<'py, PyList>);
 
-/// Mean vectors of the templates, and which steps of tag paths lead where: Python says so, once a step.
+/// Texts of the filter of tag paths: see `ClassPaths::new`.
+type Filter<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// Mean vectors of the templates, and which steps of tag paths lead where.
 #[pyclass]
 pub struct TemplateSpace {
     idf: Vec<f64>,
@@ -24,8 +25,7 @@ pub struct TemplateSpace {
     texts: TextNumbers,
     /// Place above, tag and classes of a step to its place.
     places: FxHashMap<(u32, u32, u32), u32>,
-    /// The column of a place that has leaves, None if it has no column.
-    columns: FxHashMap<u32, Option<u32>>,
+    paths: ClassPaths,
     /// Leaves by column, of one page.
     counts: Vec<usize>,
 }
@@ -33,14 +33,21 @@ pub struct TemplateSpace {
 #[pymethods]
 impl TemplateSpace {
     /// Takes float64 as bytes: inverse document frequencies, (n_columns,); means, (n_columns, n_templates); and
-    /// weights of term frequencies, (n,).
+    /// weights of term frequencies, (n,). And tokens that keep their digits, tokens rarest first, known paths, and the
+    /// path of each column.
     #[new]
-    fn new(idf: &Bound<'_, PyBytes>, means: &Bound<'_, PyBytes>, weights: &Bound<'_, PyBytes>) -> Self {
+    fn new(
+        idf: &Bound<'_, PyBytes>,
+        means: &Bound<'_, PyBytes>,
+        weights: &Bound<'_, PyBytes>,
+        filter: Filter<'_>,
+    ) -> PyResult<Self> {
         let texts = TextNumbers::new(idf.py());
         let (idf, means, weights) = (floats(idf), floats(means), floats(weights));
         let (n_templates, counts) = (means.len() / idf.len().max(1), vec![0; idf.len()]);
-        let (places, columns) = (FxHashMap::default(), FxHashMap::default());
-        TemplateSpace { idf, means, n_templates, weights, texts, places, columns, counts }
+        let paths = ClassPaths::new(&filter.0, &filter.1, &filter.2, &filter.3)?;
+        let places = FxHashMap::default();
+        Ok(TemplateSpace { idf, means, n_templates, weights, texts, places, paths, counts })
     }
 
     /// Steps that are remembered.
@@ -49,15 +56,8 @@ impl TemplateSpace {
     }
 
     /// Returns the distance of a page to each template; None if it has more leaves in one place than there are
-    /// weights. Asks `place_of`, (place above, tag, classes) -> place, of steps that are new, and `column_of`,
-    /// place -> column or None, of new places with leaves.
-    fn distances(
-        &mut self,
-        steps: Steps<'_>,
-        leaves: &Bound<'_, PyList>,
-        place_of: &Bound<'_, PyAny>,
-        column_of: &Bound<'_, PyAny>,
-    ) -> PyResult<Option<Vec<f64>>> {
+    /// weights, or texts that are no UTF-8.
+    fn distances(&mut self, steps: Steps<'_>, leaves: &Bound<'_, PyList>) -> PyResult<Option<Vec<f64>>> {
         let (parents, tags, classes) = steps;
         let mut counted: Vec<(u32, usize)> = Vec::new();
         let mut places: Vec<u32> = Vec::with_capacity(parents.len());
@@ -70,21 +70,19 @@ impl TemplateSpace {
             let place = match self.places.get(&step) {
                 Some(&known) => known,
                 None => {
-                    let new = place_of.call1((above, &tag, &class))?.extract()?;
+                    let (tag, class) = (tag.cast::<PyString>()?, class.cast::<PyString>()?);
+                    let (Ok(tag), Ok(class)) = (tag.to_str(), class.to_str()) else { return Ok(None) };
+                    let element = self.paths.element(tag, class);
+                    let new = self.paths.place(above, element);
                     self.places.insert(step, new);
                     new
                 }
             };
             places.push(place);
             let leaves: usize = leaves.extract()?;
-            if leaves == 0 {
-                continue;
+            if leaves > 0 {
+                counted.extend(self.paths.column(place).map(|column| (column, leaves)));
             }
-            let column = match self.columns.get(&place) {
-                Some(&known) => known,
-                None => *self.columns.entry(place).or_insert(column_of.call1((place,))?.extract()?),
-            };
-            counted.extend(column.map(|column| (column, leaves)));
         }
         Ok(self.distances_of(&counted))
     }

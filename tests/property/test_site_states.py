@@ -78,7 +78,7 @@ def test_navigation_table_has_the_same_future(past: list[Any], future: list[Any]
     params = NavigationParams(max_rows=30)
     table = NavigationTable(params)
     for source, apath, bare, destination in past:
-        table.observe_links(source, [apath], [bare], [2])
+        table.observe_links(source, [apath], [2])
         table.observe_destination(source, apath, bare, destination)
     again = NavigationTable(params)
     again.load_state(through_bytes(table.to_state()))

@@ -22,7 +22,7 @@ interface Waiting<T> extends Item<T> {
 const any = () => true;
 
 /**
- * An in-memory queue that gives the best URL first: one queue a bucket, first found first, seeds ahead of them, URLs
+ * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
  * the server said nothing about behind them. A URL is given once. Call `done` when one that was given is answered: what is
  * under way counts when the next is chosen. While the server is away the last order is kept.
  */
@@ -70,17 +70,14 @@ export class Frontier<T> {
     this.unknown.push(this.made(key, value));
   }
 
-  /**
-   * Lets a scored link wait in its bucket, behind those found before it; one that waits already, found again elsewhere,
-   * waits there too.
-   */
+  /** Lets a scored link wait in its bucket; one that waits already, found again elsewhere, waits there too. */
   add(key: string, link: { bucket: string; bucketValue: number; ticket: Uint8Array }, value: T): void {
     const item = this.waiting.get(key) ?? this.made(key, value);
     if (item.places.size >= MAX_PLACES || item.places.has(link.bucket)) return;
     item.places.set(link.bucket, link.ticket);
-    const queue = this.queues.get(link.bucket) ?? [];
-    queue.splice(queue.findLastIndex((other) => other.number < item.number) + 1, 0, item);
-    this.queues.set(link.bucket, queue);
+    const queue = this.queues.get(link.bucket);
+    if (queue) queue.push(item);
+    else this.queues.set(link.bucket, [item]);
     this.live.set(link.bucket, (this.live.get(link.bucket) ?? 0) + 1);
     if (!this.values.has(link.bucket)) this.values.set(link.bucket, link.bucketValue);
   }

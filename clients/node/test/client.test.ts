@@ -118,9 +118,9 @@ test("the frontier gives seeds, then the best bucket, then the unknown, each URL
   const link = (bucket: string) => ({ bucket, bucketValue: 0.5, ticket: new Uint8Array() });
   frontier.addUnknown("u", "u");
   frontier.add("1", link("bad"), "1");
-  frontier.add("2", link("bad"), "2");
+  frontier.add("2", link("good"), "2");
   frontier.add("3", link("good"), "3");
-  frontier.add("2", link("good"), "2"); // found again, but it was found before 3
+  frontier.add("2", link("bad"), "2");
   frontier.addSeed("s", "s");
   const order = [];
   for (let item = await frontier.next(); item; item = await frontier.next()) order.push(item.value);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -41,15 +41,12 @@ class Item:
         links the server did not know.
     value
         Whatever the caller keeps with it.
-    number
-        Its place among all that were added, from 1: among equals the one found first goes first.
     bucket
         Bucket it was taken from; empty if from none.
     """
 
     url: str
     value: Any = None
-    number: int = 0
     ticket: bytes = b""
     score: float = 0.0
     bucket: str = ""
@@ -86,8 +83,8 @@ class Frontier:
         self._heaps: dict[str, list[tuple[float, int, Item]]] = {}
         self._sizes: dict[str, int] = {}
         self._values: dict[str, float] = {}
-        self._seeds: deque[Item] = deque()
-        self._unknown: deque[Item] = deque()
+        self._seeds: list[tuple[int, Item]] = []
+        self._unknown: list[tuple[int, Item]] = []
         self._numbers = 0
 
     def __len__(self) -> int:
@@ -121,15 +118,15 @@ class Frontier:
     def add_seed(self, url: str, value: Any = None) -> None:
         """Let a URL wait ahead of every scored one; one that waits already stays where it is."""
         if url not in self._waiting:
-            self._seeds.append(self._new(url, value))
+            heapq.heappush(self._seeds, (self._number(), self._new(url, value)))
 
     def add_unknown(self, url: str, value: Any = None) -> None:
         """Let a URL that the server said nothing about wait behind every scored one."""
         if url not in self._waiting:
-            self._unknown.append(self._new(url, value))
+            heapq.heappush(self._unknown, (self._number(), self._new(url, value)))
 
     def add(self, url: str, places: Sequence[Place], value: Any = None) -> None:
-        """Let a link wait in its buckets, behind those found before it."""
+        """Let a link wait in its buckets."""
         item = self._waiting.get(url) or self._new(url, value)
         for place in places:
             if place.bucket in item.places or len(item.places) >= MAX_PLACES:
@@ -137,7 +134,7 @@ class Frontier:
             worse = round(place.value - place.score, _DIGITS)
             item.places[place.bucket] = (worse, place.ticket)
             self._values.setdefault(place.bucket, place.value)
-            heapq.heappush(self._heaps.setdefault(place.bucket, []), (worse, item.number, item))
+            heapq.heappush(self._heaps.setdefault(place.bucket, []), (worse, self._number(), item))
             self._sizes[place.bucket] = self._sizes.get(place.bucket, 0) + 1
 
     def revalue(self, values: Mapping[str, float]) -> None:
@@ -189,15 +186,18 @@ class Frontier:
         return item
 
     def _new(self, url: str, value: Any) -> Item:
-        self._numbers += 1
-        item = self._waiting[url] = Item(url, value, self._numbers)
+        item = self._waiting[url] = Item(url, value)
         return item
 
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
 
-def _first(queue: deque[Item]) -> Item | None:
+
+def _first(queue: list[tuple[int, Item]]) -> Item | None:
     """Take the oldest of a queue that was not taken elsewhere."""
     while queue:
-        item = queue.popleft()
+        item = heapq.heappop(queue)[1]
         if not item.taken:
             return item
     return None

@@ -70,7 +70,7 @@ class BucketFrontier:
         self._every = every
         self._ids: dict[str, int] = {}
         self._names: list[str] = []
-        self._queues: list[list[tuple[int, Waiting]]] = []
+        self._queues: list[deque[tuple[int, Waiting]]] = []
         self._live: dict[int, int] = {}
         self._where: dict[int, set[int]] = {}
         self._found: dict[int, int] = {}
@@ -85,12 +85,12 @@ class BucketFrontier:
         id_ = self._ids.setdefault(bucket, len(self._ids))
         if id_ == len(self._names):
             self._names.append(bucket)
-            self._queues.append([])
+            self._queues.append(deque())
         where = self._where.setdefault(link.number, set())
         if id_ not in where:
             where.add(id_)
             found = self._found.setdefault(link.number, len(self._found))
-            heapq.heappush(self._queues[id_], (found, link))
+            self._queues[id_].append((found, link))
             self._live[id_] = self._live.get(id_, 0) + 1
 
     def rescore(self, number: int, score: float) -> None:
@@ -118,7 +118,7 @@ class BucketFrontier:
             return None
         id_ = self._next.popleft()
         self._first_found(id_)
-        _, link = heapq.heappop(self._queues[id_])
+        _, link = self._queues[id_].popleft()
         self.taken(link.number)
         self._begun[link.number] = self._names[id_]
         return link
@@ -140,7 +140,7 @@ class BucketFrontier:
     def _first_found(self, id_: int) -> int:
         queue = self._queues[id_]
         while queue[0][1].number in self._taken:
-            heapq.heappop(queue)
+            queue.popleft()
         return queue[0][0]
 
 

@@ -16,13 +16,15 @@ from linkscore_native._native import (
     TicketMac,
     UrlTable,
     __version__,
+    distinct_rows,
     hash_all,
+    numbered,
     url_tokens,
 )
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 10
+KERNELS = 11
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [
@@ -38,6 +40,8 @@ __all__ = [
     "TicketMac",
     "UrlTable",
     "__version__",
+    "distinct_rows",
     "hash_all",
+    "numbered",
     "url_tokens",
 ]

@@ -1,9 +1,13 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypedDict
 
 __version__: str
 
 def url_tokens(key: str) -> list[str] | None: ...
+def distinct_rows(
+    one: Sequence[int], two: Sequence[int], three: Sequence[int]
+) -> tuple[bytes, bytes, bytes]: ...
+def numbered(names: list[str]) -> tuple[dict[str, int], bytes] | None: ...
 def hash_all(texts: list[str]) -> list[int] | None: ...
 
 class LinkRows(TypedDict):
@@ -40,14 +44,16 @@ class UrlTable:
     def __len__(self) -> int: ...
 
 class TemplateSpace:
-    def __init__(self, idf: bytes, means: bytes, weights: bytes) -> None: ...
+    def __init__(
+        self,
+        idf: bytes,
+        means: bytes,
+        weights: bytes,
+        filter: tuple[Iterable[str], Iterable[str], Iterable[str], Iterable[str]],
+    ) -> None: ...
     def __len__(self) -> int: ...
     def distances(
-        self,
-        steps: tuple[list[int], list[str], list[str]],
-        leaves: list[int],
-        place_of: Callable[[int, str, str], int],
-        column_of: Callable[[int], int | None],
+        self, steps: tuple[list[int], list[str], list[str]], leaves: list[int]
     ) -> list[float] | None: ...
 
 class TicketMac:

@@ -91,11 +91,10 @@ class _Nearness:
         self._means = np.ascontiguousarray(means.T)  # (n_paths, n_clusters)
         self._nodes: PathNodes[int] = paths.new_nodes()
         self._space: Any = None
-        self._space_nodes = self._nodes
 
     def distances(self, trie: PathTrie) -> list[float]:
         """Return the cosine distance of a page to each mean; 1 if it has none of the known paths."""
-        compiled = self._compiled(trie) if kernels else None
+        compiled = self._compiled(trie)
         if compiled is not None:
             return compiled
         bag = self._nodes.bag(trie, self._paths.element, self._column)
@@ -109,22 +108,18 @@ class _Nearness:
         return distances
 
     def _compiled(self, trie: PathTrie) -> list[float] | None:
-        """Return what the kernel says, None if there are more leaves in one place than it has weights for.
+        """Return what the kernel says, None if it has no answer: very many leaves in one place, or no UTF-8.
 
-        It asks for places and columns that it does not know, and is made anew when it knows too many.
+        It is made anew when it knows too many steps.
         """
-        if self._space is None or len(self._space) > self._space_nodes.max_nodes:
+        if kernels is None:
+            return None
+        if self._space is None or len(self._space) > self._nodes.max_nodes:
             floats = self._idf, self._means, np.log(np.arange(_MOST_LEAVES) + 1.0)
-            self._space = kernels.TemplateSpace(*(column.tobytes() for column in floats)) if kernels else None
-            self._space_nodes = self._paths.new_nodes()
+            texts = self._paths.numbered, self._paths.rarest_first(), self._paths.paths, self._column_of
+            self._space = kernels.TemplateSpace(*(column.tobytes() for column in floats), texts)
         steps = trie.parents, trie.tags, trie.classes
-        return self._space.distances(steps, trie.leaves, self._place, self._column_of_place)  # type: ignore[no-any-return]
-
-    def _place(self, above: int, tag: str, classes: str) -> int:
-        return self._space_nodes.place(above, tag, classes, self._paths.element)
-
-    def _column_of_place(self, place: int) -> int | None:
-        return self._space_nodes.settled(place, self._column)
+        return self._space.distances(steps, trie.leaves)  # type: ignore[no-any-return]
 
     def _column(self, path: str) -> int | None:
         return self._column_of.get(self._paths.settle(path))

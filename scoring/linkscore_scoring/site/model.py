@@ -177,7 +177,7 @@ class SiteModel(Stateful):
         before the memory, which keeps it; the history when it is known what the fetch brought.
         """
         self.pages += 1
-        features = fetch.features
+        features, classless = fetch.features, list[int]()
         page = self._recall(fetch)
         page.cluster = self._classify(features, page.contexts)
         page.refetch = self._remember_fetch(fetch, page)
@@ -187,11 +187,12 @@ class SiteModel(Stateful):
             page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
             page.words = features.words
             self._take_links(fetch, features, page)
-            self._confirm_page_links(fetch, page)
+            classless = self.apaths.classless(page.links.apaths)
+            self._confirm_page_links(fetch, page, classless)
             self._take_texts(fetch, features, page)
         page.reported = self._record_outcome(fetch, page)
         if features is not None and features.paths.parents and not page.refetch:
-            sampled = self._sample_page(fetch, features, page)
+            sampled = self._sample_page(fetch, features, page, classless)
             if self.templates is None:
                 if not self.waits_for_question:
                     self._plan_sample(fetch, page)
@@ -346,9 +347,8 @@ class SiteModel(Stateful):
         if features.layout is not None:
             page.layout = layout_of_rows(features.layout, rows)
 
-    def _confirm_page_links(self, fetch: Fetch, page: PageObservation) -> None:
+    def _confirm_page_links(self, fetch: Fetch, page: PageObservation, places: list[int]) -> None:
         """Let destinations speak for or against page links; those of denied families are none."""
-        places = self.apaths.classless(page.links.apaths)
         page.page_links = (
             picking(fetch.in_scope)(fetch.page_links) if fetch.page_links else [NO_PAGE_LINK] * len(places)
         )
@@ -373,11 +373,11 @@ class SiteModel(Stateful):
             apath = page.contexts[0][1]
         return self.history.observe(page, apath, self.patterns, self._fold)
 
-    def _sample_page(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> SampledPage:
-        """Keep a page for the next learning."""
-        distinct = dict.fromkeys(zip(page.links.apaths, page.links.keys, strict=True))
-        apaths, keys = zip(*distinct, strict=True) if distinct else ((), ())
-        links = SampledLinks.of(apaths, self.apaths.classless(apaths), keys)
+    def _sample_page(
+        self, fetch: Fetch, features: PageFeatures, page: PageObservation, classless: list[int]
+    ) -> SampledPage:
+        """Keep a page for the next learning; `classless` are the class-free Apath ids of its links."""
+        links = SampledLinks.distinct(page.links.apaths, classless, page.links.keys)
         paths = SampledPaths(features.paths)
         sampled = SampledPage(fetch.seq, features.key, fetch.key, paths, links)
         self.sample.append(sampled)

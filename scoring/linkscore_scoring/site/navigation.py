@@ -101,17 +101,14 @@ class NavigationTable(Stateful):
         """End learning for good (paper mode: after the sample)."""
         self.frozen = True
 
-    def observe_links(
-        self, source: int, apaths: Sequence[int], classless: Sequence[int], counts: Sequence[int]
-    ) -> None:
-        """Add the URLs a page of cluster `source` shows under each Apath, |U| of eq. 4; cost O(n_apaths).
+    def observe_links(self, source: int, apaths: Sequence[int], counts: Sequence[int]) -> None:
+        """Add the URLs a page of cluster `source` shows under each of distinct Apaths, |U| of eq. 4; cost
+        O(n_apaths).
 
-        `counts` are links, fetched or not; the three sequences have the same length.
+        `counts` are links, fetched or not, as many as there are Apaths.
         """
-        if self.frozen:
-            return
-        for apath, _, count in zip(apaths, classless, counts, strict=True):
-            self._rows.add_links(_own_key(source, apath), count)
+        if not self.frozen:
+            self._rows.add_links([_own_key(source, apath) for apath in apaths], counts)
 
     def observe_destination(
         self, source: int, apath: int, classless: int, destination: int, *, weight: float = 1.0
@@ -212,7 +209,7 @@ class _Rows:
         # Column 0 also stands for clusters there is no room for.
         self._columns: dict[int, int] = {OUTLIER: 0}
         self._counts = np.zeros((16, 4), dtype=np.float32)
-        self._links = np.zeros(16, dtype=np.float64)
+        self._links: list[float] = []
         self._prior = np.zeros(4, dtype=np.float64)
 
     def __len__(self) -> int:
@@ -229,10 +226,11 @@ class _Rows:
         column = self._column(destination)
         self._prior[column] += weight
 
-    def add_links(self, key: _Key, count: float) -> None:
+    def add_links(self, keys: Sequence[_Key], counts: Sequence[float]) -> None:
         """Count links, fetched or not."""
-        slot = self._slot(key)
-        self._links[slot] += count
+        for key, count in zip(keys, counts, strict=True):
+            slot = self._slot(key)
+            self._links[slot] += count
 
     def gather(
         self, keys: Sequence[_Key], clusters: Sequence[int]
@@ -253,7 +251,7 @@ class _Rows:
         """Yield key, counts of these clusters, total of the row and links, oldest row first."""
         for key, slot in self._slots.items():
             row = self._counts[slot].astype(np.float64)
-            yield key, self._picked(row[None, :], clusters)[0], float(row.sum()), float(self._links[slot])
+            yield key, self._picked(row[None, :], clusters)[0], float(row.sum()), self._links[slot]
 
     def row_keys(self) -> Iterable[_Key]:
         """Return the key of every row, oldest first."""
@@ -261,7 +259,7 @@ class _Rows:
 
     def links(self, key: _Key) -> float:
         """Return the links of a row."""
-        return float(self._links[self._slots[key]])
+        return self._links[self._slots[key]]
 
     def entry(self, key: _Key) -> NavigationEntry:
         """Return a row with the destinations that were counted."""
@@ -296,19 +294,20 @@ class _Rows:
             if len(self._slots) >= self.max_rows:
                 self._evict()
             slot = self._slots[key] = len(self._slots)
-            if slot >= len(self._links):
+            self._links.append(0.0)
+            if slot >= len(self._counts):
                 self._counts = np.pad(self._counts, ((0, slot), (0, 0)))
-                self._links = np.pad(self._links, (0, slot))
         return slot
 
     def _evict(self) -> None:
         n = len(self._slots)
-        use = self._counts[:n].sum(axis=1, dtype=np.float64) * 1e6 + self._links[:n]
+        use = self._counts[:n].sum(axis=1, dtype=np.float64) * 1e6 + np.array(self._links)
         gone = max(1, int(n * _EVICTED_SHARE))
         kept = np.sort(np.argsort(use, kind="stable")[gone:])
         keys = list(self._slots)
-        self._counts[: len(kept)], self._links[: len(kept)] = self._counts[kept], self._links[kept]
-        self._counts[len(kept) :], self._links[len(kept) :] = 0.0, 0.0
+        self._counts[: len(kept)] = self._counts[kept]
+        self._counts[len(kept) :] = 0.0
+        self._links = [self._links[old] for old in kept]
         self._slots = {keys[old]: new for new, old in enumerate(kept)}
 
     def to_state(self) -> State:
@@ -318,7 +317,7 @@ class _Rows:
             "keys": [list(key) for key in self._slots],
             "columns": list(self._columns),
             "counts": pack_array(self._counts[:n, :m]),
-            "links": pack_array(self._links[:n]),
+            "links": pack_array(np.array(self._links, dtype=np.float64)),
             "prior": pack_array(self._prior[:m]),
         }
 
@@ -337,5 +336,5 @@ class _Rows:
         self._slots = {(int(a), int(b), int(c)): i for i, (a, b, c) in enumerate(state["keys"])}
         self._columns = {int(cluster): i for i, cluster in enumerate(state["columns"])}
         self._counts = np.pad(counts.astype(np.float32), ((0, 16), (0, 4)))
-        self._links = np.pad(links.astype(np.float64), (0, 16))
+        self._links = links.astype(np.float64).tolist()
         self._prior = np.pad(prior.astype(np.float64), (0, 4))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sys import intern
 from typing import Annotated, Any, Self
 
+from linkscore_scoring.compiled import kernels
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import State, from_state, stored_as, to_state
 
@@ -38,8 +39,10 @@ class NameColumn:
         self._rows = rows
 
     @classmethod
-    def of(cls, column: Sequence[str]) -> Self:
+    def of(cls, column: list[str]) -> Self:
         """Return a column; its names are one object with equal names of other pages."""
+        if kernels is not None and (numbered := kernels.numbered(column)) is not None:
+            return cls(tuple(map(intern, numbered[0])), numbered[1])
         names = dict.fromkeys(column)
         numbers = dict(zip(names, range(len(names)), strict=True))
         return cls(tuple(map(intern, names)), _smallest(list(map(numbers.__getitem__, column))))
@@ -145,6 +148,14 @@ class SampledLinks:
     def of(cls, apaths: Iterable[int], classless: Iterable[int], targets: Iterable[int]) -> Self:
         """Return links given as columns."""
         return cls(array("Q", apaths), array("Q", classless), array("Q", targets))
+
+    @classmethod
+    def distinct(cls, apaths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
+        """Return the distinct rows of columns of the same length, in their order."""
+        if kernels is not None:
+            return cls(*(array("Q", column) for column in kernels.distinct_rows(apaths, classless, targets)))
+        rows = dict.fromkeys(zip(apaths, classless, targets, strict=True))
+        return cls.of(*(zip(*rows, strict=True) if rows else ((), (), ())))
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("linkscore_native", reason="the compiled kernels are not installed: make native")
 
@@ -61,6 +63,25 @@ def test_they_are_when_places_are_forgotten_and_numbered_anew(
     monkeypatch.setattr(class_paths, "_REMEMBERED", 12)
     rng = Random(3)
     pure, compiled = both(model, monkeypatch, [page(rng, n % 4) for n in range(60)])
+    assert compiled == pure
+
+
+NAMES = ["html", "body", "div", "ul", "li", "a", "p"]
+CLASSES = ["kx", "ky", "mx", "s", "t", "u", "post-7", "post-41", "p2", "\u0664", "\x1f", "\xa0", "\u0416"]
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(NAMES), st.lists(st.sampled_from(CLASSES)))), max_size=9))
+def test_paths_are_shortened_alike(paths: list[list[tuple[str, list[str]]]]) -> None:
+    rng = Random(4)
+    noise = ["html/body[s]/div[kx post-7]/p[p2]/a", "html/body[t]/ul[mx post-12 \u0416]/li[u post-5]/a"]
+    sample = [page(rng, n % 3) for n in range(40)] + [trie_of([*noise, f"a[n{n}]"]) for n in range(9)]
+    found = CLUSTERERS["cosine_linkage"]().fit([SamplePage(str(n), trie) for n, trie in enumerate(sample)])
+    tries = [
+        trie_of(["/".join(f"{tag}[{' '.join(classes)}]" for tag, classes in path)]) for path in paths if path
+    ]
+    assert isinstance(found.model, CosineLinkageModel)
+    with pytest.MonkeyPatch.context() as patch:
+        pure, compiled = both(found.model, patch, tries)
     assert compiled == pure
 
 

@@ -15,7 +15,7 @@ PAPER = NavigationParams(mode="paper")
 def _table(params: NavigationParams) -> NavigationTable:
     """Cluster 0 shows 10 links under X: three were crawled, two led to 1 and one to an outlier."""
     table = NavigationTable(params)
-    table.observe_links(0, [X], [BARE], [10])
+    table.observe_links(0, [X], [10])
     for destination in (1, 1, -1):
         table.observe_destination(0, X, BARE, destination)
     return table
@@ -36,7 +36,7 @@ def test_adjacency_counts_all_links_fetched_or_not() -> None:
 
 def test_pair_without_crawled_destination_adds_nothing_to_the_adjacency() -> None:
     table = _table(PAPER)
-    table.observe_links(1, [Y], [BARE], [50])
+    table.observe_links(1, [Y], [50])
     assert not table.adjacency([0, 1])[1].any()
 
 
@@ -81,7 +81,7 @@ def test_frozen_table_does_not_learn() -> None:
     table = _table(PAPER)
     table.freeze()
     table.observe_destination(0, X, BARE, 0)
-    table.observe_links(0, [X], [BARE], [90])
+    table.observe_links(0, [X], [90])
     assert _row(table, 0, X)[0] == 0.0
     assert table.adjacency([0, 1])[0, 1] == pytest.approx(10 * 2 / 3)
 

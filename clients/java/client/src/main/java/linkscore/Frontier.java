@@ -9,13 +9,11 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.PriorityQueue;
-import java.util.Queue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 
 /**
- * A queue of URLs in memory that gives the best first: one queue a bucket, first found first, and one for URLs the
+ * A queue of URLs in memory that gives the best first: one first-in-first-out queue a bucket, and one for URLs the
  * server does not know, which go before all others when they are seeds and after them when they are not. A URL is taken
  * once. Call {@link #done} when one that was taken is answered: what is under way counts when the next is chosen. Safe for
  * use by many threads; it grows with the URLs that wait.
@@ -24,13 +22,10 @@ public final class Frontier {
   // How many buckets a URL that was found several times may wait in at once.
   private static final int MAX_PLACES = 4;
 
-  // Among equals: `auto` splits the buckets of the policy it follows, and so its order stays the same.
-  private static final Comparator<Item> FOUND_FIRST = Comparator.comparingLong(item -> item.number);
-
   private final Planner planner;
   private final int every;
   private final ReentrantLock turn = new ReentrantLock(); // of those who ask: each knows what those before it took
-  private final Map<String, Queue<Item>> queues = new LinkedHashMap<>();
+  private final Map<String, Deque<Item>> queues = new LinkedHashMap<>();
   private final Map<String, Double> values = new HashMap<>();
   private final Map<String, Item> waiting = new HashMap<>();
   private final Deque<Item> seeds = new ArrayDeque<>();
@@ -79,10 +74,7 @@ public final class Frontier {
     }
   }
 
-  /**
-   * Lets a scored link wait in its bucket, behind those found before it. One that waits already, found again elsewhere,
-   * waits there too.
-   */
+  /** Lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too. */
   public synchronized void add(Link link) {
     add(link.url(), link.bucket(), link.bucketValue(), link.ticket());
   }
@@ -96,7 +88,7 @@ public final class Frontier {
       return;
     }
     item.places.put(bucket, ticket);
-    queues.computeIfAbsent(bucket, name -> new PriorityQueue<>(FOUND_FIRST)).add(item);
+    queues.computeIfAbsent(bucket, name -> new ArrayDeque<>()).add(item);
     live.merge(bucket, 1, Integer::sum);
     values.putIfAbsent(bucket, value);
   }
@@ -197,7 +189,7 @@ public final class Frontier {
   private Item best(Predicate<String> mayGo) {
     Item best = null;
     String from = null;
-    for (Iterator<Map.Entry<String, Queue<Item>>> it = queues.entrySet().iterator(); it.hasNext(); ) {
+    for (Iterator<Map.Entry<String, Deque<Item>>> it = queues.entrySet().iterator(); it.hasNext(); ) {
       var queue = it.next();
       Item head = first(queue.getValue());
       if (head == null) {
@@ -223,7 +215,7 @@ public final class Frontier {
   }
 
   /** What is at the head of a queue, after what was taken from another one is dropped. */
-  private static Item first(Queue<Item> queue) {
+  private static Item first(Deque<Item> queue) {
     while (!queue.isEmpty() && queue.peek().taken) {
       queue.remove();
     }

@@ -95,9 +95,8 @@ class ClientTest {
     Frontier frontier = new Frontier(always(values), 1);
     frontier.addUnknown("u");
     frontier.add("1", "a", .9, ByteString.EMPTY); // the value of the bucket now counts, not the one it came with
-    frontier.add("2", "a", .1, ByteString.EMPTY);
+    frontier.add("2", "b", .1, ByteString.EMPTY);
     frontier.add("3", "b", .1, ByteString.EMPTY);
-    frontier.add("2", "b", .1, ByteString.EMPTY); // found again, but it was found before 3
     frontier.addSeed("s");
     assertEquals("s231u", taken(frontier));
     assertEquals(0, frontier.size());
