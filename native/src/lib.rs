@@ -20,6 +20,7 @@ mod tags;
 mod template_space;
 mod text;
 mod text_numbers;
+mod text_table;
 mod tickets;
 mod tokens;
 mod url_table;
@@ -33,6 +34,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use questions::{AskedLinks, LinkReader};
 use template_space::TemplateSpace;
+use text_table::TextTable;
 use tickets::TicketMac;
 use url_table::UrlTable;
 
@@ -66,6 +68,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<LinkReader>()?;
     module.add_class::<FactReader>()?;
     module.add_class::<TemplateSpace>()?;
+    module.add_class::<TextTable>()?;
     module.add_class::<TicketMac>()?;
     module.add_function(wrap_pyfunction!(columns::numbered, module)?)?;
     module.add_function(wrap_pyfunction!(columns::distinct_rows, module)?)?;

@@ -13,6 +13,7 @@ from linkscore_native._native import (
     Page,
     Reader,
     TemplateSpace,
+    TextTable,
     TicketMac,
     UrlTable,
     __version__,
@@ -24,7 +25,7 @@ from linkscore_native._native import (
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 11
+KERNELS = 12
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Page",
     "Reader",
     "TemplateSpace",
+    "TextTable",
     "TicketMac",
     "UrlTable",
     "__version__",
