@@ -360,6 +360,17 @@ func TestAURLFoundTwiceWaitsInBothBucketsAndIsGivenOnce(t *testing.T) {
 	}
 }
 
+func TestAURLFoundAgainGoesAfterThoseThatWaitedInBucketsWorthTheSame(t *testing.T) {
+	f := &fake{values: map[string]float64{"a": .1, "b": .9, "c": .9}}
+	frontier := linkscore.NewFrontier(serve(t, f).Crawl("x"), 1, nil)
+	for _, found := range []linkscore.Link{link("1", "a", .1), link("2", "b", .1), link("1", "c", .1)} {
+		frontier.Add(found, nil)
+	}
+	if first, second := frontier.Next(t.Context()), frontier.Next(t.Context()); first.URL != "2" || second.URL != "1" {
+		t.Fatal(first, second)
+	}
+}
+
 func TestABreakerLetsOneCallThroughAfterAnOutage(t *testing.T) {
 	var b linkscore.Breaker
 	down := &linkscore.Error{Code: codes.Unavailable}

@@ -19,10 +19,15 @@ type Item struct {
 	// Value is what the caller keeps with the URL.
 	Value any
 
-	number int64
 	taken  bool
-	places map[string][]byte // ticket in each bucket it waits in
-	from   string            // bucket it was taken from, empty if from none
+	places map[string]place // of each bucket it waits in
+	from   string           // bucket it was taken from, empty if from none
+}
+
+// place is that of a URL in a bucket: its number among all places there were, and the ticket for the way it was found by.
+type place struct {
+	number int64
+	ticket []byte
 }
 
 // Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
@@ -90,7 +95,8 @@ func (f *Frontier) Add(link Link, value any) {
 	if _, waits := item.places[link.Bucket]; waits || len(item.places) >= maxPlaces {
 		return
 	}
-	item.places[link.Bucket] = link.Ticket
+	f.numbers++
+	item.places[link.Bucket] = place{f.numbers, link.Ticket}
 	f.queues[link.Bucket] = append(f.queues[link.Bucket], item)
 	f.live[link.Bucket]++
 	if _, known := f.values[link.Bucket]; !known {
@@ -189,14 +195,14 @@ func (f *Frontier) due() (Places, bool) {
 	for bucket := range f.live {
 		places.Buckets = append(places.Buckets, bucket)
 	}
-	slices.SortFunc(places.Buckets, func(a, b string) int { return cmp.Compare(f.first(a).number, f.first(b).number) })
+	slices.SortFunc(places.Buckets, func(a, b string) int { return cmp.Compare(f.number(a), f.number(b)) })
 	for _, bucket := range places.Buckets {
 		places.Waiting = append(places.Waiting, uint32(f.live[bucket]))
 	}
 	return places, true
 }
 
-// best takes the oldest URL of the buckets that are worth most among those that may go.
+// best takes the URL that came first into the buckets that are worth most among those that may go.
 func (f *Frontier) best(mayGo func(bucket string) bool) *Item {
 	var chosen string
 	var head *Item
@@ -210,12 +216,12 @@ func (f *Frontier) best(mayGo func(bucket string) bool) *Item {
 			continue
 		}
 		if head == nil || f.values[bucket] > f.values[chosen] ||
-			(f.values[bucket] == f.values[chosen] && first.number < head.number) {
+			(f.values[bucket] == f.values[chosen] && f.number(bucket) < f.number(chosen)) {
 			chosen, head = bucket, first
 		}
 	}
 	if head != nil {
-		head.from, head.Ticket = chosen, head.places[chosen]
+		head.from, head.Ticket = chosen, head.places[chosen].ticket
 		f.underWay[chosen]++
 		if f.left[chosen] > 0 {
 			f.left[chosen]--
@@ -223,6 +229,11 @@ func (f *Frontier) best(mayGo func(bucket string) bool) *Item {
 		f.leave(head)
 	}
 	return head
+}
+
+// number is that of the place at the head of a bucket: of buckets worth the same, one or several, it makes no difference.
+func (f *Frontier) number(bucket string) int64 {
+	return f.first(bucket).places[bucket].number
 }
 
 // first drops what was taken elsewhere from the head of a bucket and returns what is left there.
@@ -264,8 +275,7 @@ func (f *Frontier) leave(item *Item) {
 }
 
 func (f *Frontier) made(url string, value any) *Item {
-	f.numbers++
-	item := &Item{URL: url, Value: value, number: f.numbers, places: map[string][]byte{}}
+	item := &Item{URL: url, Value: value, places: map[string]place{}}
 	f.waiting[url] = item
 	return item
 }

@@ -13,10 +13,9 @@ export interface Item<T> {
 }
 
 interface Waiting<T> extends Item<T> {
-  number: number;
   taken: boolean;
-  /** Ticket in each bucket it waits in; that of the one it is taken from is given. */
-  places: Map<string, Uint8Array>;
+  /** Its place in each bucket it waits in, numbered in the order they came; the ticket there is given when it is taken. */
+  places: Map<string, { number: number; ticket: Uint8Array }>;
 }
 
 const any = () => true;
@@ -74,7 +73,7 @@ export class Frontier<T> {
   add(key: string, link: { bucket: string; bucketValue: number; ticket: Uint8Array }, value: T): void {
     const item = this.waiting.get(key) ?? this.made(key, value);
     if (item.places.size >= MAX_PLACES || item.places.has(link.bucket)) return;
-    item.places.set(link.bucket, link.ticket);
+    item.places.set(link.bucket, { number: ++this.numbers, ticket: link.ticket });
     const queue = this.queues.get(link.bucket);
     if (queue) queue.push(item);
     else this.queues.set(link.bucket, [item]);
@@ -132,7 +131,7 @@ export class Frontier<T> {
   }
 
   private oldestFirst(): Map<string, number> {
-    const oldest = (bucket: string) => this.head(bucket)?.number ?? 0;
+    const oldest = (bucket: string) => this.head(bucket)?.places.get(bucket)?.number ?? 0;
     return new Map([...this.live].sort(([a], [b]) => oldest(a) - oldest(b)));
   }
 
@@ -145,13 +144,14 @@ export class Frontier<T> {
   }
 
   private best(mayGo: (bucket: string) => boolean): Item<T> | undefined {
-    let best: { bucket: string; value: number; head: Waiting<T> } | undefined;
+    let best: { bucket: string; value: number; number: number; head: Waiting<T> } | undefined;
     for (const bucket of this.queues.keys()) {
       const head = this.head(bucket);
       if (!head || !mayGo(bucket)) continue;
       const value = this.values.get(bucket) ?? 0;
-      if (!best || value > best.value || (value === best.value && head.number < best.head.number)) {
-        best = { bucket, value, head };
+      const number = head.places.get(bucket)?.number ?? 0;
+      if (!best || value > best.value || (value === best.value && number < best.number)) {
+        best = { bucket, value, number, head };
       }
     }
     if (best) this.left.set(best.bucket, Math.max(0, (this.left.get(best.bucket) ?? 0) - 1));
@@ -167,7 +167,7 @@ export class Frontier<T> {
 
   private leave(item: Waiting<T>, bucket = ""): Item<T> {
     item.taken = true;
-    item.ticket = item.places.get(bucket) ?? new Uint8Array();
+    item.ticket = item.places.get(bucket)?.ticket ?? new Uint8Array();
     this.underWay.set(item.key, bucket);
     for (const place of item.places.keys()) {
       const rest = (this.live.get(place) ?? 0) - 1;
@@ -179,7 +179,7 @@ export class Frontier<T> {
   }
 
   private made(key: string, value: T): Waiting<T> {
-    const item = { key, ticket: new Uint8Array(), value, number: ++this.numbers, taken: false, places: new Map() };
+    const item = { key, ticket: new Uint8Array(), value, taken: false, places: new Map() };
     this.waiting.set(key, item);
     return item;
   }

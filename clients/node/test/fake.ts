@@ -67,7 +67,7 @@ export class Fake {
     });
     unary(rankBuckets, (request: RankBucketsRequest) => ({
       order: request.buckets.map((_, i) => i),
-      values: request.buckets.map((name) => (name === "good" ? 0.9 : 0.1)),
+      values: request.buckets.map((name) => (name.startsWith("good") ? 0.9 : 0.1)),
       urls: this.handsOut?.(request) ?? [],
     }));
     unary(reportFeedback, ({ feedback: [event] }: { feedback: { url: string; ticket: Uint8Array; outcome: { value: number } }[] }) => {

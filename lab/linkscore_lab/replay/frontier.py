@@ -55,7 +55,8 @@ class BucketFrontier:
     """One FIFO queue a bucket; which come next is asked for every `every` fetches.
 
     A link waits in every bucket it was given; buckets with nothing left sleep. Among equal buckets the link
-    that was found first comes first: buckets are named in that order.
+    that came first into its bucket comes first: buckets are named in that order, and one bucket or several
+    of equal value are the same.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class BucketFrontier:
         self._queues: list[deque[tuple[int, Waiting]]] = []
         self._live: dict[int, int] = {}
         self._where: dict[int, set[int]] = {}
-        self._found: dict[int, int] = {}
+        self._offers = 0
         self._taken: set[int] = set()
         self._next: deque[int] = deque()
         self._begun: dict[int, str] = {}
@@ -89,8 +90,8 @@ class BucketFrontier:
         where = self._where.setdefault(link.number, set())
         if id_ not in where:
             where.add(id_)
-            found = self._found.setdefault(link.number, len(self._found))
-            self._queues[id_].append((found, link))
+            self._offers += 1
+            self._queues[id_].append((self._offers, link))
             self._live[id_] = self._live.get(id_, 0) + 1
 
     def rescore(self, number: int, score: float) -> None:
@@ -117,7 +118,7 @@ class BucketFrontier:
         if not self._next:
             return None
         id_ = self._next.popleft()
-        self._first_found(id_)
+        self._first_offered(id_)
         _, link = self._queues[id_].popleft()
         self.taken(link.number)
         self._begun[link.number] = self._names[id_]
@@ -125,7 +126,7 @@ class BucketFrontier:
 
     def _ask(self) -> Iterator[int]:
         """Yield the bucket of each of the next fetches, best first; none if nothing should be fetched now."""
-        ids = sorted(self._live, key=self._first_found)
+        ids = sorted(self._live, key=self._first_offered)
         if not ids:
             return
         values, takes = self._plan(
@@ -137,7 +138,7 @@ class BucketFrontier:
         for row in sorted(range(len(ids)), key=lambda row: -values[row]):
             yield from repeat(ids[row], takes[row])
 
-    def _first_found(self, id_: int) -> int:
+    def _first_offered(self, id_: int) -> int:
         queue = self._queues[id_]
         while queue[0][1].number in self._taken:
             queue.popleft()

@@ -39,6 +39,14 @@ def test_equal_buckets_are_taken_in_the_order_their_links_came() -> None:
     assert taken(frontier) == "a b"
 
 
+def test_a_link_found_again_goes_after_those_that_waited_in_buckets_worth_the_same() -> None:
+    frontier = Frontier()
+    frontier.add("a", [Place("x", 0.1, 0.1)])
+    frontier.add("b", [Place("y", 0.9, 0.9)])
+    frontier.add("a", [Place("z", 0.9, 0.9)])
+    assert taken(frontier) == "b a"
+
+
 def test_a_link_found_again_waits_in_further_buckets_and_has_the_ticket_of_the_one_it_is_taken_from() -> None:
     frontier = Frontier()
     frontier.add("a", [Place("x", 0.1, 0.1, b"x")], value="kept")

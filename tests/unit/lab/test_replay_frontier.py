@@ -47,6 +47,17 @@ def test_a_link_waits_in_every_bucket_it_was_given_and_comes_once() -> None:
     assert numbers(frontier) == [2, 1]
 
 
+def test_splitting_buckets_of_equal_value_changes_no_order() -> None:
+    offers = ["1a", "2b", "3a", "4b", "3b", "5a", "2a", "6c", "1c", "3c"]
+    values = {"a": 0.2, "b": 0.6, "c": 0.6}
+    whole = BucketFrontier(by_values(lambda names: [values[name] for name in names]))
+    split = BucketFrontier(by_values(lambda names: [values[name[0]] for name in names]))
+    for at, (number, bucket) in enumerate(offers):
+        whole.offer(link(int(number)), bucket, 0.0)
+        split.offer(link(int(number)), f"{bucket}{at % 2}", 0.0)
+    assert numbers(split) == numbers(whole)
+
+
 def test_only_buckets_with_links_are_asked_for() -> None:
     asked: list[list[str]] = []
 

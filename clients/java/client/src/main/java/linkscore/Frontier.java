@@ -87,7 +87,7 @@ public final class Frontier {
     if (item.places.size() >= MAX_PLACES || item.places.containsKey(bucket)) {
       return;
     }
-    item.places.put(bucket, ticket);
+    item.places.put(bucket, new Place(++numbers, ticket));
     queues.computeIfAbsent(bucket, name -> new ArrayDeque<>()).add(item);
     live.merge(bucket, 1, Integer::sum);
     values.putIfAbsent(bucket, value);
@@ -147,7 +147,7 @@ public final class Frontier {
     since = 0;
     news = false;
     live.keySet().stream()
-        .sorted(Comparator.comparingLong(bucket -> first(queues.get(bucket)).number))
+        .sorted(Comparator.comparingLong(bucket -> first(queues.get(bucket)).number(bucket)))
         .forEach(bucket -> waiting.put(bucket, live.get(bucket)));
     inFlight.putAll(underWay);
     return true;
@@ -179,13 +179,13 @@ public final class Frontier {
     waiting.remove(item.url);
     item.places.keySet().forEach(bucket -> count(live, bucket, -1));
     if (item.from != null) {
-      item.ticket = item.places.get(item.from);
+      item.ticket = item.places.get(item.from).ticket;
       count(underWay, item.from, 1);
       left.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
     }
   }
 
-  /** The oldest URL of the buckets that are worth most among those that may go. */
+  /** The URL that came first into the buckets that are worth most among those that may go. */
   private Item best(Predicate<String> mayGo) {
     Item best = null;
     String from = null;
@@ -207,7 +207,7 @@ public final class Frontier {
 
   private boolean isBetter(String bucket, Item head, String other, Item itsHead) {
     int worth = Double.compare(values.get(bucket), values.get(other));
-    return worth > 0 || (worth == 0 && head.number < itsHead.number);
+    return worth > 0 || (worth == 0 && head.number(bucket) < itsHead.number(other));
   }
 
   private static void count(Map<String, Integer> counts, String bucket, int more) {
@@ -223,23 +223,36 @@ public final class Frontier {
   }
 
   private Item made(String url) {
-    Item item = new Item(url, ++numbers);
+    Item item = new Item(url);
     waiting.put(url, item);
     return item;
+  }
+
+  /** That of a URL in a bucket: its number among all places there were, and the ticket for the way it was found by. */
+  private static final class Place {
+    private final long number;
+    private final ByteString ticket;
+
+    private Place(long number, ByteString ticket) {
+      this.number = number;
+      this.ticket = ticket;
+    }
   }
 
   /** A URL that waited to be fetched. */
   public static final class Item {
     private final String url;
-    private final long number;
-    private final Map<String, ByteString> places = new HashMap<>(2); // with the ticket of each
+    private final Map<String, Place> places = new HashMap<>(2); // by the bucket it waits in
     private ByteString ticket = ByteString.EMPTY;
     private boolean taken;
     private String from; // bucket it was taken from, null if from none
 
-    private Item(String url, long number) {
+    private Item(String url) {
       this.url = url;
-      this.number = number;
+    }
+
+    private long number(String bucket) {
+      return places.get(bucket).number;
     }
 
     /** What to fetch. */

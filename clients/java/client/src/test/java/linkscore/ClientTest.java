@@ -114,6 +114,15 @@ class ClientTest {
   }
 
   @Test
+  void aUrlFoundAgainGoesAfterThoseThatWaitedInBucketsWorthTheSame() {
+    Frontier frontier = new Frontier(always(Map.of("a", .1, "b", .9, "c", .9)), 1);
+    frontier.add("1", "a", .1, ByteString.EMPTY);
+    frontier.add("2", "b", .1, ByteString.EMPTY);
+    frontier.add("1", "c", .1, ByteString.EMPTY);
+    assertEquals("21", taken(frontier));
+  }
+
+  @Test
   void withoutAServerTheFrontierKeepsTheLastOrderKnown() {
     Frontier frontier = new Frontier((waiting, inFlight, places) -> Optional.empty(), 1);
     frontier.add("1", "a", .1, ByteString.EMPTY);
