@@ -4,7 +4,7 @@ use crate::text_numbers::TextNumbers;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns the distinct names of a column in their order, and the number of each row's in a byte; None if there are
 /// too many for that.
@@ -21,29 +21,36 @@ pub fn numbered<'py>(
     Ok(Some((known.texts(names.py()), PyBytes::new(names.py(), &numbers))))
 }
 
-/// A column of numbers, as bytes of uint64.
+/// A column of numbers, as bytes.
 type Column<'py> = Bound<'py, PyBytes>;
 
-/// Returns the distinct rows of three columns of numbers in their order, column by column.
+/// Returns the distinct links of a page in their order: their distinct pairs of Apaths as two columns of uint64, the
+/// number of each link's pair in a byte, and its target, uint64. None if there are too many pairs for that.
 #[pyfunction]
-pub fn distinct_rows<'py>(
+pub fn distinct_links<'py>(
     py: Python<'py>,
-    one: Vec<u64>,
-    two: Vec<u64>,
-    three: Vec<u64>,
-) -> PyResult<(Column<'py>, Column<'py>, Column<'py>)> {
-    if one.len() != two.len() || one.len() != three.len() {
+    apaths: Vec<u64>,
+    classless: Vec<u64>,
+    targets: Vec<u64>,
+) -> PyResult<Option<(Column<'py>, Column<'py>, Column<'py>, Column<'py>)>> {
+    if apaths.len() != classless.len() || apaths.len() != targets.len() {
         return Err(PyValueError::new_err("columns differ in length"));
     }
-    let mut known = FxHashSet::default();
-    let mut columns: [Vec<u8>; 3] = Default::default();
-    for ((one, two), three) in one.into_iter().zip(two).zip(three) {
-        if known.insert((one, two, three)) {
-            for (column, number) in columns.iter_mut().zip([one, two, three]) {
-                column.extend(number.to_ne_bytes());
-            }
+    let (mut pairs, mut known) = (FxHashMap::default(), FxHashSet::default());
+    let mut columns: [Vec<u8>; 4] = Default::default();
+    for ((apath, classless), target) in apaths.into_iter().zip(classless).zip(targets) {
+        let new = pairs.len();
+        let pair = *pairs.entry((apath, classless)).or_insert(new);
+        let Ok(row) = u8::try_from(pair) else { return Ok(None) };
+        if pair == new {
+            columns[0].extend(apath.to_ne_bytes());
+            columns[1].extend(classless.to_ne_bytes());
+        }
+        if known.insert((row, target)) {
+            columns[2].push(row);
+            columns[3].extend(target.to_ne_bytes());
         }
     }
-    let [one, two, three] = columns.map(|column| PyBytes::new(py, &column));
-    Ok((one, two, three))
+    let [apaths, classless, rows, targets] = columns.map(|column| PyBytes::new(py, &column));
+    Ok(Some((apaths, classless, rows, targets)))
 }

@@ -71,7 +71,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<TextTable>()?;
     module.add_class::<TicketMac>()?;
     module.add_function(wrap_pyfunction!(columns::numbered, module)?)?;
-    module.add_function(wrap_pyfunction!(columns::distinct_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(columns::distinct_links, module)?)?;
     module.add_function(wrap_pyfunction!(hash_all, module)?)?;
     module.add_function(wrap_pyfunction!(url_tokens, module)?)
 }

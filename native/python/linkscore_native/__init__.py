@@ -17,7 +17,7 @@ from linkscore_native._native import (
     TicketMac,
     UrlTable,
     __version__,
-    distinct_rows,
+    distinct_links,
     hash_all,
     numbered,
     url_tokens,
@@ -25,7 +25,7 @@ from linkscore_native._native import (
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 12
+KERNELS = 13
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
     "TicketMac",
     "UrlTable",
     "__version__",
-    "distinct_rows",
+    "distinct_links",
     "hash_all",
     "numbered",
     "url_tokens",

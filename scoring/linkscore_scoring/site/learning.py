@@ -178,5 +178,5 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
 
 def observe_page_links(table: NavigationTable, source: int, links: SampledLinks) -> None:
     """Count the links of one page by Apath (eq. 4)."""
-    counts = Counter(links.apaths)
+    counts = links.counts()
     table.observe_links(source, list(counts), list(counts.values()))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from sys import intern
 from typing import Annotated, Any, Self
@@ -126,42 +127,61 @@ class SampledPaths:
 
 @dataclass(frozen=True, slots=True)
 class SampledLinks:
-    """The distinct links of a page kept for learning: 24 bytes each, where tuples of numbers take 100.
+    """The distinct links of a page kept for learning: some 12 bytes each, where tuples of numbers take 100.
 
     Attributes
     ----------
-    apaths, classless, targets
-        Apath id, class-free Apath id, and identity hash of the target, of each link; uint64.
+    apaths, classless
+        Distinct pairs of Apath id and class-free Apath id, as two columns; uint64.
+    rows
+        For each link, the number of its pair.
+    targets
+        Identity hash of the target of each link; uint64.
 
     Examples
     --------
-    >>> links = SampledLinks.of([0, 3], [0, 1], [7, 2**64 - 1])
-    >>> len(links), list(links) == [(0, 0, 7), (3, 1, 2**64 - 1)]
-    (2, True)
+    >>> links = SampledLinks.of([0, 3, 3], [0, 1, 1], [7, 2**64 - 1, 7])
+    >>> len(links), list(links) == [(0, 0, 7), (3, 1, 2**64 - 1), (3, 1, 7)]
+    (3, True)
     """
 
     apaths: array[int]
     classless: array[int]
+    rows: bytes | array[int]
     targets: array[int]
 
     @classmethod
-    def of(cls, apaths: Iterable[int], classless: Iterable[int], targets: Iterable[int]) -> Self:
-        """Return links given as columns."""
-        return cls(array("Q", apaths), array("Q", classless), array("Q", targets))
+    def of(cls, apaths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
+        """Return links given as columns of the same length."""
+        pairs = list(zip(apaths, classless, strict=True))
+        numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        distinct = zip(*numbers, strict=True) if numbers else ((), ())
+        rows = _smallest([numbers[pair] for pair in pairs])
+        return cls(*(array("Q", column) for column in distinct), rows, array("Q", targets))  # type: ignore[call-arg]
 
     @classmethod
     def distinct(cls, apaths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
         """Return the distinct rows of columns of the same length, in their order."""
-        if kernels is not None:
-            return cls(*(array("Q", column) for column in kernels.distinct_rows(apaths, classless, targets)))
-        rows = dict.fromkeys(zip(apaths, classless, targets, strict=True))
-        return cls.of(*(zip(*rows, strict=True) if rows else ((), (), ())))
+        packed = kernels.distinct_links(apaths, classless, targets) if kernels is not None else None
+        if packed is not None:
+            ids, others, rows, keys = packed
+            return cls(array("Q", ids), array("Q", others), rows, array("Q", keys))
+        links = dict.fromkeys(zip(apaths, classless, targets, strict=True))
+        return cls.of(*(zip(*links, strict=True) if links else ((), (), ())))
 
     def __len__(self) -> int:
         return len(self.targets)
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        return zip(self.apaths, self.classless, self.targets, strict=True)
+        columns = (map(column.__getitem__, self.rows) for column in (self.apaths, self.classless))
+        return zip(*columns, self.targets, strict=True)
+
+    def counts(self) -> dict[int, int]:
+        """Return how many links each Apath has."""
+        counts: dict[int, int] = {}
+        for row, count in Counter(self.rows).items():
+            counts[self.apaths[row]] = counts.get(self.apaths[row], 0) + count
+        return counts
 
     def to_state(self) -> list[tuple[int, int, int]]:
         """Return the rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -45,10 +46,19 @@ def test_columns_of_many_names(many: int) -> None:
 def test_distinct_rows_are_the_same(rows: list[tuple[int, int, int]]) -> None:
     columns = zip(*rows, strict=True) if rows else ([], [], [])
     pure, compiled = both(SampledLinks.distinct, *map(list, columns))
-    assert list(pure) == list(compiled) == list(dict.fromkeys(rows))
+    assert pure == compiled
+    assert list(pure) == list(dict.fromkeys(rows))
+    assert pure.counts() == Counter(apath for apath, _, _ in pure)
+
+
+@pytest.mark.parametrize("many", [256, 257, 70_000])
+def test_links_of_many_places(many: int) -> None:
+    pure, compiled = both(SampledLinks.distinct, [*range(many)] * 2, [*range(many)] * 2, [7] * 2 * many)
+    assert pure == compiled
+    assert list(pure) == [(n, n, 7) for n in range(many)]
 
 
 def test_columns_of_different_length_are_refused() -> None:
     for columns in ([1], [], []), ([], [], [1]):
         with pytest.raises(ValueError, match="length"):
-            linkscore_native.distinct_rows(*columns)
+            linkscore_native.distinct_links(*columns)
