@@ -174,6 +174,12 @@ impl LinkTable {
         self.record(key).map_or_else(Vec::new, |known| known.in_links.clone())
     }
 
+    /// Returns the pages each URL was seen on, as `contexts` has them.
+    fn sources(&self, keys: Vec<Key>) -> Vec<Vec<Key>> {
+        let sources_of = |known: &Record| known.in_links.iter().map(|&(source, _)| source).collect();
+        keys.into_iter().map(|key| self.record(key).map_or_else(Vec::new, sources_of)).collect()
+    }
+
     /// Returns pattern and earliest Apath of a URL that waits.
     fn waiting_group(&self, key: Key) -> Option<(i64, u64)> {
         let known = self.record(key).filter(|known| known.waits())?;

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import Repeated
 from linkscore_scoring.state import Stateful, stored_as
 
 KINDS = ("good parents", "bad parents", "good siblings", "bad siblings")
@@ -71,7 +72,9 @@ class NeighbourLabels(Stateful):
         parents
             Pages each link was seen on. A sibling that shares two parents counts twice.
         """
-        return np.array([self._count(pages) for pages in parents], dtype=np.float64).reshape(-1, len(KINDS))
+        given = Repeated.of(map(tuple, parents))  # links of a menu have theirs in common
+        rows = np.array(list(map(self._count, given.distinct)), dtype=np.float64)
+        return rows.reshape(-1, len(KINDS))[given.places]
 
     def _count(self, parents: Sequence[int]) -> tuple[int, int, int, int]:
         good = bad = good_siblings = bad_siblings = 0

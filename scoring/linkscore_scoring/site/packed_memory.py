@@ -91,7 +91,8 @@ class PackedLinkMemory(LinkMemory):
 
     def sources(self, keys: Iterable[int]) -> list[list[int]]:
         """See `LinkMemory.sources`."""
-        return [[source for source, _ in known] for known in map(self.table.contexts, keys)]
+        known: list[list[int]] = self.table.sources(list(keys))
+        return known
 
     def waiting(self) -> Counter[tuple[int, int]]:
         """See `LinkMemory.waiting`."""

@@ -48,7 +48,8 @@ def known(memory: LinkMemory, keys: list[int]) -> list[Any]:
     ]
     fetched = [memory.is_fetched(key) for key in keys], memory.fetched_among(keys)
     waiting = list(memory.waiting().items())
-    return [len(memory), memory.evicted, of_each, fetched, memory.patterns(keys), waiting]
+    columns = [memory.patterns(keys), memory.sources(keys)]
+    return [len(memory), memory.evicted, of_each, fetched, *columns, waiting]
 
 
 @given(st.lists(PAGES | FETCHES | LABELS, max_size=40), st.integers(1, 9), st.integers(1, 3))
