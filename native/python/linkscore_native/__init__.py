@@ -25,7 +25,7 @@ from linkscore_native._native import (
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 13
+KERNELS = 14
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [
