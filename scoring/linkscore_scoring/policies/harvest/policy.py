@@ -28,11 +28,12 @@ from linkscore_scoring.policies.harvest.arms import (
 from linkscore_scoring.policies.harvest.example_urls import ExampleUrls
 from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
+from linkscore_scoring.policies.harvest.menus import MenuLinks
 from linkscore_scoring.policies.harvest.rewards import PageRewards
 from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.policies.harvest.warm_start import WarmStart, experience_of
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.types import (
     ExamplePage,
     ExampleWanted,
@@ -122,11 +123,13 @@ class Harvest(Stateful, Policy):
     name = "harvest"
     Params = HarvestParams
     reads_templates = False
+    state_version = 2
     tunables: ClassVar[Tunables] = Tunables()
 
     arms: Stored[HierarchicalArms]
     rewards: Stored[PageRewards]
     hubs: Stored[HubLedger]
+    menus: Stored[MenuLinks]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -134,6 +137,7 @@ class Harvest(Stateful, Policy):
         self.arms = HierarchicalArms(prior=t.prior, weight=t.parent_pulls, pooled=t.pooled)
         self.rewards = PageRewards(self.arms, t)
         self.hubs = HubLedger(self.arms, t)
+        self.menus = MenuLinks()
         self._warm_start: WarmStart | None = None
         self._example_urls: ExampleUrls | None = None
 
@@ -152,6 +156,7 @@ class Harvest(Stateful, Policy):
             self.rewards.update_text_reward(worth)
             hub = self._hub_yield(page, arms)
             self._count_found(page, arms)
+            self.menus.see(compress(arms, page.first_here), compress(arms, page.fresh))
         self._count_fetched(page, site)
         self.arms.credit(worth.nodes, worth.reward, hub, worth.weight)
         self.rewards.record(page, worth, site)
@@ -182,6 +187,11 @@ class Harvest(Stateful, Policy):
             return ""
         trust = ", ".join(f"{trust:.2f}" for trust in self._warm_start.trust)
         return f"experience of other sites is trusted by {trust}"
+
+    @classmethod
+    def migrate(cls, state: State, version: int) -> State:
+        """Return a state written before menus were counted as one that has seen none."""
+        return {**state, "menus": MenuLinks().to_state()} if version == 1 else super().migrate(state, version)
 
     def after_load(self) -> None:
         """Judge experience by what was loaded."""
@@ -232,6 +242,7 @@ class Harvest(Stateful, Policy):
 
     def _take_bounds(self, site: SiteModel) -> None:
         self.arms.max_nodes = _NODES_PER_ARM * site.bounds.arms
+        self.menus.max_arms = site.bounds.arms
         self.rewards.ledger.max_apaths = site.bounds.apaths
         self.rewards.ledger.max_pages = min(_LEDGER_PAGES, site.bounds.links)
 
@@ -276,6 +287,7 @@ class Harvest(Stateful, Policy):
         if reward < 0.0:  # not `max`: each arm of a page is valued anew
             reward = 0.0
         t, waiting, unlabelled = self.tunables, self.arms.waiting(arm), 1.0 - share
+        reward *= 1.0 - unlabelled * t.menu * self.menus.share(arm)
         worth_trying = waiting / (waiting + t.waiting_half)
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half)
         untried = self.arms.weight / (self.arms.weight + pulls)

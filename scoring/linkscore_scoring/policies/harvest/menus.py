@@ -1,0 +1,71 @@
+"""Menus: what every page links to is seldom what a site is for, whatever text it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.policies.harvest.arms import Node
+from linkscore_scoring.state import Stateful, Stored
+
+# Since the first that showed an arm: before, every link is on all of them. Chosen, not measured.
+_LEAST_PAGES = 3
+    3  # since the first that showed an arm; below, every link is on all of them. Chosen, not measured
+)
+_MAX_ARMS = 20_000  # a bound, for callers that set none
+_SHOWN, _FRESH, _FIRST = range(3)  # columns of the counts of an arm
+
+
+class MenuLinks(Stateful):
+    """How many of the pages show a link of an arm, in the mean of its links.
+
+    A menu shows the same few links on every page: pages about the site, lists by month. A list of related
+    pages is on every page too, but with other links. So what counts is how often the links of an arm were
+    shown, against how many there are and how many pages came since the first that showed one.
+
+    Parameters
+    ----------
+    max_arms
+        Arms kept; beyond it those seen first go, and count as seen by nobody.
+
+    Notes
+    -----
+    Not from a paper; that links every page has are no endorsement is common in link analysis (site-wide
+    links). Cost: O(links) a page, O(1) a question.
+
+    Examples
+    --------
+    >>> about, post, menus = (1, 1), (2, 2), MenuLinks()
+    >>> menus.see([about, post, post], fresh=[about, post, post])
+    >>> for _ in range(4):
+    ...     menus.see([about, post, post], fresh=[post, post])
+    >>> menus.share(about), menus.share(post)
+    (1.0, 0.2)
+    """
+
+    _pages: Stored[int]
+    _arms: Stored[dict[Node, list[int]]]
+
+    def __init__(self, *, max_arms: int = _MAX_ARMS) -> None:
+        self.max_arms = max_arms
+        self._pages = 0
+        self._arms = {}
+
+    def see(self, shown: Iterable[Node], fresh: Iterable[Node]) -> None:
+        """Count a page: the arm of each page it links to, and of those that nobody had linked to before."""
+        self._pages += 1
+        for column, arms in ((_SHOWN, shown), (_FRESH, fresh)):
+            for arm in arms:
+                counts = self._arms.get(arm)
+                if counts is None:
+                    counts = self._arms[arm] = [0, 0, self._pages]
+                counts[column] += 1
+        drop_oldest(self._arms, self.max_arms)
+
+    def share(self, arm: Node) -> float:
+        """Return the share of the pages that show a link of an arm, in [0, 1]; 0 as long as they are few."""
+        counts = self._arms.get(arm)
+        if counts is None or not counts[_FRESH]:
+            return 0.0
+        pages = self._pages - counts[_FIRST] + 1
+        return min(1.0, counts[_SHOWN] / (counts[_FRESH] * pages)) if pages >= _LEAST_PAGES else 0.0
