@@ -278,6 +278,9 @@ class Harvest(Stateful, Policy):
         What a list pays counts, by what a link of it brings (`a_link`), while nothing of the site is under
         way (0): else what that shows is waited for, and lists opened beside it cost more than they bring.
 
+        What every page links to is worth at most what a link of a list is: pages about the site may have much
+        text, and lists in a menu are opened no later for it.
+
         A try teaches something of the links that wait beside it, so exploring counts by these. An arm of few
         links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
         reward the one that holds the bulk of the site comes first.
@@ -287,7 +290,8 @@ class Harvest(Stateful, Policy):
         if reward < 0.0:  # not `max`: each arm of a page is valued anew
             reward = 0.0
         t, waiting, unlabelled = self.tunables, self.arms.waiting(arm), 1.0 - share
-        reward *= 1.0 - unlabelled * t.menu * self.menus.share(arm)
+        if (in_menu := unlabelled * self.menus.share(arm)) and (over := reward - self._link_worth()) > 0.0:
+            reward -= in_menu * over
         worth_trying = waiting / (waiting + t.waiting_half)
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half)
         untried = self.arms.weight / (self.arms.weight + pulls)

@@ -43,8 +43,6 @@ class Tunables:
         Worth per fetch, by labels, that a kind of pages nobody opened is granted, in [0, 1]; the share of it
         that each try leaves, in [0, 1]; and how many tries are granted, >= 0. Chosen on the zoo by few trials
         (docs/policies.md, what lies behind one list).
-    menu
-        Share by which the reward of links that every page shows counts less, in [0, 1].
     trust
         Reward by which an arm that was tried, or where many links wait, is preferred to one of neither, >= 0.
     """
@@ -64,7 +62,6 @@ class Tunables:
     waiting_half: float = 5.0
     bulk: float = 0.2
     bulk_half: float = 30.0
-    menu: float = 0.6
     trust: float = 0.2
     unopened: float = 0.5
     unopened_kept: float = 0.8
