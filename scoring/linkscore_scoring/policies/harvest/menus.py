@@ -10,8 +10,6 @@ from linkscore_scoring.state import Stateful, Stored
 
 # Since the first that showed an arm: before, every link is on all of them. Chosen, not measured.
 _LEAST_PAGES = 3
-    3  # since the first that showed an arm; below, every link is on all of them. Chosen, not measured
-)
 _MAX_ARMS = 20_000  # a bound, for callers that set none
 _SHOWN, _FRESH, _FIRST = range(3)  # columns of the counts of an arm
 
