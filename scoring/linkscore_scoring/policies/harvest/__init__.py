@@ -3,8 +3,9 @@
 Read `policy` first: what a group of links (an arm) is worth, and what happens when a page was fetched. Then,
 as far as wanted, `arms` (means with a hierarchy), `rewards` (what a page was worth, by the best source there
 is), `excerpts` (how much of a page's text its links will take), `hubs` (what a page earns by the links behind
-it), `likeness` (is a page like an example?), `example_urls` (what examples say of links nobody followed),
-`examples` (which pages to ask a user about) and `warm_start` (what other sites taught).
+it), `menus` (what every page links to), `likeness` (is a page like an example?), `example_urls` (what
+examples say of links nobody followed), `examples` (which pages to ask a user about) and `warm_start` (what
+other sites taught).
 """
 
 from __future__ import annotations

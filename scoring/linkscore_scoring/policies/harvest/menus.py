@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import Node
@@ -29,14 +29,14 @@ class MenuLinks(Stateful):
     Notes
     -----
     Not from a paper; that links every page has are no endorsement is common in link analysis (site-wide
-    links). Cost: O(links) a page, O(1) a question.
+    links). Cost: O(distinct arms) a page, O(1) a question.
 
     Examples
     --------
     >>> about, post, menus = (1, 1), (2, 2), MenuLinks()
-    >>> menus.see([about, post, post], fresh=[about, post, post])
+    >>> menus.see({about: 1, post: 2}, fresh={about: 1, post: 2})
     >>> for _ in range(4):
-    ...     menus.see([about, post, post], fresh=[post, post])
+    ...     menus.see({about: 1, post: 2}, fresh={post: 2})
     >>> menus.share(about), menus.share(post)
     (1.0, 0.2)
     """
@@ -49,15 +49,15 @@ class MenuLinks(Stateful):
         self._pages = 0
         self._arms = {}
 
-    def see(self, shown: Iterable[Node], fresh: Iterable[Node]) -> None:
-        """Count a page: the arm of each page it links to, and of those that nobody had linked to before."""
+    def see(self, shown: Mapping[Node, int], fresh: Mapping[Node, int]) -> None:
+        """Count a page: by arm how many pages it links to, and how many of these nobody had linked to."""
         self._pages += 1
-        for column, arms in ((_SHOWN, shown), (_FRESH, fresh)):
-            for arm in arms:
+        for column, counted in ((_SHOWN, shown), (_FRESH, fresh)):
+            for arm, links in counted.items():
                 counts = self._arms.get(arm)
                 if counts is None:
                     counts = self._arms[arm] = [0, 0, self._pages]
-                counts[column] += 1
+                counts[column] += links
         drop_oldest(self._arms, self.max_arms)
 
     def share(self, arm: Node) -> float:

@@ -151,12 +151,13 @@ class Harvest(Stateful, Policy):
         hub = 0.0
         if not page.failed:
             arms, fetched = _arms_of(page.links, site), site.memory.fetched_among(page.links.keys)
-            worth.pending = dict(Counter(apath for _, apath in compress(arms, page.first_here)))
+            shown, found = (Counter(compress(arms, which)) for which in (page.first_here, page.fresh))
+            worth.pending = _by_apath(shown)
             worth.between = _between(page, arms, fetched)
             self.rewards.update_text_reward(worth)
             hub = self._hub_yield(page, arms)
             self._count_found(page, arms)
-            self.menus.see(compress(arms, page.first_here), compress(arms, page.fresh))
+            self.menus.see(shown, found)
         self._count_fetched(page, site)
         self.arms.credit(worth.nodes, worth.reward, hub, worth.weight)
         self.rewards.record(page, worth, site)
@@ -225,7 +226,7 @@ class Harvest(Stateful, Policy):
 
         def score(arm: Arm, begun: Mapping[Node, int] | None) -> float:
             figures = self.arms.figures(*arm, begun or NOTHING)
-            return self._score(arm, figures, site, share, a_link if begun is None else 0.0, begun or NOTHING)
+            return self._score(arm, figures, site, share, a_link, begun)
 
         return PullsInFlight(
             places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total), arm_of=_arm, score=score
@@ -258,7 +259,7 @@ class Harvest(Stateful, Policy):
         site: SiteModel,
         share: float,
         a_link: float,
-        begun: Mapping[Node, int] = NOTHING,
+        begun: Mapping[Node, int] | None = None,
     ) -> float:
         reward, hub, exploration, curiosity = self._parts(arm, figures, site, share, a_link, begun)
         value = reward + hub + exploration + curiosity
@@ -271,15 +272,16 @@ class Harvest(Stateful, Policy):
         site: SiteModel,
         share: float,
         a_link: float,
-        begun: Mapping[Node, int] = NOTHING,
+        begun: Mapping[Node, int] | None = None,
     ) -> tuple[float, float, float, float]:
         """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide (`share`).
 
         What a list pays counts, by what a link of it brings (`a_link`), while nothing of the site is under
-        way (0): else what that shows is waited for, and lists opened beside it cost more than they bring.
+        way (`begun` is None): else what that shows is waited for, and lists opened beside it cost more than
+        they bring.
 
         What every page links to is worth at most what a link of a list is: pages about the site may have much
-        text, and lists in a menu are opened no later for it.
+        text, and yet are seldom what it is for. Lists in a menu are opened no later for it.
 
         A try teaches something of the links that wait beside it, so exploring counts by these. An arm of few
         links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
@@ -290,15 +292,15 @@ class Harvest(Stateful, Policy):
         if reward < 0.0:  # not `max`: each arm of a page is valued anew
             reward = 0.0
         t, waiting, unlabelled = self.tunables, self.arms.waiting(arm), 1.0 - share
-        if (in_menu := unlabelled * self.menus.share(arm)) and (over := reward - self._link_worth()) > 0.0:
-            reward -= in_menu * over
+        if reward > a_link:
+            reward -= unlabelled * self.menus.share(arm) * (reward - a_link)
         worth_trying = waiting / (waiting + t.waiting_half)
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half)
         untried = self.arms.weight / (self.arms.weight + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
-        beyond = self.hubs.worth(arm, site.patterns, begun) - reward if share else 0.0
+        beyond = self.hubs.worth(arm, site.patterns, begun or NOTHING) - reward if share else 0.0
         by_links = p.hub_weight * hub
-        if reward < a_link and (paid := self._paid_by_list(reward, hub, a_link)) > by_links:
+        if begun is None and reward < a_link and (paid := self._paid_by_list(reward, hub, a_link)) > by_links:
             by_links = paid
         return (
             reward * bulk,
@@ -413,6 +415,14 @@ class Harvest(Stateful, Policy):
 def _arms_of(links: LinkBatch, site: SiteModel) -> list[Arm]:
     """Return the arm of each link."""
     return list(zip(links.patterns, site.apaths.folded(links.apaths), strict=True))
+
+
+def _by_apath(arms: Mapping[Arm, int]) -> dict[int, int]:
+    """Add up what is counted of arms by their Apath."""
+    counts: dict[int, int] = {}
+    for (_, apath), n in arms.items():
+        counts[apath] = counts.get(apath, 0) + n
+    return counts
 
 
 def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int]) -> list[int]:
