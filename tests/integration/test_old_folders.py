@@ -124,10 +124,20 @@ def test_what_is_written_is_laid_out_as_before(tmp_path: Path) -> None:
 
 
 def assert_laid_out(made: Any, kept: Any) -> None:
-    """Assert that what is written today is, bit for bit, what was kept."""
-    again = msgpack.unpackb(msgpack.packb(made), strict_map_key=False)
+    """Assert that what is written today is, bit for bit, what was kept, but for the menus of `harvest`."""
+    again = without_menus(msgpack.unpackb(msgpack.packb(made), strict_map_key=False))
     assert differing(again, kept) == []
     assert digest(again) == digest(kept)
+
+
+def without_menus(state: Any) -> Any:
+    """Return a state with those of `harvest` in it as version 1 had them."""
+    if isinstance(state, list):
+        return [without_menus(part) for part in state]
+    if not isinstance(state, dict):
+        return state
+    new = {"menus", "state_version"} if "menus" in state else set()
+    return {name: without_menus(part) for name, part in state.items() if name not in new}
 
 
 def differing(one: Any, other: Any, path: str = "") -> list[str]:
