@@ -48,7 +48,13 @@ from linkscore_server.storage.disk import (
     sync,
     write_all,
 )
-from linkscore_server.storage.formats import SEGMENT_HEADER, SITES, SNAPSHOT_MAGIC, TICKET_KEY
+from linkscore_server.storage.formats import (
+    SEGMENT_HEADER,
+    SITES,
+    SNAPSHOT,
+    SNAPSHOT_MAGIC,
+    TICKET_KEY,
+)
 from linkscore_server.storage.frames import EventFrame, frames, pack, unpack
 from linkscore_server.storage.secret_files import secret_of
 from linkscore_server.storage.sites import SiteStates, remove
@@ -142,7 +148,9 @@ class FileLog(CrawlLog):
     def save(self, snapshot: Snapshot) -> int:
         """See `CrawlLog.save`; the file is replaced atomically."""
         body = zstandard.ZstdCompressor(level=_SNAPSHOT_LEVEL).compress(snapshot.state)
-        header = _SNAPSHOT.pack(SNAPSHOT_MAGIC, _snapshot_crc(snapshot.seq, body), snapshot.seq)
+        header = _SNAPSHOT.pack(
+            SNAPSHOT_MAGIC[SNAPSHOT.number], _snapshot_crc(snapshot.seq, body), snapshot.seq
+        )
         path = self._folder / "snapshot"
         if self._cuts and _sound_snapshot(path):
             path.replace(self._folder / "snapshot.previous")  # which counts while there is no other
@@ -408,7 +416,8 @@ def _sound_snapshot(path: Path) -> tuple[int, bytes] | None:
         return None
     magic, crc, seq = _SNAPSHOT.unpack(raw[: _SNAPSHOT.size])
     body = raw[_SNAPSHOT.size :]
-    return (seq, body) if magic == SNAPSHOT_MAGIC and _snapshot_crc(seq, body) == crc else None
+    is_read = magic in SNAPSHOT_MAGIC.values()
+    return (seq, body) if is_read and _snapshot_crc(seq, body) == crc else None
 
 
 def _snapshot_crc(seq: int, body: bytes) -> int:

@@ -15,6 +15,7 @@ __all__ = [
     "FORMATS",
     "SECRET_HEADER",
     "SEGMENT_HEADER",
+    "SNAPSHOTS_READ",
     "SNAPSHOT_MAGIC",
     "TICKET_KEY",
     "VISITS_KEY",
@@ -59,10 +60,13 @@ SEGMENT = FileFormat(
 SNAPSHOT = FileFormat(
     "snapshot",
     "crawls/NAME/snapshot*",
-    5,
+    6,
     "bytes 7 and 8, after `LSSNAP`",
     "checksum, number of the last event, zstd of msgpack of the crawl's state; derived from the log",
 )
+SNAPSHOTS_READ = (5, SNAPSHOT.number)
+"""Numbers of snapshots, and of files of sites, that are read: in 5 `harvest` had counted no menus."""
+
 SITES = FileFormat(
     "sites",
     "crawls/NAME/sites.db",
@@ -125,8 +129,8 @@ CUT_HEADER = b"LSCUT" + CUT.number.to_bytes(3, "big")
 SECRET_HEADER = b"LSKEY" + _SECRET.to_bytes(3, "big")
 """First bytes of every salt and ticket key."""
 
-SNAPSHOT_MAGIC = b"LSSNAP" + SNAPSHOT.number.to_bytes(2, "big")
-"""First bytes of every snapshot."""
+SNAPSHOT_MAGIC = {number: b"LSSNAP" + number.to_bytes(2, "big") for number in SNAPSHOTS_READ}
+"""First bytes of snapshots by their number."""
 
 VISITS_KEY = "linkscore_format"
 """Name of the Parquet metadata that holds the number of `VISITS`."""

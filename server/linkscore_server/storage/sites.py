@@ -23,7 +23,7 @@ import zstandard
 
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.storage.disk import PRIVATE
-from linkscore_server.storage.formats import SITES
+from linkscore_server.storage.formats import SITES, SNAPSHOTS_READ
 
 _LEVEL = 3  # of zstd, its default: a state is written about as often as it is read
 _APPLICATION = int.from_bytes(b"LSSN")
@@ -192,6 +192,7 @@ class SiteStates:
             (sites,) = con.execute("SELECT count(*) FROM sites").fetchone()
             crc = _crc(b"%d %d" % (seq, sites), packed)
             con.execute("INSERT OR REPLACE INTO cut VALUES (1, ?, ?, ?, ?)", (seq, sites, crc, packed))
+            con.execute(f"PRAGMA user_version = {SITES.number}")  # a file of before is of today from here on
             con.execute("COMMIT")
             self.seq = seq
 
@@ -247,7 +248,7 @@ class SiteStates:
     def _check_format(self) -> None:
         con = self._connection()
         found = [con.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-        if found != [_APPLICATION, SITES.number]:
+        if found[0] != _APPLICATION or found[1] not in SNAPSHOTS_READ:
             raise CorruptState(f"{self._path}: not of format {SITES.number}")
 
     @contextmanager

@@ -192,7 +192,9 @@ class Harvest(Stateful, Policy):
     @classmethod
     def migrate(cls, state: State, version: int) -> State:
         """Return a state written before menus were counted as one that has seen none."""
-        return {**state, "menus": MenuLinks().to_state()} if version == 1 else super().migrate(state, version)
+        if version == 1 and "menus" not in state:
+            return {**state, "menus": MenuLinks().to_state()}
+        return super().migrate(state, version)
 
     def after_load(self) -> None:
         """Judge experience by what was loaded."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -85,6 +87,33 @@ def test_a_snapshot_of_another_number_is_passed_over(tmp_path: Path) -> None:
     path.write_bytes(raw[:7] + b"\x09" + raw[8:])
     assert log.snapshot() is None
     log.close()
+
+
+def test_snapshots_and_sites_of_the_number_before_are_read_and_written_as_of_today(tmp_path: Path) -> None:
+    log = FileLog(tmp_path)
+    log.append([b"event"])
+    log.save(Snapshot(1, b"state"))
+    log.states.put(0, "a.org", b"facts", b"site")
+    log.states.commit(1, b"core")
+    log.close()
+    path, before = tmp_path / "snapshot", SNAPSHOT.number - 1
+    raw = path.read_bytes()
+    path.write_bytes(raw[:6] + before.to_bytes(2, "big") + raw[8:])
+    assert version_of(tmp_path / "sites.db", before) == before
+    log = FileLog(tmp_path)
+    assert log.snapshot() == Snapshot(1, b"state")
+    assert (log.states.core(), log.states.get(0)) == (b"core", b"site")
+    log.states.commit(1, b"core")
+    log.close()
+    assert version_of(tmp_path / "sites.db") == SNAPSHOT.number
+
+
+def version_of(path: Path, new: int | None = None) -> int:
+    """Return the number in a file of sites, once it is `new` if that is given."""
+    with closing(sqlite3.connect(path)) as con:
+        if new is not None:
+            con.execute(f"PRAGMA user_version = {new}")
+        return int(con.execute("PRAGMA user_version").fetchone()[0])
 
 
 def test_visits_say_their_number_and_those_of_another_are_refused(tmp_path: Path) -> None:
