@@ -7,7 +7,7 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -85,6 +85,24 @@ class HarvestParams(Params):
         yield from outside("exploration", self.exploration, 0.0, 10.0)
         yield from outside("hub_weight", self.hub_weight, 0.0, 10.0)
         yield from outside("curiosity", self.curiosity, 0.0, 10.0)
+
+
+class _Now(NamedTuple):
+    """What the values of all arms of a site rest on at one moment.
+
+    Attributes
+    ----------
+    site
+        The site.
+    share
+        How far labels decide, in [0, 1].
+    a_link
+        What a link of a list is expected to bring, a reward.
+    """
+
+    site: SiteModel
+    share: float
+    a_link: float
 
 
 class Harvest(Stateful, Policy):
@@ -224,11 +242,10 @@ class Harvest(Stateful, Policy):
 
     def in_flight(self, site: SiteModel) -> PullsInFlight:
         """Return what fetches under way are counted in."""
-        share, a_link = self.rewards.labelled_share, self._link_worth()
+        now = self._now(site)
 
         def score(arm: Arm, begun: Mapping[Node, int] | None) -> float:
-            figures = self.arms.figures(*arm, begun or NOTHING)
-            return self._score(arm, figures, site, share, a_link, begun)
+            return self._score(arm, self.arms.figures(*arm, begun or NOTHING), now, begun)
 
         return PullsInFlight(
             places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total), arm_of=_arm, score=score
@@ -250,37 +267,25 @@ class Harvest(Stateful, Policy):
         self.rewards.ledger.max_pages = min(_LEDGER_PAGES, site.bounds.links)
 
     def _scores(self, arms: Collection[Arm], site: SiteModel) -> list[float]:
-        share, a_link = self.rewards.labelled_share, self._link_worth()
+        now = self._now(site)
         rows = zip(arms, self.arms.figures_of(arms), strict=True)
-        return [self._score(arm, figures, site, share, a_link) for arm, figures in rows]
+        return [self._score(arm, figures, now) for arm, figures in rows]
 
-    def _score(
-        self,
-        arm: Arm,
-        figures: Figures,
-        site: SiteModel,
-        share: float,
-        a_link: float,
-        begun: Mapping[Node, int] | None = None,
-    ) -> float:
-        reward, hub, exploration, curiosity = self._parts(arm, figures, site, share, a_link, begun)
+    def _now(self, site: SiteModel) -> _Now:
+        return _Now(site, self.rewards.labelled_share, self._link_worth())
+
+    def _score(self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None) -> float:
+        reward, hub, exploration, curiosity = self._parts(arm, figures, now, begun)
         value = reward + hub + exploration + curiosity
         return value / (1.0 + value)
 
     def _parts(
-        self,
-        arm: Arm,
-        figures: Figures,
-        site: SiteModel,
-        share: float,
-        a_link: float,
-        begun: Mapping[Node, int] | None = None,
+        self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None
     ) -> tuple[float, float, float, float]:
-        """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide (`share`).
+        """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide.
 
-        What a list pays counts, by what a link of it brings (`a_link`), while nothing of the site is under
-        way (`begun` is None): else what that shows is waited for, and lists opened beside it cost more than
-        they bring.
+        What a list pays counts, by what a link of it brings, while nothing of the site is under way (`begun`
+        is None): else what that shows is waited for, and lists opened beside it cost more than they bring.
 
         What every page links to is worth at most what a link of a list is: pages about the site may have much
         text, and yet are seldom what it is for. Lists in a menu are opened no later for it.
@@ -289,7 +294,7 @@ class Harvest(Stateful, Policy):
         links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
         reward the one that holds the bulk of the site comes first.
         """
-        p = self.params
+        p, (site, share, a_link) = self.params, now
         reward, hub, pulls, bonus = figures
         if reward < 0.0:  # not `max`: each arm of a page is valued anew
             reward = 0.0
@@ -390,9 +395,7 @@ class Harvest(Stateful, Policy):
         return min(1.0, sum(best.values()) / self.tunables.hub_links)
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
-        figures = self.arms.figures(*arm)
-        share, a_link = self.rewards.labelled_share, self._link_worth()
-        reward, hub, bonus, curiosity = self._parts(arm, figures, site, share, a_link)
+        reward, hub, bonus, curiosity = self._parts(arm, self.arms.figures(*arm), self._now(site))
         pulls = self.arms.pulls(arm)
         pattern = site.patterns.text(arm[0]) or "any URL"
         summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {reward:.2f}"
