@@ -119,8 +119,9 @@ class Harvest(Stateful, Policy):
     max(hub_weight x mean hub yield, what a list pays per fetch beyond its own reward, `_paid_by_list`);
     by labels = worth per fetch of the page and the fresh links behind it (`harvest.hubs`), where
     a URL pattern hardly opened is granted some. After n labels the second counts n / (n + 2), the first the
-    rest. Means are shrunk along site -> Apath -> pattern -> arm. Score = value / (1 + value); bucket =
-    ``h<pattern>.<Apath>``.
+    rest. Means are shrunk along site -> Apath -> pattern -> arm; by text, of an arm whose links a share m of
+    the pages show (`harvest.menus`), what is over the worth of a link of a list counts 1 - m. Score =
+    value / (1 + value); bucket = ``h<pattern>.<Apath>``.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
     bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; arm-acquiring bandits, Whittle 1981; hub
@@ -404,6 +405,9 @@ class Harvest(Stateful, Policy):
             [
                 Term("fetched", pulls, "pages fetched through this arm"),
                 Term("reward", reward, "mean reward, shrunk to tag path, URL pattern and site"),
+                Term(
+                    "menu", self.menus.share(arm), "share of the pages that link to it: lowers high rewards"
+                ),
                 Term("hub", hub, "credit for the links found behind it"),
                 Term(
                     "fresh_links",
