@@ -113,9 +113,10 @@ class HierarchicalArms(Stateful):
     def __len__(self) -> int:
         return len(self._nodes)
 
-    def found(self, arm: Node) -> None:
-        """Count a link found through an arm, of a page nobody had linked to."""
-        self._waiting[arm] = self._waiting.get(arm, 0) + 1
+    def found(self, links: Mapping[Node, int]) -> None:
+        """Count the links that were found through each arm, of pages nobody had linked to."""
+        for arm, n in links.items():
+            self._waiting[arm] = self._waiting.get(arm, 0) + n
         drop_oldest(self._waiting, self.max_nodes)
 
     def fetched(self, arm: Node) -> None:

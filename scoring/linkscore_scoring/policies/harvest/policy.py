@@ -175,7 +175,7 @@ class Harvest(Stateful, Policy):
             worth.between = _between(page, arms, fetched)
             self.rewards.update_text_reward(worth)
             hub = self._hub_yield(page, arms)
-            self._count_found(page, arms)
+            self.arms.found(found)
             self.menus.see(shown, found)
         self._count_fetched(page, site)
         self.arms.credit(worth.nodes, worth.reward, hub, worth.weight)
@@ -357,11 +357,6 @@ class Harvest(Stateful, Policy):
         """Take a page off the links that wait in its arms."""
         for folded in dict.fromkeys(site.apaths.get(apath).folded for _, apath in page.contexts):
             self.arms.fetched((page.pattern, folded))
-
-    def _count_found(self, page: PageObservation, arms: Sequence[Arm]) -> None:
-        """Count the links nobody had shown before, each in its first arm."""
-        for arm in compress(arms, page.fresh):
-            self.arms.found(arm)
 
     def _count_hub(self, page: PageObservation, site: SiteModel) -> None:
         """Count a page by its fresh links, each under the best arm it was seen through."""

@@ -13,8 +13,8 @@ from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node
 
 def test_links_wait_until_they_are_fetched_and_never_less_than_none() -> None:
     arms = HierarchicalArms()
-    for _ in range(3):
-        arms.found((1, 2))
+    arms.found({(1, 2): 2})
+    arms.found({(1, 2): 1})
     arms.fetched((1, 2))
     assert arms.waiting((1, 2)) == 2
     for _ in range(5):

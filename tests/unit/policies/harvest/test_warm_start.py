@@ -69,7 +69,7 @@ def one_arm(reward: float = 0.0, pulls: int = 0) -> tuple[UrlPatterns, int, Hier
     pattern = patterns.insert("http://a/post/1")
     for _ in range(pulls):
         arms.credit(nodes_of(pattern, APATH), reward, 0.0)
-    arms.found((pattern, APATH))
+    arms.found({(pattern, APATH): 1})
     return patterns, pattern, arms
 
 
@@ -105,7 +105,7 @@ def test_before_the_first_page_nothing_is_trusted() -> None:
 def test_trust_is_the_share_of_what_is_known_here() -> None:
     patterns, pattern, arms = one_arm()
     for _ in range(9):  # of another tag path, so unknown; counted by its root
-        arms.found((pattern, 5))
+        arms.found({(pattern, 5): 1})
     warm = WarmStart([known(1.0)], patterns)
     warm.judge(arms)
     assert warm.trust == [pytest.approx(1.0 / (1.0 + sqrt(9.0)))]
