@@ -92,16 +92,9 @@ class PathNodes(Generic[Value]):
             step = (places[parent] if parent >= 0 else _ROOT, tag, classes)
             at = known.get(step)
             if at is None:
-                at = known[step] = self.place(*step, element_of)
+                at = known[step] = self._place(*step, element_of)
             places.append(at)
         return places
-
-    def place(self, above: int, tag: str, classes: str, element_of: Callable[[str, str], str]) -> int:
-        """Return the number of the path of a node below another, whose classes may say nothing new."""
-        element = self._elements.get((tag, classes))
-        if element is None:
-            element = self._elements[tag, classes] = element_of(tag, classes)
-        return self._below.get((above, element)) or self._grow(above, element)
 
     def settled(self, at: int, settle: Callable[[str], Value | None]) -> Value | None:
         """Return what the path of a place stands for."""
@@ -109,6 +102,13 @@ class PathNodes(Generic[Value]):
             self._settled[at] = settle(self._paths[at])
         found: Value | None = self._settled[at]
         return found
+
+    def _place(self, above: int, tag: str, classes: str, element_of: Callable[[str, str], str]) -> int:
+        """Return the number of the path of a node below another, whose classes may say nothing new."""
+        element = self._elements.get((tag, classes))
+        if element is None:
+            element = self._elements[tag, classes] = element_of(tag, classes)
+        return self._below.get((above, element)) or self._grow(above, element)
 
     def _grow(self, above: int, element: str) -> int:
         at = self._below[above, element] = len(self._paths)
