@@ -2,7 +2,8 @@
 
 The number of a kind changes when its files are written so that the version before could not read them.
 Whoever changes one adds what reads the old number, or says in the changelog that old folders are refused: a
-log of another number is refused by name, a snapshot of one that is not read is passed over: the log has it all.
+log of another number is refused by name; a snapshot of a number that is not read is passed over, for the log
+has it all.
 """
 
 from __future__ import annotations
