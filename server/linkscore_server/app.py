@@ -10,34 +10,37 @@ import os
 import resource
 import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from prometheus_client import ProcessCollector
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
-from linkscore_scoring.policies.registry import register
+from linkscore_scoring.policies.registry import builtin, register
+from linkscore_server import tasks
+from linkscore_server.addresses import check_free
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.access import CallerOf
-from linkscore_server.grpc.admission import InflightBytes, WorkAhead
+from linkscore_server.grpc.admission import WorkAhead
 from linkscore_server.grpc.browse_logs import BrowseLogService
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
+from linkscore_server.grpc.gate import Gate
 from linkscore_server.grpc.inspection import InspectionService
 from linkscore_server.grpc.interceptors import CallInterceptor
 from linkscore_server.grpc.reading import PageReader
+from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.http import MetricsServer
@@ -68,6 +71,20 @@ _GC_OBJECTS = 20_000
 
 _CANCEL_S = 0.2
 """Seconds for calls that are left when all of linkscore's own are answered: watchers of health never end."""
+
+_STREAMS = 100
+"""Calls over one connection at a time; gRPC clients let more wait, or open another one. The default of others
+(Envoy, Go since 1.20). A bound."""
+
+_CONNECTIONS = 10_000
+"""Connections at a time, however many descriptors there are. A bound, of memory."""
+
+_HANDSHAKE_MS = 20_000
+"""Time for a connection to say that it speaks HTTP/2, and for TLS. A bound."""
+
+_IDLE_S, _FLUSH_S = 1.0, 0.05
+"""Longest wait for calls in flight before connections are closed, and time for their answers to go out.
+Chosen, not measured."""
 
 _START_S = 600.0
 """Longest start of a private server: a bound, so that a command does not wait for ever on a damaged disk."""
@@ -106,6 +123,7 @@ class Application:
         self.address = settings.listen
         self.metrics_port = 0
         self._ready = False
+        builtin()  # before anybody connects: later it may find no descriptor left
         for policy in external_policies():
             register(policy)
         self._store = store or _store(settings, place)
@@ -187,16 +205,30 @@ class Application:
         if self._member is not None:
             await self._member.leave()
         if not self._is_alone:
-            await self.calls.turn_away()
-        draining = asyncio.create_task(self._server.stop(self.settings.drain_s))
+            await self.gate.turn_away()
+            await self._hang_up()
+        draining = tasks.awaited(self._server.stop(self.settings.drain_s))
         self.scoring.drain()
         self.router.drain()
-        idle = asyncio.create_task(self.calls.idle())
-        await asyncio.wait([draining, idle], return_when=asyncio.FIRST_COMPLETED)
-        idle.cancel()
+        quiet = tasks.awaited(self.calls.quiet())
+        await asyncio.wait([draining, quiet], return_when=asyncio.FIRST_COMPLETED)
+        quiet.cancel()
         await self._server.stop(_CANCEL_S)
         await draining
         self._ready = False
+
+    async def _hang_up(self) -> None:
+        """Close connections while no call is in flight.
+
+        gRPC ends calls as CANCELLED that come when it closes a server, which nobody repeats. Those whose
+        connection is closed are UNAVAILABLE.
+        """
+        self.scoring.drain()
+        self.router.drain()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.calls.idle(), _IDLE_S)
+            await asyncio.sleep(_FLUSH_S)
+            self.gate.hang_up()
 
     async def stop(self) -> None:
         """Drain, write snapshots, release the store."""
@@ -207,6 +239,7 @@ class Application:
         if self._member is not None:
             await self._member.close()
         await self._owners.close()
+        self.gate.close()
         self._parser.close()
         await self.router.home.close()
         await self.browse_logs.close()
@@ -216,9 +249,21 @@ class Application:
         self._store.close()
         await self._tracing.close()
 
+    @property
+    def what_is_saved(self) -> str:
+        """What the next start finds, for a line of the log."""
+        if self.settings.data_dir == "memory":
+            return "nothing is kept, as data_dir = memory says"
+        return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {self._store_name}"
+
+    @property
+    def _store_name(self) -> str:
+        return self.settings.log if self.settings.kafka_hosts else self.settings.data_dir
+
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s, work = self.settings, WorkAhead(self.settings.target_delay_s)
-        self.calls = self._interceptor(work)
+        self.gate = self._gate(work)
+        self.calls = CallInterceptor(self.metrics, self.gate, trace_id=self._tracing.trace_id)
         server = grpc.aio.server(
             interceptors=[*self._tracing.interceptors(), self.calls],
             options=_options(s, shares_port=self._place is not None),
@@ -253,25 +298,24 @@ class Application:
         if self._services_named:
             add_services(self.router, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
-        reflection.enable_server_reflection(
-            (*self._services_named, health.SERVICE_NAME, reflection.SERVICE_NAME), ByName(server)
+        named = (*self._services_named, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(
+            reflection.aio.ReflectionServicer(named), ByName(server)
         )
         return server
 
-    def _interceptor(self, work: WorkAhead) -> CallInterceptor:
+    def _gate(self, work: WorkAhead) -> Gate:
         s = self.settings
         inflight = InflightBytes(s.max_inflight_bytes, s.max_message_bytes)
         self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
         self.metrics.inflight_bytes.set_function(lambda: inflight.used)
         self.metrics.queue_delay.set_function(lambda: work.delay_s)
-        return CallInterceptor(
-            self.metrics,
-            inflight=inflight,
-            work=work,
+        return Gate(
+            inflight,
+            work,
             caller_of=_caller_of(s),
             is_ready=lambda: self._ready,
             wait_s=s.target_delay_s,
-            trace_id=self._tracing.trace_id,
         )
 
     def _services(self, clock: Callable[[], float], work: WorkAhead) -> dict[str, Any]:
@@ -299,6 +343,8 @@ async def run(settings: Settings) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:  # each connection and each open crawl takes one
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    check_free("listen", settings.listen)
+    check_free("metrics_listen", settings.metrics_listen)
     app = Application(settings)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -310,6 +356,7 @@ async def run(settings: Settings) -> None:
     await stopping.wait()
     _log.info("draining for at most %g s", settings.drain_s)
     await app.stop()
+    _log.info("stopped: %s", app.what_is_saved)
     gc.unfreeze()  # DuckDB complains at the end of the process of objects that the collector was kept from
 
 
@@ -327,7 +374,7 @@ def private_server(data_dir: Path) -> Iterator[str]:
         If it cannot be read.
     """
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread = tasks.thread(loop.run_forever, "linkscore-private")
     thread.start()
     try:
         app = asyncio.run_coroutine_threadsafe(_started(data_dir), loop).result(_START_S)
@@ -418,10 +465,19 @@ def _options(settings: Settings, *, shares_port: bool) -> list[tuple[str, int]]:
         ("grpc.http2.min_ping_interval_without_data_ms", settings.min_ping_interval_ms),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.so_reuseport", int(shares_port)),
+        ("grpc.max_concurrent_streams", _STREAMS),
+        ("grpc.max_allowed_incoming_connections", _connections()),
+        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
         # Else the windows grow with the bandwidth until a request lies in memory before anybody reads it. One
         # that is being read gets a window of its size anyway.
         ("grpc.http2.bdp_probe", 0),
     ]
+
+
+def _connections() -> int:
+    """Return how many connections may be open: the other half of the descriptors is for logs and the rest."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _CONNECTIONS if soft == resource.RLIM_INFINITY else min(_CONNECTIONS, soft // 2)
 
 
 def _bind(server: grpc.aio.Server, settings: Settings) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing.process import BaseProcess
 from typing import Any
+
+from linkscore_server import tasks
 
 
 def child_processes(
@@ -36,7 +38,7 @@ def _begin_child(begin: Callable[..., None] | None, *args: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=_exit_after, args=(parent,), daemon=True).start()
+        tasks.thread(partial(_exit_after, parent), "linkscore-parent").start()
     if begin is not None:
         begin(*args)
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_server import kafka_properties
+from linkscore_server.text_files import text_of
+from linkscore_server.tls_files import tls_problems
 from linkscore_server.tokens import parse_tokens
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
@@ -126,6 +128,12 @@ class Settings:
         "0: sites are learned by the process that answers calls",
         may_be_zero=True,
     )
+    min_free_mb: int = _setting(
+        256,
+        "space that stays free on the disk of data_dir, MiB, at most a twentieth of the disk; below it pages "
+        "and feedback are refused as DISK_FULL; 0: until a write fails",
+        may_be_zero=True,
+    )
     idle_crawl_s: float = _setting(
         1_800.0, "seconds without a call after which a crawl is put away; the next call opens it again"
     )
@@ -138,7 +146,7 @@ class Settings:
     tls_client_ca: str = _setting("", "PEM certificates of client authorities; switches mutual TLS on")
     token_file: str = _setting(
         "",
-        "tokens that calls must carry, one a line as `linkscore token new` prints it, or one plain token",
+        "tokens that calls must carry, one a line as `linkscore token new` prints it, or a plain one alone",
     )
     log_level: str = _setting("info", "debug, info, warning or error")
     otlp_endpoint: str = _setting(
@@ -172,6 +180,7 @@ class Settings:
             found.append(FieldProblem("workers", "must be 1 with data_dir = memory: nothing is shared there"))
         if self.workers > 1 and self.listen.startswith("unix:"):
             found.append(FieldProblem("workers", "must be 1 at a unix socket: one process listens there"))
+        found += tls_problems(self.tls_cert, self.tls_key, self.tls_client_ca)
         found += self._token_problems() + self._tracing_problems() + self._kafka_problems()
         found += self._role_problems()
         found += _address_problems("listen", self.listen, unix=True)
@@ -192,7 +201,7 @@ class Settings:
         """Return what the file of properties says, nothing if there is none."""
         if not self.kafka_properties:
             return {}
-        return kafka_properties.parse(Path(self.kafka_properties).read_text())
+        return kafka_properties.parse(text_of(Path(self.kafka_properties)))
 
     def _kafka_problems(self) -> list[FieldProblem]:
         if self.log == "file":
@@ -241,7 +250,7 @@ class Settings:
         if not self.token_file or not Path(self.token_file).is_file():
             return []
         try:
-            parse_tokens(Path(self.token_file).read_text())
+            parse_tokens(text_of(Path(self.token_file)))
         except (OSError, ValueError) as exc:
             return [FieldProblem("token_file", f"{self.token_file}: {exc}")]
         return []
@@ -292,8 +301,8 @@ def _from_file(file: Path | None, problems: list[FieldProblem]) -> dict[str, Any
     if file is None:
         return {}
     try:
-        return tomllib.loads(file.read_text())
-    except (OSError, tomllib.TOMLDecodeError) as exc:
+        return tomllib.loads(text_of(file))
+    except (OSError, ValueError, RecursionError) as exc:
         problems.append(FieldProblem("config", f"cannot read {file}: {exc}"))
         return {}
 

@@ -1,8 +1,8 @@
 """Who calls: named tokens with a role and crawls, from a file that is read again when it changes.
 
 A file has one token a line, `NAME ROLE CRAWLS sha256:HEX`, as `linkscore token new` prints it; empty lines
-and lines that begin with `# ` say nothing. A file whose first line is one word has a plain token there, of
-role admin, and nothing else in it counts; so a line with a slip in it is named, and never a token itself.
+and lines that begin with `# ` say nothing. A file that says one word of 16 characters or more, and nothing
+else, has a plain token, of role admin; so a line with a slip in it is named, and never a token itself.
 
 Only digests are kept. Plain SHA-256 is enough for them: a token is 256 random bits, which nobody finds by
 trying, so the salt and slowness that protect passwords (scrypt, argon2) would cost every call and add
@@ -17,12 +17,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from fnmatch import fnmatchcase
 from pathlib import Path
+
+from linkscore_server.text_files import text_of
 
 _log = logging.getLogger(__name__)
 _LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)")
-_PLAIN_TOKEN = re.compile(r"(?!#\Z)\S+")
+_PLAIN_CHARS = 16
+"""Least characters of a plain token: names and words of a comment are shorter. A judgement."""
+
+_PLAIN_TOKEN = re.compile(rf"[^\s#:]{{{_PLAIN_CHARS},}}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")
 _PATTERN = re.compile(r"[a-z0-9_*-]{1,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -50,7 +54,24 @@ class Caller:
 
     def may_touch(self, crawl: str) -> bool:
         """Say whether a crawl is among those of the caller."""
-        return "*" in self.crawls or any(fnmatchcase(crawl, pattern) for pattern in self.crawls)
+        return "*" in self.crawls or any(_fits(pattern, crawl) for pattern in self.crawls)
+
+
+def _fits(pattern: str, crawl: str) -> bool:
+    """Say whether a crawl fits a pattern. The first place of each part is enough: nothing is tried twice."""
+    first, *parts = pattern.split("*")
+    if not parts:
+        return crawl == first
+    last = parts.pop()
+    at, end = len(first), len(crawl) - len(last)
+    if not crawl.startswith(first) or not crawl.endswith(last):
+        return False
+    for part in parts:
+        found = crawl.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return at <= end
 
 
 ANYBODY = Caller("-", Role.ADMIN)
@@ -70,26 +91,34 @@ def parse_tokens(text: str) -> dict[str, Caller]:
     ValueError
         Naming line and rule; never what stands there, it could be a token.
     """
-    lines = [line.strip() for line in text.splitlines()]
-    first = lines[0] if lines else ""
-    if _PLAIN_TOKEN.fullmatch(first):
-        return {digest_of(first): Caller("token", Role.ADMIN)}
+    numbered = enumerate((line.strip() for line in text.splitlines()), 1)
+    lines = [(number, line) for number, line in numbered if line and not (line + " ").startswith("# ")]
+    if len(lines) == 1 and len(lines[0][1].split()) == 1:
+        return {digest_of(_plain(*lines[0])): Caller("token", Role.ADMIN)}
     callers: dict[str, Caller] = {}
-    for number, line in enumerate(lines, 1):
-        if line and not (line + " ").startswith("# "):
-            digest, caller = _entry(number, line)
-            if digest in callers or caller.name in (known.name for known in callers.values()):
-                raise ValueError(f"line {number}: a name or a token that stands there already")
-            callers[digest] = caller
+    for number, line in lines:
+        digest, caller = _entry(number, line)
+        if digest in callers or caller.name in (known.name for known in callers.values()):
+            raise ValueError(f"line {number}: a name or a token that stands there already")
+        callers[digest] = caller
     if not callers:
         raise ValueError("has no token")
     return callers
 
 
+def _plain(number: int, line: str) -> str:
+    """Return a plain token, unless a slip is more likely: a comment, or a name or digest left alone."""
+    if not _PLAIN_TOKEN.fullmatch(line):
+        rule = f"one plain token of {_PLAIN_CHARS} or more characters, without # and :"
+        raise ValueError(f"line {number}: must be NAME ROLE CRAWLS sha256:HEX, or {rule}")
+    return line
+
+
 def _entry(number: int, line: str) -> tuple[str, Caller]:
     found = _LINE.fullmatch(line)
     if found is None:
-        raise ValueError(f"line {number}: must be NAME ROLE CRAWLS sha256:HEX")
+        rule = "" if len(line.split()) > 1 else "; a plain token must be the only one in its file"
+        raise ValueError(f"line {number}: must be NAME ROLE CRAWLS sha256:HEX{rule}")
     crawls = tuple(found["crawls"].split(","))
     rules = {
         "the name must be letters, digits and ._@-": _NAME.fullmatch(found["name"]),
@@ -127,7 +156,7 @@ class TokenFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen = _version(path)
-        self._callers: Mapping[str, Caller] = parse_tokens(path.read_text())
+        self._callers: Mapping[str, Caller] = parse_tokens(text_of(path))
 
     def caller_of(self, authorization: str) -> Caller | None:
         """Return who sends a header `Bearer TOKEN`; None for nobody known."""
@@ -142,7 +171,7 @@ class TokenFile:
             return
         self._seen = version
         try:
-            self._callers = parse_tokens(self._path.read_text())
+            self._callers = parse_tokens(text_of(self._path))
         except (OSError, ValueError) as exc:
             _log.error("token file %s: %s; the tokens known before stay", self._path, exc)
         else:

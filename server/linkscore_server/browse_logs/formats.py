@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import re2
+
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.storage.visits.connection import text
 
@@ -256,7 +258,7 @@ def vhost_records(file: LogFile) -> str:
 
 def access_format_of(line: str) -> str:
     """Return which of the two formats a line has, empty for none: behind a host stands an address."""
-    if not re.match(COMBINED, line):
+    if not re2.match(COMBINED, line):
         return ""
     front = line.partition(" [")[0].split()
     return "vhost_combined" if len(front) > 3 and _ADDRESS.fullmatch(front[1]) else "combined"

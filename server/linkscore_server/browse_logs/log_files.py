@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +21,7 @@ _LOOK_LINES = 50
 """Lines that a format is told by: enough to pass over a few that are damaged."""
 
 _LOOK_BYTES = 1 << 20
-"""Bytes of a text file by which its lines are estimated; reading them takes milliseconds."""
+"""Bytes of a text file, decompressed, by which it is told what it is; reading them takes milliseconds."""
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
@@ -102,7 +103,7 @@ def _names(path: Path, kind: str, lines: list[str]) -> tuple[tuple[str, ...], bo
 def _keys(line: str) -> list[str]:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return list(found) if isinstance(found, dict) else []
 
@@ -113,9 +114,24 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _first_lines(path: Path) -> list[str]:
-    with io.TextIOWrapper(io.BufferedReader(_opened(path)), encoding="utf-8", errors="replace") as file:  # type: ignore[type-var]
-        lines = [line.rstrip("\r\n") for line, _ in zip(file, range(_LOOK_LINES), strict=False)]
-    return [line for line in lines if line]
+    """Return the first lines of a file, whole ones only, as far as a look at it goes."""
+    with _unpacking(path), _opened(path) as file:
+        looked = file.read(_LOOK_BYTES)
+        if len(looked) == _LOOK_BYTES:
+            looked, newline, _ = looked.rpartition(b"\n")
+            if not newline:
+                raise InvalidInput(f"{path.name}: its first line is longer than {_LOOK_BYTES:,} bytes")
+    lines = looked.decode("utf-8", errors="replace").split("\n")[:_LOOK_LINES]
+    return [stripped for line in lines if (stripped := line.rstrip("\r"))]
+
+
+@contextmanager
+def _unpacking(path: Path) -> Iterator[None]:
+    """Name a file that cannot be unpacked."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as exc:
+        raise InvalidInput(f"{path.name}: damaged, it cannot be unpacked: {exc}") from exc
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -130,7 +146,7 @@ def _opened(path: Path) -> IO[bytes]:
 def _first_bytes(path: Path) -> tuple[int, int]:
     """Return the lines of the beginning of a file, and the bytes of the file they were made of."""
     kind = compression(path)
-    with path.open("rb") as raw:
+    with _unpacking(path), path.open("rb") as raw:
         if kind == "none":
             data = raw.read(_LOOK_BYTES)
             return data.count(b"\n"), len(data)

@@ -19,6 +19,7 @@ from linkscore_scoring.errors import NotFound
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import to_state
+from linkscore_server import tasks
 from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
 from linkscore_server.browse_logs.staging import BatchLimits, staged
@@ -76,7 +77,9 @@ class BrowseLogManager:
 
     def start(self) -> None:
         """Begin to delete old days and to mine what is due, now and every hour."""
-        self._maintenance = asyncio.create_task(self._maintain_for_ever())
+        self._maintenance = tasks.for_ever(
+            self.maintain, "maintenance of browse logs", again_s=_MAINTENANCE_S
+        )
 
     async def close(self) -> None:
         """Finish batches, and stop; minings under way come to nothing and are due after the next start."""
@@ -98,14 +101,12 @@ class BrowseLogManager:
         Raises
         ------
         OSError
-            If it could not be made durable.
+            If it could not be made durable, `DiskFull` if that is why.
         CrawlClosed
             If the crawl takes nothing more.
         """
-        task = asyncio.create_task(self._take(actor, message, hosts))
-        self._imports.add(task)
-        task.add_done_callback(self._imports.discard)
-        return await asyncio.shield(task)
+        self._registry.space.check()
+        return await tasks.kept(self._take(actor, message, hosts), "an import of browse logs", self._imports)
 
     async def mine(
         self, actor: CrawlActor, site: str, settings: MiningSettings, window_days: int = 0
@@ -133,7 +134,7 @@ class BrowseLogManager:
         if name in self._mining:
             self._mine_again.add(name)
             return
-        task = self._mining[name] = asyncio.create_task(self._mine_due(actor))
+        task = self._mining[name] = tasks.beside(self._mine_due(actor), f"mining of crawl {name}")
         task.add_done_callback(lambda _: self._mining_ended(name, actor))
 
     async def idle(self) -> None:
@@ -236,19 +237,9 @@ class BrowseLogManager:
 
     def _mining_ended(self, name: str, actor: CrawlActor) -> None:
         task = self._mining.pop(name)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("mining of crawl %s failed", name, exc_info=error)
         if name in self._mine_again and not task.cancelled():
             self._mine_again.discard(name)
             self.mine_later(actor)
-
-    async def _maintain_for_ever(self) -> None:
-        while True:
-            try:
-                await self.maintain()
-            except Exception:
-                _log.exception("browse logs could not be maintained; next try in an hour")
-            await asyncio.sleep(_MAINTENANCE_S)
 
     async def _in_thread(self, call: Callable[..., Any], *args: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)

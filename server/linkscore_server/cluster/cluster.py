@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Protocol
 
 from linkscore_scoring.engine.groups import Shard
+from linkscore_server import tasks
 from linkscore_server.cluster.group import Slots
 from linkscore_server.cluster.owners import ClusterOwners
 from linkscore_server.cluster.routes import Route, RouteTable
@@ -189,6 +190,4 @@ class Cluster:
                 await asyncio.sleep(_AGAIN_S)
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        tasks.beside(work, "a change of slots", self._tasks)

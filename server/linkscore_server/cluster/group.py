@@ -6,11 +6,13 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from linkscore_server import tasks
 from linkscore_server.storage.base import LogAway
 
 _POLL_S = 0.02  # between two looks whether somebody asks; what the group says is heard at once
@@ -84,7 +86,7 @@ class SlotGroup:
             },
             logger=_log,
         )
-        self._thread = threading.Thread(target=self._run, name="linkscore-slots", daemon=True)
+        self._thread = tasks.thread(self._run, "linkscore-slots")
 
     def join(self) -> None:
         """Ask for slots; they come by `taken`."""
@@ -171,7 +173,7 @@ class SlotGroup:
         slots = _slots(partitions)
         self.mine -= slots
         _log.info("slots %s go to another process", sorted(slots))
-        letting_go = threading.Thread(target=self._given_up, args=(slots,), daemon=True)
+        letting_go = tasks.thread(partial(self._given_up, slots), "linkscore-letting-go")
         letting_go.start()
         while letting_go.is_alive():
             self._refuse()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from linkscore_scoring.engine.groups import Shard
+from linkscore_server import tasks
 from linkscore_server.cluster.routes import Route
 from linkscore_server.cluster.slots import slot_of
 from linkscore_server.grpc.errors import NotServing
@@ -74,9 +75,7 @@ class ClusterOwners(Owners):
             self._peers[route.address] = self._connect(route.address)
         there = {other.address for other in self._routes.values()}
         for address in self._peers.keys() - there:
-            task = asyncio.create_task(self._peers.pop(address).close())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            tasks.beside(self._peers.pop(address).close(), f"closing {address}", self._closing)
         if len(self._routes) == self.slots:
             self._all_known.set()
         return True

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
+from linkscore_server import tasks
+
 _KEY = b"owner"  # one key a partition: compaction keeps the newest record of each
 _POLL_S = 0.1  # between two looks whether to stop; what is written is heard at once
 _log = logging.getLogger(__name__)
@@ -82,7 +84,7 @@ class RouteTable:
             },
             logger=_log,
         )
-        self._thread = threading.Thread(target=self._run, name="linkscore-routes", daemon=True)
+        self._thread = tasks.thread(self._run, "linkscore-routes")
 
     def start(self) -> None:
         """Begin to read."""

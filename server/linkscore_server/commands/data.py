@@ -68,18 +68,29 @@ def data() -> None:
 
 @data.command()
 @click.argument("folder", metavar="DIR", type=_FOLDER)
-def check(folder: Path) -> None:
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Also replay each log and compare the state with that of its snapshot; takes 3 ms an event.",
+)
+def check(folder: Path, *, replay: bool) -> None:
     """Read everything in a data folder and say what is wrong; exit 0 if nothing is, 1 if something is.
 
     Nothing is changed. A torn end of a log is what a crash leaves and no damage.
     """
     with _opened(folder) as store:
+        from linkscore_server.crawls.libraries import registrable_domain
         from linkscore_server.storage.check import problems_of_store
+        from linkscore_server.storage.replays import unlike_their_replay
 
         crawls, problems = store.crawls(), 0
         for problem in problems_of_store(store):
             click.echo(problem)
             problems += 1
+        if replay and not problems:
+            for problem in unlike_their_replay(store, registrable_domain):
+                click.echo(problem)
+                problems += 1
         if not problems:
             for crawl in crawls:
                 _tell_cut(store, crawl)
@@ -118,19 +129,26 @@ def export(crawl: str, file: Path, data_dir: Path, **kafka: Any) -> None:
 def import_(file: Path, data_dir: Path, **kafka: Any) -> None:
     """Add the crawl of a file that `linkscore data export` wrote; a damaged file is refused by name.
 
+    A data folder that is not there is made.
     To Kafka (`--log kafka://...`) browse logs stay behind, and what was mined from them goes along. Servers
     that run find the crawl when they are started again.
     """
-    with _on_brokers(kafka) as brokers, _opened(data_dir, beside=file if brokers else None) as store:
+    with (
+        _on_brokers(kafka) as brokers,
+        _opened(data_dir, beside=file if brokers else None, makes=True) as store,
+    ):
         from linkscore_server.storage.archive import import_crawl
+        from linkscore_server.storage.check import events_of_crawl
 
         crawl = import_crawl(store, file)
+        events = events_of_crawl(store.crawl_folder(crawl), crawl)
         _tell_cut(store, crawl)
         if brokers is not None:
             from linkscore_server.storage.kafka.moving import to_brokers
 
             to_brokers(store, crawl, brokers)
-    click.echo(f"{kafka['log'] if brokers else data_dir}: crawl {crawl} is there")
+    place = kafka["log"] if brokers else data_dir
+    click.echo(f"{place}: imported crawl {crawl} ({events:,} event{'s' if events != 1 else ''})")
 
 
 def _tell_cut(store: FileStore, crawl: str) -> None:
@@ -141,10 +159,11 @@ def _tell_cut(store: FileStore, crawl: str) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, *, beside: Path | None = None) -> Iterator[FileStore]:
+def _opened(folder: Path, *, beside: Path | None = None, makes: bool = False) -> Iterator[FileStore]:
     """Open a data folder, which no server may have open; errors end the command with their message.
 
-    Given a file, the folder is one of the moment beside it: of a crawl on its way from or to Kafka.
+    Given a file, the folder is one of the moment beside it: of a crawl on its way from or to Kafka. A folder
+    that is not there is an error, unless it `makes` it.
     """
     from linkscore_scoring.errors import LinkscoreError
     from linkscore_server.storage.files import FileStore
@@ -156,7 +175,7 @@ def _opened(folder: Path, *, beside: Path | None = None) -> Iterator[FileStore]:
         ):
             yield store
         return
-    if not folder.is_dir():
+    if not makes and not folder.is_dir():
         raise click.BadParameter(f"Directory '{folder}' does not exist.", param_hint="'--data-dir'")
     try:
         store = FileStore(folder)

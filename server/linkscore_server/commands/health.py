@@ -9,6 +9,7 @@ from typing import Any
 import click
 import grpc
 
+from linkscore_cli.files import check_certificate
 from linkscore_server.commands.serve import settings_of, settings_options
 from linkscore_server.settings import Settings
 
@@ -47,6 +48,8 @@ def health(
 
     The server is the one that `serve` would start with these settings, or the one at --target.
     """
+    if tls_ca is not None:
+        check_certificate("--tls-ca", tls_ca)
     if target:
         channel = _channel_at(target, tls_ca, server_name)
     else:

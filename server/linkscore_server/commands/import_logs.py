@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -26,6 +26,7 @@ from linkscore.v1 import policy_pb2
 from linkscore_cli.connection import Connection
 from linkscore_cli.errors import in_options
 from linkscore_cli.logs import online_or_folder
+from linkscore_cli.output import json_option, print_json
 from linkscore_cli.policies import PolicyType
 
 if TYPE_CHECKING:  # duckdb only when a file is read
@@ -65,6 +66,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=PolicyType(),
     help="Policy of a crawl made by --create, one that reads logs: news_prefix.",
 )
+@json_option
 @online_or_folder
 def import_logs(
     files: tuple[Path, ...],
@@ -77,6 +79,7 @@ def import_logs(
     batch_records: int,
     create: bool,
     policy: policy_pb2.PolicySpec | None,
+    as_json: bool,
     connection: Connection,
 ) -> None:
     """Take browse logs into a crawl.
@@ -103,13 +106,14 @@ def import_logs(
         with connection.client(timeout_s=_TIMEOUT_S) as client:
             if create:
                 _create(client, crawl, policy)
-            upload = _Upload(client, crawl, cleaning, batch_records)
-            for log in logs:
-                upload.send(log)
+            upload = _Upload(client, crawl, cleaning, batch_records, Console(stderr=as_json))
+            imports = [upload.send(log) for log in logs]
     except InvalidInput as exc:
         raise click.ClickException(in_options([(p.field, p.rule) for p in exc.problems])) from exc
     except (LinkscoreError, duckdb.Error, OSError) as exc:
         raise click.ClickException(f"{type(exc).__name__}: {exc}") from exc
+    if as_json:
+        print_json(imports)
 
 
 def _create(client: Client, crawl: str, policy: policy_pb2.PolicySpec | None) -> None:
@@ -117,7 +121,7 @@ def _create(client: Client, crawl: str, policy: policy_pb2.PolicySpec | None) ->
         client.get_crawl(crawl=crawl)
     except NotFound:
         client.create_crawl(crawl=crawl, policy=policy)
-        click.echo(f"created: {crawl}")
+        click.echo(f"created: {crawl}", err=True)
 
 
 def _pairs(columns: tuple[str, ...]) -> dict[str, str]:
@@ -183,15 +187,17 @@ class _Batches:
 class _Upload:
     """Sends files to a crawl, one after the other, and prints what became of each."""
 
-    def __init__(self, client: Client, crawl: str, cleaning: Cleaning, batch_records: int) -> None:
+    def __init__(
+        self, client: Client, crawl: str, cleaning: Cleaning, batch_records: int, console: Console
+    ) -> None:
         self._client = client
         self._crawl = crawl
         self._cleaning = cleaning
         self._batch_records = batch_records
-        self._console = Console()
+        self._console = console
 
-    def send(self, file: LogFile) -> None:
-        """Send a file; what was taken in before an error stays, and the same command goes on from there."""
+    def send(self, file: LogFile) -> dict[str, Any]:
+        """Send a file, return what became of it; after an error the same command goes on from there."""
         from linkscore_server.browse_logs import batching
 
         size, answer = self._batch_records, pb.ImportBrowseRecordsResponse()
@@ -212,6 +218,14 @@ class _Upload:
         self._console.print(_summary(file.path, read, answer.visit_count, left_out, known.skipped))
         for sample in read.bad.samples:
             self._console.print(Text(f"  a bad line, letters as a, digits as 9: {sample}"))
+        return {
+            "file": str(file.path),
+            "records": read.records,
+            "left_out": +left_out,
+            "visits": answer.visit_count,
+            "batches_known": known.skipped,
+            "bad_lines": read.bad.samples,
+        }
 
 
 @contextmanager

@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 import msgpack
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.crawl import CrawlModel, repeat_id
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
+    FeedbackGiven,
     LearningFailed,
     LearningRequested,
     ModelActivated,
@@ -27,20 +28,26 @@ from linkscore_scoring.engine.events import (
     encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_scoring.errors import CorruptState, LinkscoreError, PolicyFailed
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
+from linkscore_server import tasks
 from linkscore_server.crawls.anchors import AnchorTexts
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.snapshots import SnapshotWriter
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
+from linkscore_server.storage import failpoints
 from linkscore_server.storage.base import CrawlLog, LogAway
 from linkscore_server.storage.formats import unreadable
 from linkscore_server.storage.sites import SiteLost
+from linkscore_server.storage.space import DiskFull, SpaceAlarm
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_BROUGHT = (PageFetched, FeedbackGiven, LearningRequested)
+"""Events that callers bring for policies to learn from."""
+
 _MAX_GROUP = 256
 """Events written by one sync: a bound on what callers wait for. Chosen, not measured."""
 
@@ -58,6 +65,12 @@ class _Submission:
     done: asyncio.Future[list[Any]]
     trace: Submitted
     learned: LearnedSite | None = None
+    repeats: frozenset[int] = frozenset()
+
+    @property
+    def new(self) -> list[bytes]:
+        """Bytes of the events that go into the log: those that are repeats, by place, do not."""
+        return [raw for at, raw in enumerate(self.raw) if at not in self.repeats]
 
     @property
     def is_owed(self) -> bool:
@@ -98,6 +111,8 @@ class CrawlActor:
     make_room
         Awaited before the next events when sites take more memory than they may: whoever owns the budget puts
         some away, of this crawl or others. So memory cannot grow faster than it is given back.
+    space
+        Told of writes that found no room on the disk, and of those that did.
     key
         Of the shard that this is, see `Shard`; empty: the crawl's name, which is the same for one group.
     """
@@ -115,6 +130,7 @@ class CrawlActor:
         snapshot_events: int = 5_000,
         tracing: Tracing = NO_TRACING,
         make_room: Callable[[], Awaitable[None]] | None = None,
+        space: SpaceAlarm | None = None,
         key: str = "",
     ) -> None:
         self.model = model
@@ -131,9 +147,13 @@ class CrawlActor:
         self._snapshot_events = snapshot_events
         self._tracing = tracing
         self._make_room = make_room
+        self._space = space or SpaceAlarm()
         self._snapshot_seq = 0
-        self._snapshots = SnapshotWriter(model, log, self._background, metrics)
+        self._snapshots = SnapshotWriter(model, log, self._background, metrics, self._not_stored)
         self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
+        self._in_work: list[_Submission] = []
+        self._has_failed = False
+        self._policy_failed: PolicyFailed | None = None
         self._owed: list[_Submission] = []
         self._learning: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
         self._writer: asyncio.Task[None] | None = None
@@ -142,8 +162,12 @@ class CrawlActor:
         self._users: set[asyncio.Task[Any]] = set()
         self.last_used_s = time.monotonic()
 
-    def recover(self, *, with_snapshot: bool = True) -> int:
+    def recover(
+        self, *, with_snapshot: bool = True, go_on: Callable[[int, int], None] = lambda seq, last: None
+    ) -> int:
         """Rebuild the state from snapshot and log; blocks. Returns the number of events replayed.
+
+        `go_on` is called before each event with its number and that of the last one; it may wait.
 
         Raises
         ------
@@ -158,12 +182,14 @@ class CrawlActor:
             self._log.states.clear()
         replayed = 0
         for seq, raw in self._log.read(self.model.seq):
+            go_on(seq, self._log.last_seq)
             try:
                 event = decode(raw)
+                config = CrawlConfig.from_state(event.config) if isinstance(event, ConfigChanged) else None
             except CorruptState as exc:
-                raise CorruptState(unreadable(self._log.place(seq), seq, exc)) from exc
-            if isinstance(event, ConfigChanged):
-                _require_policies(CrawlConfig.from_state(event.config))
+                raise unreadable(self._log.place(seq), seq, exc) from exc
+            if config is not None:
+                _require_policies(config)
             self._apply(seq, event, None)
             self._put_away()
             replayed += 1
@@ -193,8 +219,13 @@ class CrawlActor:
 
     def start(self) -> None:
         """Begin to write; learnings that were cut short are started again."""
-        self._writer = asyncio.create_task(self._write())
-        for job in self.model.unfinished_jobs():
+        self._writer = tasks.beside(self._write(), f"writer of crawl {self.key}", failed=self._writer_failed)
+        try:
+            jobs = self.model.unfinished_jobs()
+        except PolicyFailed as exc:
+            self._take_out(exc)
+            return
+        for job in jobs:
             self._start_learning(job)
 
     @property
@@ -219,13 +250,13 @@ class CrawlActor:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the crawl has to be opened again: a site cannot be read back, or the log is away."""
-        return self._log.states.is_lost or self._log.is_away
+        """Whether the crawl has to be opened again: a site or its writer is lost, or the log is away."""
+        return self._has_failed or self._log.states.is_lost or self._log.is_away
 
     @property
     def is_sound(self) -> bool:
         """Whether the state is that of a crawl after some event, whatever became of its log."""
-        return not self._log.states.is_lost
+        return not (self._has_failed or self._log.states.is_lost)
 
     def use(self) -> None:
         """Say that the crawl is needed until the running task ends."""
@@ -287,6 +318,10 @@ class CrawlActor:
     ) -> asyncio.Future[list[Any]]:
         if self._closed:
             raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
+        if self._has_failed:
+            raise self._opened_again()
+        if self._policy_failed is not None and isinstance(events[0], _BROUGHT):
+            raise self._policy_failed
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         trace = self._tracing.submitted(self.model.config.name, len(events))
         made = [given or encode(event) for event, given in zip_longest(events, raw)]
@@ -311,9 +346,13 @@ class CrawlActor:
             raise error
 
     async def ask_for_model(self, site: str) -> None:
-        """Start the learning of a site that waits for somebody to ask; returns when that is in the log."""
+        """Start the learning of a site that waits for somebody to ask; returns when that is in the log.
+
+        Without room on the disk it waits on: whoever asks is answered all the same.
+        """
         if site in self.model.sites and self.model.shard(site).model.waits_for_question:
-            await self.submit(LearningRequested(site))
+            with suppress(DiskFull):
+                await self.submit(LearningRequested(site))
 
     async def put_away_sites(self, most: int) -> int:
         """Put away up to `most` sites of this crawl, those first that had no event for longest.
@@ -327,12 +366,17 @@ class CrawlActor:
         return put_away
 
     def _put_away(self, most: int = 0) -> int:
+        """Put away sites; returns how many. What goes wrong is this crawl's own, whoever asks for room."""
         try:
             return self.model.sites.fit(most)
-        except (OSError, SiteLost) as exc:
-            self._metrics.put_away_failures.inc()
-            _log.error("crawl %s: sites cannot be put away: %s", self.model.config.name, exc)
-            return 0
+        except Exception as exc:
+            unexpected = None if isinstance(exc, OSError | LinkscoreError) else exc
+            _log.error(
+                "crawl %s: sites cannot be put away: %s", self.model.config.name, exc, exc_info=unexpected
+            )
+            self._not_stored(exc)
+        self._metrics.put_away_failures.inc()
+        return 0
 
     async def save(self) -> None:
         """Write a snapshot while events are taken in: to close it soon takes a moment then."""
@@ -346,12 +390,15 @@ class CrawlActor:
         self._closed = True
         for task in self._learning.values():
             task.cancel()
-        if self._writer is not None:
-            self._queue.put_nowait(None)
-            await self._writer
-            await self._snapshot_on(whole=True)
-            await self._snapshot(whole=True)
-        self.release()
+        try:
+            if self._writer is not None:
+                self._queue.put_nowait(None)
+                await asyncio.wait([self._writer])
+            if self._writer is not None and not self._has_failed:
+                await self._snapshot_on(whole=True)
+                await self._snapshot(whole=True)
+        finally:
+            self.release()
 
     async def discard(self) -> None:
         """Stop without a snapshot, for a crawl that is deleted."""
@@ -366,7 +413,8 @@ class CrawlActor:
     async def _write(self) -> None:
         while True:
             group, last = await self._next_group()
-            group, self._owed = self._owed + group, []
+            self._in_work = group = self._owed + group
+            self._owed = []
             if self.is_lost:
                 self._fail_all(group)
             elif group and await self._commit(group):
@@ -396,23 +444,41 @@ class CrawlActor:
 
     async def _commit(self, group: list[_Submission]) -> bool:
         started = time.perf_counter()
-        raw = [event for item in group for event in item.raw]
+        self._find_repeats(group)
+        raw = [event for item in group for event in item.new]
         try:
-            await _run_in(self._executor, self._log.append, raw)
-        except Exception as exc:
+            if raw:
+                await _run_in(self._executor, self._log.append, raw)
+        except Exception as found:
+            exc = self._space.failed(found)
             self._metrics.commit_failures.inc()
-            _log.error("log of %s: %s", self.model.config.name, exc)
+            if not isinstance(exc, DiskFull):  # which the alarm has logged, once
+                _log.error("log of %s: %s", self.model.config.name, exc)
             for item in group:
                 item.trace.durable(exc)
                 _fail(item.done, exc)
                 if item.is_owed:
                     self._owe(item)
             return False
-        self._metrics.commit_seconds.observe(time.perf_counter() - started)
-        self._metrics.commit_events.inc(len(raw))
+        if raw:
+            self._space.written()
+            self._metrics.commit_seconds.observe(time.perf_counter() - started)
+            self._metrics.commit_events.inc(len(raw))
         for item in group:
             item.trace.durable()
         return True
+
+    def _find_repeats(self, group: list[_Submission]) -> None:
+        """Note the events that were applied before, or come before in the group: they only ask again."""
+        before: set[str] = set()
+        for item in group:
+            repeats = []
+            for at, event in enumerate(item.events):
+                event_id = repeat_id(event)
+                if event_id and (event_id in before or self.model.is_repeat(event)):
+                    repeats.append(at)
+                before.add(event_id)
+            item.repeats = frozenset(repeats)
 
     def _owe(self, item: _Submission) -> None:
         """Apply what must not wait for the disk: it goes into the log before the next event that does.
@@ -425,24 +491,29 @@ class CrawlActor:
                 self._apply(self.model.seq, event, None)
 
     async def _apply_group(self, group: list[_Submission]) -> None:
-        seq = self._log.last_seq - sum(len(item.raw) for item in group)
+        seq = self._log.last_seq - sum(len(item.events) - len(item.repeats) for item in group)
         for item in group:
             outcomes: list[Any] = []
-            for event in item.events:
+            for at, event in enumerate(item.events):
                 if outcomes and (isinstance(event, PageFetched) or len(outcomes) % _EVENTS_A_SLICE == 0):
                     await asyncio.sleep(0)
-                seq += 1
                 try:
                     with item.trace.watch("apply"):
-                        outcomes.append(self._apply(seq, event, item.learned))
+                        if at in item.repeats:
+                            outcomes.append(self._answered_again(event))
+                        else:
+                            seq += 1
+                            outcomes.append(self._apply(seq, event, item.learned))
                 except SiteLost as exc:
                     _log.error("crawl %s: %s", self.model.config.name, exc)
                     self._fail_all(group)
                     return
                 for job in self.model.take_jobs():
                     self._start_learning(job)
+            failpoints.reached("log.applied")
             if not item.done.done():
                 item.done.set_result(outcomes)
+            failpoints.reached("log.answered")
             if len(group) > 1:
                 await asyncio.sleep(0)
 
@@ -453,21 +524,52 @@ class CrawlActor:
                 self.model.seq = seq
                 return self.model.activate(event.site, learned)
             outcome = self.model.apply(seq, event)
-        except SiteLost:
+        except (SiteLost, OSError, MemoryError):
             raise
+        except PolicyFailed as exc:
+            self._take_out(exc)
+            return exc
         except Exception as exc:
             self._metrics.apply_failures.inc()
             _log.exception("crawl %s: event %d could not be applied", self.model.config.name, seq)
             return exc
+        if isinstance(event, ConfigChanged):
+            self._policy_failed = None
         if isinstance(event, PageFetched) and outcome.observation is not None:
             self.anchors.see(event, outcome.observation.url)
         return outcome
+
+    def _answered_again(self, event: Event) -> Any:
+        """Return the outcome of a repeat, or why there is none."""
+        try:
+            return self.model.answer_again(event)
+        except SiteLost:
+            raise
+        except Exception as exc:
+            return exc
+
+    def _not_stored(self, error: Exception) -> None:
+        """Hear why a site or a snapshot could not be written; whoever asked for it goes on."""
+        if isinstance(error, PolicyFailed):
+            self._take_out(error)
+
+    def _take_out(self, failure: PolicyFailed) -> None:
+        """Let a policy that fails learn nothing more; the crawl says so until it has another."""
+        if self._policy_failed is None:
+            self._metrics.apply_failures.inc()
+            _log.error(
+                "crawl %s takes in nothing until it has another policy: %s",
+                self.model.config.name,
+                failure,
+                exc_info=failure.__cause__,
+            )
+        self._policy_failed = PolicyFailed(f"{failure}; choose another policy for the crawl (UpdateCrawl)")
 
     def _start_learning(self, job: LearningJob) -> None:
         if self._closed:
             return
         key = (job.site, job.built_from_seq)
-        task = self._learning[key] = asyncio.create_task(self._learn_and_activate(job))
+        task = self._learning[key] = tasks.beside(self._learn_and_activate(job), f"learning of {job.site}")
         task.add_done_callback(lambda _: self._learning.pop(key, None))
 
     async def _learn_and_activate(self, job: LearningJob) -> Exception | None:
@@ -511,7 +613,19 @@ class CrawlActor:
     def _fail_all(self, group: list[_Submission]) -> None:
         """Tell callers to come again, when the crawl is open again; what is in the log is then applied."""
         for item in group:
-            _fail(item.done, CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again"))
+            _fail(item.done, self._opened_again())
+
+    def _opened_again(self) -> CrawlClosed:
+        return CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again")
+
+    def _writer_failed(self, error: BaseException) -> None:
+        """Let nobody wait for a writer that ended: the next call opens the crawl again, from its log."""
+        self._has_failed = True
+        self._metrics.writer_failures.inc()
+        self._fail_all(self._in_work)
+        while not self._queue.empty():
+            if (item := self._queue.get_nowait()) is not None:
+                self._fail_all([item])
 
     async def _snapshot(self, *, whole: bool = False) -> None:
         """Begin a snapshot of the crawl as it is now, and go on with it; see `_snapshot_on`."""

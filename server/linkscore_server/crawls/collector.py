@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.errors import PolicyFailed
 from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -39,6 +41,7 @@ class RegistryCollector(Collector):
         yield from self._crawls()
         yield _by_stage(sites, put_away=sum(map(len, tables)) - len(sites))
         yield from self._memory()
+        yield from self._disk()
         yield from self._bounds(sites)
         yield from _policies(shards)
         evicted = sum(site.memory.evicted for site in sites)
@@ -76,6 +79,20 @@ class RegistryCollector(Collector):
             "linkscore_memory_limit_bytes",
             "The setting memory_mb; compare process_resident_memory_bytes",
             value=self._settings.memory_mb << 20,
+        )
+
+    def _disk(self) -> Iterator[GaugeMetricFamily]:
+        space = self._registry.space
+        space.look()
+        yield GaugeMetricFamily(
+            "linkscore_disk_free_bytes",
+            "Free space on the disk of the data folder; NaN where there is none",
+            value=space.free,
+        )
+        yield GaugeMetricFamily(
+            "linkscore_disk_full",
+            "Whether pages and feedback are refused for want of disk space, 1 or 0 (min_free_mb)",
+            value=float(space.is_on),
         )
 
     def _bounds(self, sites: list[SiteModel]) -> Iterator[GaugeMetricFamily]:
@@ -123,8 +140,9 @@ def _policies(shards: list[SiteShard]) -> Iterator[GaugeMetricFamily]:
     )
     known = defaultdict(list)
     for shard in shards:
-        for figures in shard.policy_trust():
-            known[figures.policy, _ROLES[figures.role]].append(figures)
+        with suppress(PolicyFailed):  # its crawl says so; metrics of the others are wanted all the more
+            for figures in shard.policy_trust():
+                known[figures.policy, _ROLES[figures.role]].append(figures)
     for key, found in sorted(known.items()):
         links = sum(figures.judged for figures in found)
         judged.add_metric(key, links)

@@ -88,14 +88,24 @@ class MemoryKeeper:
 
         Ends early when none can be: the next events try again.
         """
+        stuck: set[CrawlActor] = set()
         while self.budget.is_over:
-            coldest = min(self._actors(), key=lambda actor: actor.model.sites.coldest, default=None)
+            others = (actor for actor in self._actors() if actor not in stuck)
+            coldest = min(others, key=lambda actor: actor.model.sites.coldest, default=None)
             if coldest is None or coldest.model.sites.coldest == math.inf:
                 return
-            put_away = await coldest.put_away_sites(_AT_A_TIME)
+            put_away = await self._put_away(coldest)
             self._metrics.sites_put_away.inc(put_away)
             if not put_away:
-                return
+                stuck.add(coldest)
+
+    async def _put_away(self, actor: CrawlActor) -> int:
+        """Put away sites of a crawl; returns how many. The crawl that asked for room may be another one."""
+        try:
+            return await actor.put_away_sites(_AT_A_TIME)
+        except Exception:
+            _log.exception("crawl %s: sites cannot be put away", actor.model.config.name)
+            return 0
 
     def check(self) -> None:
         """Let in what needs memory, or not.

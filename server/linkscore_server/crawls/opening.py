@@ -18,14 +18,19 @@ from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.libraries import load_libraries
 from linkscore_server.crawls.memory import MemoryKeeper
+from linkscore_server.crawls.turns import OpeningOrder
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.sites import SiteLost
+from linkscore_server.storage.space import SpaceAlarm
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_OPENINGS = 1_024
+"""Threads for crawls being opened, of which few work at a time: none may stand in the way of one that is
+asked for. A bound; each is begun when it is needed."""
 _QUESTIONS_AT_ONCE = 2
 """Big questions answered at a time: beside the event loop they share one interpreter."""
 
@@ -42,12 +47,14 @@ class Threads:
 
     Attributes
     ----------
+    order
+        Which crawls are opened first.
     log
         Commits, and what is quick.
     learning
         Learnings, in processes beside this one.
     opening
-        Crawls being opened.
+        Crawls being opened: as many as may wait for their turn, see `OpeningOrder`.
     questions
         Big questions.
     snapshots
@@ -58,7 +65,8 @@ class Threads:
         opens_at_once = store.opens_at_once
         self.log = ThreadPoolExecutor(store.appends_at_once, thread_name_prefix="linkscore-log")
         self.learning = LearningPool(learning_processes)
-        self.opening = ThreadPoolExecutor(max_workers=opens_at_once, thread_name_prefix="linkscore-open")
+        self.opening = ThreadPoolExecutor(max_workers=_OPENINGS, thread_name_prefix="linkscore-open")
+        self.order = OpeningOrder(opens_at_once)
         self.questions = ThreadPoolExecutor(
             max_workers=_QUESTIONS_AT_ONCE, thread_name_prefix="linkscore-ask"
         )
@@ -84,6 +92,8 @@ class CrawlOpener:
         Where the actors block.
     memory
         Keeps the sites of all within their bound.
+    space
+        Says whether the disk has room.
     embeddings
         Those that crawls may name.
     domain_of
@@ -99,6 +109,7 @@ class CrawlOpener:
         *,
         threads: Threads,
         memory: MemoryKeeper,
+        space: SpaceAlarm,
         embeddings: Embeddings,
         domain_of: Callable[[str], str] | None,
     ) -> None:
@@ -108,6 +119,7 @@ class CrawlOpener:
         self._tracing = tracing
         self._threads = threads
         self._memory = memory
+        self._space = space
         self._embeddings = embeddings
         self._domain_of = domain_of
 
@@ -132,6 +144,7 @@ class CrawlOpener:
             snapshot_events=self._settings.snapshot_events,
             tracing=self._tracing,
             make_room=self._memory.fit,
+            space=self._space,
             key=name,
         )
 
@@ -144,7 +157,13 @@ class CrawlOpener:
             If its log is damaged, or that of another crawl.
         OSError
             If it cannot be read now.
+        CrawlOpening
+            If the server stops meanwhile.
         """
+        with self._threads.order.opening(name):
+            return self._recovered(name)
+
+    def _recovered(self, name: str) -> CrawlActor | None:
         actor, replayed = self._replayed(name)
         if not actor.model.seq:
             actor.release()
@@ -161,7 +180,12 @@ class CrawlOpener:
             actor = self.new(name, CrawlConfig(Shard.of(name).crawl))
             try:
                 return actor, self._released_unless(
-                    actor, partial(actor.recover, with_snapshot=with_snapshot)
+                    actor,
+                    partial(
+                        actor.recover,
+                        with_snapshot=with_snapshot,
+                        go_on=partial(self._threads.order.go_on, name),
+                    ),
                 )
             except (CorruptState, SiteLost) as exc:
                 if not with_snapshot:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import errno
 import logging
 import re
 import resource
 import time
-from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Self, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -29,15 +28,19 @@ from linkscore_scoring.errors import (
 )
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.types import ExamplePage
+from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.crawls.opening import CrawlOpener, Threads
 from linkscore_server.crawls.tenure import ForEver, Tenure
+from linkscore_server.crawls.turns import CrawlOpening, Locks, wait_s
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import LogAway, Store
+from linkscore_server.storage.formats import OtherVersion
+from linkscore_server.storage.space import SpaceAlarm
 from linkscore_server.storage.visits.base import VisitStore
 
 _log = logging.getLogger(__name__)
@@ -48,8 +51,6 @@ _DESCRIPTORS = 64
 """Descriptors left to connections, metrics and files that are open for a moment. Chosen; a start takes 20."""
 _LOOK_S = 60.0
 """Longest time between looks for idle crawls; chosen, not measured."""
-_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN)
-"""Errors that say nothing of a file: the next call may succeed."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
@@ -77,6 +78,7 @@ class CrawlRegistry:
 
     `damaged` names the crawls whose log could not be read, with the reason: they answer with that error and
     nothing of theirs is touched; the others serve. `memory` keeps the sites of all within their bound.
+    `space` says whether the disk has room for what callers bring.
     `tenure` says which shards are not of this process any more, and not of it yet.
     """
 
@@ -100,12 +102,17 @@ class CrawlRegistry:
         self._most_open = most_open or _most_open()
         self._names: set[str] = set()
         self._actors: dict[str, CrawlActor] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._change_lock = asyncio.Lock()
+        self._locks = Locks()
+        self._change_locks = Locks()
+        self._openings: dict[str, asyncio.Task[CrawlActor]] = {}
+        self._coming, self._arrived = 0, asyncio.Event()
+        self._wanted: Counter[str] = Counter()
+        self._in_creation: set[str] = set()
         self._beside: set[asyncio.Task[Any]] = set()
         self._changes: set[asyncio.Task[Any]] = set()
         self._threads = Threads(store, settings.learning_processes)
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
+        self.space = SpaceAlarm(settings.min_free_mb << 20, store.space)
         self._opener = CrawlOpener(
             store,
             settings,
@@ -113,6 +120,7 @@ class CrawlRegistry:
             tracing,
             threads=self._threads,
             memory=self.memory,
+            space=self.space,
             embeddings=self.embeddings,
             domain_of=domain_of,
         )
@@ -132,9 +140,9 @@ class CrawlRegistry:
         found = await self._in_thread(self._store.shards)
         self._names = {key for key in found if self._owns(Shard.of(key))}
         self.open_soon(self.names())
-        self._later(self.memory.run())
+        tasks.for_ever(self.memory.run, "putting sites away", self._beside)
         if self._store.is_durable:
-            self._later(self._put_away_for_ever())
+            tasks.for_ever(self._put_away_idle, "putting idle crawls away", self._beside)
 
     def names(self) -> list[str]:
         """Return the names of all sound crawls, sorted."""
@@ -171,6 +179,17 @@ class CrawlRegistry:
         """Return the actors of the crawls that are open, by name."""
         return [actor for _, actor in sorted(self._actors.items())]
 
+    def check_room(self) -> None:
+        """Let in what needs memory and disk, or not.
+
+        Raises
+        ------
+        MemoryShort, DiskFull
+            If there is not enough of one.
+        """
+        self.memory.check()
+        self.space.check()
+
     async def open(self, name: str) -> CrawlActor:
         """Return a crawl, opened if it is not; it stays open until the task that asks ends.
 
@@ -182,10 +201,12 @@ class CrawlRegistry:
             If its log is damaged.
         LimitExceeded, OSError
             If it cannot be opened now.
+        CrawlOpening
+            If that takes longer than the caller waits; it goes on.
         """
         actor = self._actors.get(name)
         if actor is None or actor.is_lost:
-            actor = await self._keep(self._open(name))
+            return await self._opened(name)
         actor.use()
         return actor
 
@@ -195,7 +216,7 @@ class CrawlRegistry:
         for name in names:
             try:
                 actor = self._actors.get(name)
-                found.append((actor if actor is not None else await self._keep(self._open(name))).model)
+                found.append((actor if actor is not None else await self._being_opened(name)).model)
             except (CorruptState, CrawlNotFound):
                 continue
         return found
@@ -234,6 +255,7 @@ class CrawlRegistry:
             If there are `max_crawls` crawls.
         """
         await self.check(config)
+        self.space.check()
         config = dataclasses.replace(config, bounds=self._bounds())
         return await self._keep(self._create(config, Shard(config.name, group, config.groups).key))
 
@@ -261,6 +283,7 @@ class CrawlRegistry:
         CrawlNotFound
             If there is no crawl of this name.
         """
+        self.space.check()
         return await self._keep(self._change(name, changes, more_examples))
 
     async def begin_anew(self, name: str, config: CrawlConfig) -> None:
@@ -302,7 +325,7 @@ class CrawlRegistry:
 
     def open_soon(self, names: Sequence[str]) -> None:
         """Open crawls beside the calls, so that few have to wait; half of the places are left to calls."""
-        self._later(self._open_all(names))
+        tasks.beside(self._open_all(names), "opening crawls in advance", self._beside)
 
     async def save(self, name: str) -> None:
         """Write a snapshot of a shard that is let go of soon, while it is served, if it is open."""
@@ -328,7 +351,8 @@ class CrawlRegistry:
         await self.tenure.confirm(shard)
 
     async def close(self) -> None:
-        """Finish and close every crawl."""
+        """Finish and close every crawl; those that are being opened stay closed."""
+        self._threads.order.close()
         for task in self._beside:
             task.cancel()
         await asyncio.gather(*self._beside, *self._changes, return_exceptions=True)
@@ -338,6 +362,31 @@ class CrawlRegistry:
                     await actor.close()
         self._threads.close()
         self.embeddings.close()
+
+    async def _opened(self, name: str) -> CrawlActor:
+        """Return a crawl for the running task; one not open is opened before those that nobody asked for."""
+        self._wanted[name] += 1
+        try:
+            while (actor := self._actors.get(name)) is None or actor.is_lost:
+                opening = self._being_opened(name)
+                self._threads.order.ask(name)
+                done, _ = await asyncio.wait([opening], timeout=wait_s())
+                if not done:
+                    raise self._threads.order.progress(name)
+                opening.result()
+            actor.use()
+            return actor
+        finally:
+            self._wanted -= Counter([name])
+
+    def _being_opened(self, name: str) -> asyncio.Task[CrawlActor]:
+        """Return the one task that opens a crawl, which goes on when who asked gives up."""
+        task = self._openings.get(name)
+        if task is None:
+            task = self._openings[name] = tasks.awaited(self._open(name), self._changes)
+            task.add_done_callback(lambda _: self._openings.pop(name))
+            task.add_done_callback(lambda _: self._threads.order.done(name))
+        return task
 
     async def _open(self, name: str) -> CrawlActor:
         if name not in self._names:
@@ -358,23 +407,31 @@ class CrawlRegistry:
             return actor or await self._load(name)
 
     async def _load(self, name: str) -> CrawlActor:
-        await self._make_room()
+        async with self._place():
+            return await self._load_there(name)
+
+    async def _load_there(self, name: str) -> CrawlActor:
         await self.tenure.confirm(Shard.of(name))
         started = time.perf_counter()
         try:
             actor = await _run_in(self._threads.opening, self._opener.recovered, name)
         except Exception as exc:
-            if isinstance(exc, MemoryError) or getattr(exc, "errno", None) in _PASSING:
+            if isinstance(exc, MemoryError | OSError | CrawlOpening):  # which say nothing of the log
                 raise
-            self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError | OSError) else repr(exc)
+            self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError) else repr(exc)
             unexpected = None if isinstance(exc, LinkscoreError) else exc
-            _log.error("crawl %s is damaged and stays closed: %s", name, exc, exc_info=unexpected)
+            is_damaged = "" if isinstance(exc, OtherVersion) else " is damaged and"
+            _log.error("crawl %s%s stays closed: %s", name, is_damaged, exc, exc_info=unexpected)
             raise CorruptState(f"crawl {name!r}: {self.damaged[name]}") from exc
         if actor is None:
             self._names.discard(name)
             raise CrawlNotFound(f"crawl {name!r}: no such crawl; its creation was never acknowledged")
         self._metrics.crawl_open_seconds.observe(time.perf_counter() - started)
-        actor.start()
+        try:
+            actor.start()
+        except BaseException:
+            actor.release()
+            raise
         self._serve(name, actor)
         return actor
 
@@ -383,10 +440,27 @@ class CrawlRegistry:
         self._actors[name] = actor
         self.opened(actor)
 
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """Keep a place for a crawl that is not open yet."""
+        await self._make_room()
+        self._coming += 1
+        try:
+            yield
+        finally:
+            self._coming -= 1
+            self._arrived.set()
+            self._arrived = asyncio.Event()
+
     async def _make_room(self) -> None:
         """Put away the crawl that was used longest ago while as many are open as descriptors allow."""
-        while len(self._actors) >= self._most_open:
-            idle = [name for name, actor in self._actors.items() if not actor.is_in_use]
+        while len(self._actors) + self._coming >= self._most_open:
+            idle = [
+                name for name, actor in self._actors.items() if not (actor.is_in_use or self._wanted[name])
+            ]
+            if not idle and self._coming:
+                await self._arrived.wait()
+                continue
             if not idle or not self._store.is_durable:
                 raise LimitExceeded(
                     f"{len(self._actors)} crawls are open and in use, no more than descriptors allow (ulimit)"
@@ -399,61 +473,72 @@ class CrawlRegistry:
         async def open_next() -> None:
             for name in waiting:
                 try:
-                    await self._keep(self._open(name))
-                except (LinkscoreError, OSError) as exc:
+                    await asyncio.shield(self._being_opened(name))
+                except Exception as exc:  # of this crawl: who asks for it hears it again
                     _log.info("crawl %s is not opened in advance: %s", name, exc)
 
         await asyncio.gather(*(open_next() for _ in range(self._store.opens_at_once)))
 
-    async def _put_away_for_ever(self) -> None:
+    async def _put_away_idle(self) -> None:
         idle_s = self._settings.idle_crawl_s
-        while True:
-            await asyncio.sleep(min(idle_s / 4, _LOOK_S))
-            before = time.monotonic() - idle_s
-            for name, actor in list(self._actors.items()):
-                if actor.last_used_s < before and not actor.is_in_use:
-                    await self._keep(self.put_away(name))
-
-    def _later(self, work: Coroutine[Any, Any, Any]) -> None:
-        task = asyncio.create_task(work)
-        self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        await asyncio.sleep(min(idle_s / 4, _LOOK_S))
+        before = time.monotonic() - idle_s
+        for name, actor in list(self._actors.items()):
+            if actor.last_used_s < before and not actor.is_in_use:
+                await self._keep(self.put_away(name))
 
     async def _create(self, config: CrawlConfig, name: str) -> CrawlActor:
-        async with self._change_lock:
+        async with self._change_locks[name]:
             if name in self._names:
                 with suppress(CrawlNotFound):  # what is there is an unfinished creation
                     return await self._existing(config, name)
             await self.require(Shard.of(name))
-            crawls = {Shard.of(key).crawl for key in self.names()} - {config.name}
-            if (n := len(crawls)) >= self._settings.max_crawls:
-                raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
-            await self._make_room()
-            await self._in_thread(self._opener.load_libraries, config)
-            actor = await self._in_thread(self._opener.new, name, config)
-            if actor.has_events:  # another process made it, after this one was told what is there
-                actor.release()
-                self.take(name)
-                return await self._existing(config, name)
-            try:
-                await self.tenure.confirm(Shard.of(name))  # who has it next sees that the log is there
-            except LogAway:
-                actor.release()
-                raise
-            actor.start()
-            try:
-                await actor.submit(ConfigChanged(config.to_state()))
-            except Exception:
-                await actor.discard()
-                raise
-            self._serve(name, actor)
-            return actor
+            with self._counted(config.name):
+                async with self._place():
+                    actor = await self._created(config, name)
+            if actor is not None:
+                return actor
+            self.take(name)
+            return await self._existing(config, name)
+
+    @contextmanager
+    def _counted(self, crawl: str) -> Iterator[None]:
+        """Count a crawl while it is made; raise LimitExceeded if there are as many as there may be."""
+        crawls = ({Shard.of(key).crawl for key in self.names()} | self._in_creation) - {crawl}
+        if (n := len(crawls)) >= self._settings.max_crawls:
+            raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
+        self._in_creation.add(crawl)
+        try:
+            yield
+        finally:
+            self._in_creation.discard(crawl)
+
+    async def _created(self, config: CrawlConfig, name: str) -> CrawlActor | None:
+        """Return a new crawl; None if another process made it, after this one was told what is there."""
+        await self._in_thread(self._opener.load_libraries, config)
+        actor = await self._in_thread(self._opener.new, name, config)
+        if actor.has_events:
+            actor.release()
+            return None
+        try:
+            await self.tenure.confirm(Shard.of(name))  # who has it next sees that the log is there
+        except LogAway:
+            actor.release()
+            raise
+        actor.start()
+        try:
+            await actor.submit(ConfigChanged(config.to_state()))
+        except Exception:
+            await actor.discard()
+            raise
+        self._serve(name, actor)
+        return actor
 
     async def _change(
         self, name: str, changes: dict[str, Any], more_examples: Sequence[ExamplePage]
     ) -> CrawlActor:
-        async with self._change_lock:
-            actor = await self._open(name)
+        async with self._change_locks[name]:
+            actor = await self._opened(name)
             config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
             if config.groups > 1:
                 config = dataclasses.replace(config, revision=config.revision + 1)
@@ -463,22 +548,22 @@ class CrawlRegistry:
             return actor
 
     async def _configure(self, name: str, config: CrawlConfig) -> CrawlActor:
-        async with self._change_lock:
-            actor = await self._open(name)
+        async with self._change_locks[name]:
+            actor = await self._opened(name)
             if actor.model.config.revision < config.revision:
                 await self._in_thread(self._opener.load_libraries, config)
                 await actor.submit(ConfigChanged(config.to_state()))
             return actor
 
     async def _begin_anew(self, name: str, config: CrawlConfig) -> None:
-        async with self._change_lock:
-            actor = await self._open(name)
+        async with self._change_locks[name]:
+            actor = await self._opened(name)
             if actor.model.config != config:
                 await self._in_thread(self._opener.load_libraries, config)
                 await actor.submit(ConfigChanged(config.to_state()))
 
     async def _drop(self, name: str) -> None:
-        async with self._change_lock, self._locks[name]:
+        async with self._change_locks[name], self._locks[name]:
             if (actor := self._actors.pop(name, None)) is not None:
                 await actor.discard()
             self._names.discard(name)
@@ -487,7 +572,7 @@ class CrawlRegistry:
     async def _delete(self, name: str) -> None:
         if name not in self._names:
             raise CrawlNotFound(f"crawl {name!r}: no such crawl")
-        async with self._change_lock, self._locks[name]:
+        async with self._change_locks[name], self._locks[name]:
             if (actor := self._actors.pop(name, None)) is not None:
                 await actor.discard()
             await self._in_thread(self._store.delete, name)
@@ -495,7 +580,7 @@ class CrawlRegistry:
             self.damaged.pop(name, None)
 
     async def _existing(self, config: CrawlConfig, name: str) -> CrawlActor:
-        actor = await self._open(name)
+        actor = await self._opened(name)
         same = dataclasses.replace(
             actor.model.config,
             create_time_s=config.create_time_s,
@@ -514,10 +599,7 @@ class CrawlRegistry:
 
     async def _keep(self, change: Coroutine[Any, Any, _T]) -> _T:
         """Await a change that must not stop half-way when the caller gives up."""
-        task = asyncio.ensure_future(change)
-        self._changes.add(task)
-        task.add_done_callback(self._changes.discard)
-        return await asyncio.shield(task)
+        return await tasks.kept(change, "a change of a crawl", self._changes)
 
     def _check(self, config: CrawlConfig) -> None:
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.advice import SiteAdvice
 from linkscore_scoring.errors import LinkscoreError
+from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.observability.metrics import Metrics
 
@@ -51,9 +52,7 @@ class SiteWatch:
         seen.fetches += 1
         if seen.fetches >= seen.next_look:
             seen.next_look = GROWTH * seen.fetches
-            look = asyncio.create_task(self._look(actor, site, seen))
-            self._looks.add(look)
-            look.add_done_callback(self._looks.discard)
+            tasks.beside(self._look(actor, site, seen), f"look at {site}", self._looks)
 
     async def _look(self, actor: CrawlActor, site: str, seen: _Seen) -> None:
         actor.use()

@@ -134,12 +134,12 @@ def _crawl_of(name: str) -> str:
     return name.removeprefix("crawls/").partition("/")[0]
 
 
-def write_audit_line(who: Caller, method: str, about: str, *, peer: str, code: str) -> None:
+def write_audit_line(name: str, method: str, about: str, *, peer: str, code: str) -> None:
     """Log one line of a call that is audited: who, from where, what, about what, and how it ended."""
     if method in RPCS and RPCS[method].audited:
-        facts = {"who": who.name, "peer": peer, "method": method, "about": about, "code": code}
+        facts = {"who": name, "peer": peer, "method": method, "about": about, "code": code}
         facts["request_id"] = request_id()
-        _audit.info("%s: %s %s", who.name, method, about, extra={"audit": facts})
+        _audit.info("%s: %s %s", name, method, about, extra={"audit": facts})
 
 
 CallerOf = Callable[[str], Caller | None]

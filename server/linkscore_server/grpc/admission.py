@@ -1,10 +1,8 @@
-"""How much one server takes on at a time: items, bytes, and seconds of work that wait."""
+"""How much one server takes on at a time: items, and seconds of work that wait; bytes are in `room`."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkscore_scoring.errors import LimitExceeded
-from linkscore_server.grpc.errors import CallerGone, Overloaded
+from linkscore_server.grpc.errors import CallerGone
+from linkscore_server.grpc.overload import overloaded
 
 _INTERVAL = 4
 """Targets that a burst may last: as long must a queue have been there before only `target_s` is allowed.
@@ -31,13 +30,6 @@ _MARGIN = 0.75
 """Share of the time a caller left that a call may be expected to take: others are served between its pages.
 Chosen, not measured."""
 
-_STREAM_SHARE = 4
-"""A stream that holds this part of `max_bytes` is read no further, so that one client that reads no answers
-cannot take all. A bound."""
-
-_LONGEST_RETRY_S = 10.0
-"""Longest pause that a refused caller is asked to make. Chosen, not measured."""
-
 
 class AdmissionLimit:
     """Counts pages and feedback events of unary calls from their arrival to their answer.
@@ -50,14 +42,15 @@ class AdmissionLimit:
     ----------
     limit
         Items in work at a time.
-    check_memory
-        Raises if there is no memory for more, see `MemoryKeeper.check`; asked for pages of streams too.
+    check_room
+        Raises if there is no memory or disk for more, see `CrawlRegistry.check_room`; asked for pages of
+        streams too.
     """
 
-    def __init__(self, limit: int, check_memory: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, limit: int, check_room: Callable[[], None] = lambda: None) -> None:
         self._limit = limit
         self._items = 0
-        self.check_memory = check_memory
+        self.check_room = check_room
 
     @contextmanager
     def admitted(self, items: int) -> Iterator[None]:
@@ -67,10 +60,10 @@ class AdmissionLimit:
         ------
         LimitExceeded
             If they would exceed the limit.
-        MemoryError
-            If there is no memory for more.
+        MemoryError, OSError
+            If there is no memory or disk for more.
         """
-        self.check_memory()
+        self.check_room()
         if self._items and self._items + items > self._limit:
             rule = f"max_items_in_work: {self._items} items are in work and {items} more exceed {self._limit}"
             raise LimitExceeded(rule)
@@ -149,11 +142,11 @@ class WorkAhead:
         standing = self._bytes and self._clock() - self._last_empty > _INTERVAL * self._target_s
         allowed_s = self._target_s if standing else _INTERVAL * self._target_s
         if delay_s > allowed_s:
-            raise _overloaded(f"{delay_s:.1f} s of work wait, {allowed_s:g} s may", delay_s - allowed_s / 2)
+            raise overloaded(f"{delay_s:.1f} s of work wait, {allowed_s:g} s may", delay_s - allowed_s / 2)
         own_s = size * self._seconds / self._done
         if self._bytes and remaining_s is not None and delay_s + own_s > remaining_s * _MARGIN:
             rule = f"{delay_s:.1f} s of work wait and the deadline is in {remaining_s:.1f} s"
-            raise _overloaded(rule, delay_s)
+            raise overloaded(rule, delay_s)
 
     def check_turn(self, size: int, remaining_s: float | None, *, among: int) -> None:
         """Refuse a call whose turn comes too late: it would end after its deadline, its work for nothing.
@@ -178,9 +171,7 @@ class WorkAhead:
         own_s = size * among * self._seconds / self._done
         is_alone = self._bytes <= size + _CALL_BYTES  # it mends a wrong estimate
         if not is_alone and remaining_s is not None and own_s > remaining_s:
-            raise _overloaded(
-                f"it would take {own_s:.1f} s and the deadline is in {remaining_s:.1f} s", own_s
-            )
+            raise overloaded(f"it would take {own_s:.1f} s and the deadline is in {remaining_s:.1f} s", own_s)
 
     @contextmanager
     def counted(self, size: int) -> Iterator[None]:
@@ -217,132 +208,6 @@ class WorkAhead:
             self._last_empty = now
 
 
-class InflightBytes:
-    """Bounds the bytes of requests that are in memory, from before they are read until they are answered.
-
-    How large a request is shows only when it is there, so whoever reads one holds room for the largest; what
-    is not needed is given back. Callers wait for room in the order they came.
-
-    Parameters
-    ----------
-    max_bytes
-        Bound on all together.
-    message_bytes
-        Largest request; one is always let in, whatever the bound.
-
-    Attributes
-    ----------
-    used
-        Bytes that requests hold.
-    """
-
-    def __init__(self, max_bytes: int, message_bytes: int) -> None:
-        self.max_bytes = max_bytes
-        self.used = 0
-        self._message_bytes = min(message_bytes, max_bytes)
-        self._reading = 0
-        self._readers: deque[asyncio.Future[None]] = deque()
-        self._streams: list[asyncio.Future[None]] = []
-
-    def reading(self, wait_s: float) -> _Reading:
-        """Hold room for one message of any size for as long as the context lasts.
-
-        Raises
-        ------
-        Overloaded
-            If there is none within `wait_s` seconds.
-        """
-        return _Reading(self, wait_s)
-
-    async def begin_reading(self, wait_s: float) -> None:
-        """Wait for room as `reading` does, until `end_reading`."""
-        if not self._readers and self._fits():
-            self._reading += 1
-            return
-        try:
-            async with asyncio.timeout(wait_s):
-                await self._turn_to_read()
-        except TimeoutError:
-            held = f"{self.used} bytes are in work, {self._reading} requests are read"
-            rule = f"max_inflight_bytes: {held}"
-            raise _overloaded(rule, wait_s) from None
-
-    def end_reading(self) -> None:
-        """Say that the message is there, or does not come."""
-        self._reading -= 1
-        self._changed()
-
-    @contextmanager
-    def held(self, size: int) -> Iterator[None]:
-        """Count bytes that are in memory for as long as the context lasts."""
-        self.take(size)
-        try:
-            yield
-        finally:
-            self.give_back(size)
-
-    def take(self, size: int) -> None:
-        """Count bytes that are in memory."""
-        self.used += size
-
-    def give_back(self, size: int) -> None:
-        """Count bytes no more."""
-        self.used -= size
-        self._changed()
-
-    async def room_for_a_stream(self, held: Callable[[], int]) -> None:
-        """Wait until a stream may be read further, whose messages in work hold `held()` bytes.
-
-        A stream may be silent for long, so it holds no room while it is read: each open one may bring one
-        message more.
-        """
-        while held() and (self.used >= self.max_bytes or held() >= self.max_bytes // _STREAM_SHARE):
-            change = asyncio.get_running_loop().create_future()
-            self._streams.append(change)
-            await change
-
-    async def _turn_to_read(self) -> None:
-        turn = asyncio.get_running_loop().create_future()
-        self._readers.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if not turn.cancelled():  # its turn had come
-                self._reading -= 1
-                self._changed()
-            raise
-
-    def _fits(self) -> bool:
-        held = self.used + self._reading * self._message_bytes
-        return not held or held + self._message_bytes <= self.max_bytes
-
-    def _changed(self) -> None:
-        while self._readers and self._fits():
-            turn = self._readers.popleft()
-            if not turn.done():
-                self._reading += 1
-                turn.set_result(None)
-        for change in self._streams:
-            if not change.done():
-                change.set_result(None)
-        self._streams.clear()
-
-
-class _Reading:
-    """A class, because the event loop has hooks for each generator that `contextlib` would make of it."""
-
-    __slots__ = ("_room", "_wait_s")
-
-    def __init__(self, room: InflightBytes, wait_s: float) -> None:
-        self._room, self._wait_s = room, wait_s
-
-    async def __aenter__(self) -> None:
-        await self._room.begin_reading(self._wait_s)
-
-    async def __aexit__(self, *error: object) -> None:
-        self._room.end_reading()
-
-
 def require_caller(context: Any) -> None:
     """Stop work that nobody waits for any more, before it is durable.
 
@@ -354,7 +219,3 @@ def require_caller(context: Any) -> None:
     remaining_s = context.time_remaining()
     if context.cancelled() or (remaining_s is not None and remaining_s <= 0):
         raise CallerGone("the caller is gone or its deadline has passed")
-
-
-def _overloaded(rule: str, retry_s: float) -> Overloaded:
-    return Overloaded(f"overloaded: {rule}", retry_s=min(max(retry_s, 0.1), _LONGEST_RETRY_S))

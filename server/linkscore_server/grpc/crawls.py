@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
@@ -16,6 +17,8 @@ from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.convert.wanted import wanted_of
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted")
+
+_VERSION = version("linkscore")
 
 
 class CrawlService(pb_grpc.CrawlServiceServicer):
@@ -33,9 +36,8 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
 
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
         """Read a crawl."""
-        return pb.GetCrawlResponse(
-            crawl=crawl_message((await self._registry.open(parse_crawl(request.name, "name"))).model)
-        )
+        actor = await self._registry.open(parse_crawl(request.name, "name"))
+        return pb.GetCrawlResponse(crawl=crawl_message(actor.model), server_version=_VERSION)
 
     async def UpdateCrawl(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
         """Change a crawl."""

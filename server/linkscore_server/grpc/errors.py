@@ -18,13 +18,17 @@ from linkscore_scoring.errors import (
     NoRules,
     NotFound,
     NotLearned,
+    PolicyFailed,
 )
 from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.memory import MemoryShort
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
+from linkscore_server.crawls.turns import CrawlOpening
+from linkscore_server.grpc.overload import Overloaded
 from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.sites import SiteLost
+from linkscore_server.storage.space import DiskFull, as_disk_full
 
 DOMAIN = "linkscore"
 # Bounds: an error travels in trailers, of which gRPC takes 8 KB, the message twice, the details in base64.
@@ -54,14 +58,6 @@ class MalformedMessage(LinkscoreError):
     """The bytes of a request are no message of its type."""
 
 
-class Overloaded(LinkscoreError):
-    """A call would wait too long for its turn or for memory; nothing of it was applied."""
-
-    def __init__(self, message: str, *, retry_s: float = 1.0) -> None:
-        super().__init__(message)
-        self.retry_s = retry_s
-
-
 class Forwarded(LinkscoreError):
     """What another process of the server answered a call with; it is passed on as it came."""
 
@@ -81,13 +77,16 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (CrawlExists, code_pb2.ALREADY_EXISTS, "CRAWL_EXISTS"),
     (NotLearned, code_pb2.FAILED_PRECONDITION, "SITE_NOT_LEARNED"),
     (NoRules, code_pb2.FAILED_PRECONDITION, "NO_RULES"),
+    (PolicyFailed, code_pb2.FAILED_PRECONDITION, "POLICY_FAILED"),
     (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
     (Overloaded, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (MemoryShort, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (LogAway, code_pb2.UNAVAILABLE, "NOT_SERVING"),
+    (DiskFull, code_pb2.RESOURCE_EXHAUSTED, "DISK_FULL"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (CrawlClosed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
+    (CrawlOpening, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (SiteLost, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
@@ -106,6 +105,7 @@ def status_of(error: Exception) -> status_pb2.Status:
     """Return the status of an exception; an unexpected one is logged and INTERNAL with the request id."""
     if isinstance(error, Forwarded):
         return error.status
+    error = as_disk_full(error)
     for kind, code, reason in STATUS_TABLE:
         if isinstance(error, kind):
             return _status(code, str(error), getattr(error, "reason", reason), error)

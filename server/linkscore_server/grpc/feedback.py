@@ -11,6 +11,7 @@ from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.urls.identity import validate_url
+from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.pages import MAX_EVENT_ID_BYTES, MAX_TICKET_BYTES, seconds_of
@@ -50,7 +51,7 @@ class FeedbackInbox:
         """
         groups = []
         for at in range(0, len(items), _GROUP):
-            groups.append(asyncio.create_task(self._take_group(actor, items[at : at + _GROUP])))
+            groups.append(tasks.awaited(self._take_group(actor, items[at : at + _GROUP])))
             await asyncio.sleep(0)
         return [status for statuses in await asyncio.gather(*groups) for status in statuses]
 

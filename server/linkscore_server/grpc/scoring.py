@@ -21,6 +21,7 @@ from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.urls.identity import plain_identities, validate_url
+from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.site_watch import SiteWatch
@@ -39,7 +40,6 @@ from linkscore_server.settings import Settings
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-_F = TypeVar("_F", bound=asyncio.Future[Any])
 _Message = pb.StreamPagesRequest | tuple[pb.StreamPagesRequest, ReadPages]
 """Of a stream: as it was sent, or with its page read by another process."""
 _Answers = asyncio.Queue[asyncio.Task[pb.StreamPagesResponse] | None]
@@ -100,7 +100,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._settings = settings
         self._metrics = metrics
         self._inbox = FeedbackInbox(parser.limits, metrics, clock)
-        self._admission = AdmissionLimit(settings.max_items_in_work, registry.memory.check)
+        self._admission = AdmissionLimit(settings.max_items_in_work, registry.check_room)
         self._work = work
         self._big_questions = WorkAhead(settings.target_delay_s)
         self._watch = watch
@@ -134,7 +134,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
         answers: _Answers = asyncio.Queue()
         slots = asyncio.Semaphore(self._settings.stream_window)
-        feeding = _watched(asyncio.create_task(self._feed(requests, answers, slots, context)))
+        feeding = tasks.awaited(self._feed(requests, answers, slots, context))
         self._streams.add(feeding)
         try:
             while (answer := await answers.get()) is not None:
@@ -338,7 +338,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                         raw.append(own if isinstance(own, bytes) else None)
                     if together and (is_last or _is_enough(together)):
                         await self._registry.embeddings.compare(actor.model.config.wanted, together)
-                        written.append(_watched(actor.submit_all(together, raw)))
+                        written.append(tasks.heard(actor.submit_all(together, raw)))
                         together, raw = [], []
             outcomes = iter([outcome for group in written for outcome in await group])
         finally:
@@ -459,13 +459,14 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 first = first or await self.resolve(request)
                 if request.crawl not in ("", crawl):  # by its name: another one may be of another process
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
-                self._admission.check_memory()
+                self._admission.check_room()
                 await slots.acquire()
                 how = self.reader.how(first[0].model.config)
                 # here and not beside others, so that pages are taken in in the order of the stream
                 [own] = await self.reader.known([request.page], how, read, context)
                 page = self._ingest(first[0], request, *first[1:], context, how, own)
-                answers.put_nowait(_watched(asyncio.create_task(page)))
+                answers.put_nowait(tasks.awaited(page))
+                del message, request, read, own, page  # the next message may be long in coming
         finally:
             answers.put_nowait(None)
 
@@ -483,12 +484,6 @@ def _is_enough(events: Sequence[PageFetched]) -> bool:
     """Say whether pages are to be written before the next of their call is parsed: others wait meanwhile."""
     links = sum(len(event.features.links) for event in events if event.features is not None)
     return len(events) >= _PAGES_TOGETHER or links >= _LINKS_TOGETHER
-
-
-def _watched(task: _F) -> _F:
-    """Return the task, whose failure is nobody's concern once the call it belongs to is gone."""
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return task
 
 
 def _asked_links(

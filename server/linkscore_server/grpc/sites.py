@@ -72,6 +72,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         actor, site = await self._found(request.name)
         if not site.sample:
             raise NotLearned(f"site {site.name!r}: no page to learn from yet")
+        self._registry.space.check()
         await actor.learn(site.name)
         return pb.LearnSiteResponse(site=self._site(actor, site.name))
 

@@ -1,4 +1,4 @@
-"""Logs as JSON lines on standard error."""
+"""Logs on standard error: JSON lines, or text for people at a terminal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import json
 import logging
 import sys
 import time
+
+from linkscore_scoring.errors import LinkscoreError
+
+_TEXT = "%(asctime)s %(levelname)s %(message)s"
 
 
 class JsonFormatter(logging.Formatter):
@@ -28,12 +32,15 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up(level: str) -> None:
-    """Send all records of `level` and above to standard error as JSON lines."""
+    """Send all records of `level` and above to standard error: as JSON lines, on a terminal as text."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(logging.Formatter(_TEXT) if sys.stderr.isatty() else JsonFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
 
 
 def log_failed_start(error: Exception) -> None:
-    """Say why the server does not start or went down, in one record."""
-    logging.getLogger(__name__).critical("the server stops: %s", error, exc_info=error)
+    """Say why the server does not start or went down; a traceback is for what nobody expects."""
+    is_expected = isinstance(error, (LinkscoreError, OSError))
+    logging.getLogger(__name__).critical(
+        "the server stops: %s", error, exc_info=None if is_expected else error
+    )

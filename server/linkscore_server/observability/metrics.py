@@ -167,6 +167,11 @@ class Metrics:
         self.commit_failures = Counter(
             "linkscore_log_commit_failures", "Groups that could not be made durable", registry=r
         )
+        self.writer_failures = Counter(
+            "linkscore_writer_failures",
+            "Crawls opened again because what writes their events ended with an error",
+            registry=r,
+        )
         self.apply_failures = Counter(
             "linkscore_apply_failures", "Durable events that could not be applied", registry=r
         )

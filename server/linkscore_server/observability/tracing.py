@@ -8,7 +8,6 @@ spans of a page are `read` (HTML to features), `log` (until the event is durable
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from linkscore_scoring.engine.crawl import unwatched
+from linkscore_server import tasks
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -114,7 +114,7 @@ class OpenTelemetry(Tracing):
 
     async def close(self) -> None:
         """Send what is left, if the collector takes it in time."""
-        sending = threading.Thread(target=self._provider.shutdown, daemon=True)  # it may retry for long
+        sending = tasks.thread(self._provider.shutdown, "linkscore-traces")  # it may retry for long
         sending.start()
         await asyncio.to_thread(sending.join, _FLUSH_S)
 

@@ -11,7 +11,9 @@ from typing import Any
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import LimitExceeded, LinkscoreError
+from linkscore_server import tasks
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.turns import Locks
 from linkscore_server.grpc.convert.crawls import config_of
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.errors import NotServing
@@ -57,14 +59,14 @@ class CrawlHome:
         self._clock = clock
         self._max_crawls = max_crawls
         self._read = read
-        self._lock = asyncio.Lock()
+        self._locks = Locks()
         self._behind: set[Shard] = set()
         self._aligning: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """See to it that all groups of a crawl have the configuration of the first, also after failures."""
         self.took(map(Shard.of, self._registry.names()))
-        self._aligning = asyncio.create_task(self._align_for_ever())
+        self._aligning = tasks.for_ever(self._align_all, "alignment of groups", again_s=_AGAIN_S)
 
     def took(self, shards: Iterable[Shard]) -> None:
         """See to it for crawls whose first group came to this process since."""
@@ -79,7 +81,7 @@ class CrawlHome:
     async def create(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
         """Create a crawl: the first group last, so that one which is there is whole."""
         name = request.crawl.name.removeprefix(crawl_name(""))  # if it is none, that is said with all else
-        async with self._lock:
+        async with self._locks[name]:
             await self._forget_unfinished(name)
             there = self._registry.shard_of(name)
             first = there if there is not None and there.group == 0 else None
@@ -107,7 +109,7 @@ class CrawlHome:
     async def update(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
         """Change a crawl: the first group, then the others."""
         name = parse_crawl(request.crawl.name, "crawl.name")
-        async with self._lock:
+        async with self._locks[name]:
             first = await self._found(name)
             request.crawl.name = crawl_name(first.key)
             answer: pb.UpdateCrawlResponse = await self._owners.local.call(
@@ -122,7 +124,7 @@ class CrawlHome:
     async def delete(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
         """Delete a crawl; until all owners have let go of it, nothing of it is deleted."""
         name = parse_crawl(request.name, "name")
-        async with self._lock:
+        async with self._locks[name]:
             first = await self._found(name)
             if first.groups == 1:
                 done: pb.DeleteCrawlResponse = await self._owners.local.call(
@@ -164,13 +166,11 @@ class CrawlHome:
             raise CrawlNotFound.named(name)
         return first
 
-    async def _align_for_ever(self) -> None:
-        while True:
-            for first in sorted(self._behind):
-                async with self._lock:
-                    with suppress(LinkscoreError, OSError):  # a group that is damaged stays behind
-                        await self._align(first)
-            await asyncio.sleep(_AGAIN_S)
+    async def _align_all(self) -> None:
+        for first in sorted(self._behind):
+            async with self._locks[first.crawl]:
+                with suppress(LinkscoreError, OSError):  # a group that is damaged stays behind
+                    await self._align(first)
 
     async def _align(self, first: Shard) -> None:
         """Give every group the configuration of the first.

@@ -12,6 +12,7 @@ import msgpack
 from grpc_status import rpc_status
 
 from linkscore_scoring.engine.groups import is_crawl_name
+from linkscore_server.crawls.turns import set_wait
 from linkscore_server.grpc.access import crawl_in
 from linkscore_server.grpc.errors import status_of
 from linkscore_server.grpc.reading import ReadOtherwise
@@ -95,6 +96,8 @@ class PeerCalls:
         question, values = msgpack.unpackb(raw)
 
         async def answer() -> Any:
+            if question == "probe":
+                return msgpack.packb({})
             if question in ("pause", "resume"):
                 return msgpack.packb(await self._tell(question, **values))
             return msgpack.packb(await self._local.ask(question, **values))
@@ -141,4 +144,5 @@ async def _end(context: Any, error: Exception) -> Any:
 
 
 def _begin(context: Any) -> None:
+    set_wait(context.time_remaining())
     begin_request(str(dict(context.invocation_metadata() or ()).get(KEY, "")))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import grpc
@@ -13,6 +14,7 @@ from google.protobuf import message_factory
 from google.rpc import status_pb2
 from grpc_status import rpc_status
 
+from linkscore_server import tasks
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing
 from linkscore_server.grpc.request_ids import KEY, request_id
 from linkscore_server.routing.owners import LocalOwner, Owner, Owners, Values
@@ -39,6 +41,17 @@ _READY_S = 5.0
 """Longest wait for a connection to a process that is there, which takes .1 s, see `_RECONNECT`. A bound."""
 
 _AWAY = "the process that has these sites starts again or has handed them over, try again"
+_LOST = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.INTERNAL,
+    grpc.StatusCode.UNKNOWN,
+}
+"""How gRPC ends calls to a process that is gone. Answers of linkscore with these codes have details."""
+
+_CLOSED = (grpc.aio.UsageError, grpc.aio.InternalError)
+"""What gRPC raises for a call over a connection that was closed meanwhile."""
+
 _ASK_S = 30.0
 """Longest wait for the answer to a question, which takes milliseconds: a process may be stopped. A bound."""
 
@@ -104,16 +117,16 @@ class Peer:
     ) -> AsyncGenerator[Any, None]:
         """See `Owner.stream`."""
         await self.its_turn()
-        async with aclosing(
-            answers_of(lambda: self._method(method)(requests, **meant_for(context)))
-        ) as answers:
+        begin = partial(self._method(method), **meant_for(context))
+        async with aclosing(answers_of(begin, requests)) as answers:
             async for answer in answers:
                 yield answer
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
         """See `Owner.collect`."""
         await self.its_turn()
-        return await answer_of(lambda: self._method(method)(requests, **meant_for(context)))
+        begin = partial(self._method(method), **meant_for(context))
+        return await answer_of(lambda: _collected(begin(), requests))
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
@@ -156,11 +169,10 @@ def error_of(error: grpc.aio.AioRpcError) -> Exception:
     status = rpc_status.from_call(error)
     if status is not None:
         return Forwarded(status)
-    match error.code():
-        case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.CANCELLED:
-            return NotServing(_AWAY)
-        case grpc.StatusCode.DEADLINE_EXCEEDED:
-            return CallerGone("the deadline has passed")
+    if error.code() in _LOST:
+        return NotServing(_AWAY)
+    if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return CallerGone("the deadline has passed")
     return Forwarded(status_pb2.Status(code=error.code().value[0], message=error.details() or ""))
 
 
@@ -170,7 +182,7 @@ async def answer_of(call: Callable[[], Any]) -> Any:
         return await call()
     except grpc.aio.AioRpcError as exc:
         raise error_of(exc) from None
-    except grpc.aio.UsageError:  # closed meanwhile, before the call: others have its shards
+    except _CLOSED:  # others have its shards
         raise NotServing(_AWAY) from None
     except asyncio.CancelledError:
         task = asyncio.current_task()
@@ -179,19 +191,56 @@ async def answer_of(call: Callable[[], Any]) -> Any:
         raise NotServing(_AWAY) from None  # the connection was closed: others have its shards
 
 
-async def answers_of(begin: Callable[[], Any]) -> AsyncGenerator[Any, None]:
-    """Begin a stream and yield its answers, or raise what the stream here shall end with."""
+async def answers_of(begin: Callable[[], Any], requests: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
+    """Begin a stream, send its messages and yield its answers, or raise what it shall end with here."""
     try:
         call = begin()
-    except grpc.aio.UsageError:  # as in `answer_of`
+    except _CLOSED:  # as in `answer_of`
         raise NotServing(_AWAY) from None
-    try:
-        async for answer in call:
+    async with _sending(call, requests):
+        while (answer := await answer_of(call.read)) is not grpc.aio.EOF:
             yield answer
-    except grpc.aio.AioRpcError as exc:
-        raise error_of(exc) from None
+
+
+async def _collected(call: Any, requests: AsyncIterator[Any]) -> Any:
+    async with _sending(call, requests):
+        return await call
+
+
+@asynccontextmanager
+async def _sending(call: Any, requests: AsyncIterator[Any]) -> AsyncGenerator[None, None]:
+    """Send the messages of a call for as long as the context lasts.
+
+    gRPC would do so too, in a task that it leaves behind when the other process is gone.
+
+    Raises
+    ------
+    Exception
+        What the messages end with, if they do with an exception: it is why the call failed.
+    """
+    sending = tasks.awaited(_send(call, requests))
+    try:
+        yield
+    except Exception:
+        if sending.done() and not sending.cancelled() and (why := sending.exception()) is not None:
+            raise why from None
+        raise
     finally:
         call.cancel()
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+
+async def _send(call: Any, requests: AsyncIterator[Any]) -> None:
+    try:
+        async for request in requests:
+            await call.write(request)
+        await call.done_writing()
+    except (grpc.aio.AioRpcError, asyncio.InvalidStateError, *_CLOSED):
+        pass  # the call has ended, and says how
+    except BaseException:
+        call.cancel()
+        raise
 
 
 def meant_for(context: Any) -> dict[str, Any]:

@@ -118,9 +118,9 @@ class ReadingPeer(Peer):
                 yield await self._read(message, how, context, self._reader.turns.calls)
 
         await self.its_turn()
-        begin = partial(self._stream, read(), **meant_for(context))
+        begin = partial(self._stream, **meant_for(context))
         try:
-            async with aclosing(answers_of(begin)) as answers:
+            async with aclosing(answers_of(begin, read())) as answers:
                 async for answer in answers:
                     yield answer
         except Forwarded as exc:

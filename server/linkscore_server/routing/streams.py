@@ -12,6 +12,7 @@ from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput
+from linkscore_server import tasks
 from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.errors import NotServing
 from linkscore_server.routing.crawls import RoutedCrawl, name_event
@@ -63,8 +64,7 @@ class GroupedStream:
 
     async def answers(self, requests: AsyncIterator[pb.StreamPagesRequest]) -> AsyncGenerator[Any, None]:
         """Yield the answers in the order of the pages."""
-        feeding = self._feeding = asyncio.create_task(self._feed(requests))
-        feeding.add_done_callback(lambda done: done.cancelled() or done.exception())
+        feeding = self._feeding = tasks.awaited(self._feed(requests))
         try:
             while (group := await self._order.get()) is not None:
                 yield await group.next()
@@ -123,7 +123,7 @@ class _GroupStream:
 
     def run(self, answers: AsyncGenerator[Any, None], order: asyncio.Queue[_GroupStream | None]) -> None:
         """Begin to read answers."""
-        self._pumping = asyncio.create_task(self._pump(answers, order))
+        self._pumping = tasks.beside(self._pump(answers, order), "answers of a group")
 
     async def sent(self) -> AsyncIterator[pb.StreamPagesRequest]:
         """Yield what is sent to the group."""

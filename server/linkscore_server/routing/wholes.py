@@ -95,12 +95,13 @@ async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) ->
 
 async def get_crawl(groups: Groups, request: crawl_pb.GetCrawlRequest) -> crawl_pb.GetCrawlResponse:
     """Add up what the groups have seen; all else is the same in each."""
-    found = [answer.crawl for answer in await groups.send_all(request, "name")]
+    answers = await groups.send_all(request, "name")
+    found = [answer.crawl for answer in answers]
     whole = found[0]
     for field in ("page_count", "feedback_count", "site_count"):
         setattr(whole, field, sum(getattr(crawl, field) for crawl in found))
     whole.event_seq = events_in(crawl.event_seq for crawl in found)
-    return crawl_pb.GetCrawlResponse(crawl=whole)
+    return crawl_pb.GetCrawlResponse(crawl=whole, server_version=answers[0].server_version)
 
 
 async def list_sites(groups: Groups, request: site_pb.ListSitesRequest) -> site_pb.ListSitesResponse:

@@ -148,6 +148,10 @@ class Store(ABC):
         """Return what the files of a shard take on the disk; 0 where there are none."""
         return 0
 
+    def space(self) -> tuple[int, int] | None:
+        """Return free and all bytes of the disk that events go to; None if they go to none here."""
+        return None
+
     @abstractmethod
     def visits(self, shard: str) -> VisitStore:
         """Return what keeps the browse logs of a shard that exists; `delete` erases them too."""

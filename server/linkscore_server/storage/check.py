@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgpack
@@ -10,10 +12,10 @@ import msgpack
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
-from linkscore_scoring.engine.groups import Shard, shards_of
+from linkscore_scoring.engine.groups import MAX_GROUPS, Shard, shards_of
 from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_scoring.errors import CorruptState, LinkscoreError
-from linkscore_server.storage.cutting import cut_seq
+from linkscore_server.storage.cutting import cut_seq, kept_segments
 from linkscore_server.storage.files import (
     SITES_FILE,
     TICKET_KEY_LOST,
@@ -24,6 +26,7 @@ from linkscore_server.storage.files import (
     snapshots_of,
 )
 from linkscore_server.storage.formats import SNAPSHOT, TICKET_KEY, unreadable
+from linkscore_server.storage.frames import frames
 from linkscore_server.storage.secret_files import read_secret
 from linkscore_server.storage.sites import reading_copy
 from linkscore_server.storage.visits.files import FileReader, check
@@ -52,27 +55,50 @@ def cut_of_crawl(folder: Path) -> str:
 
 def problems_of_crawl(folder: Path, crawl: str) -> Iterator[str]:
     """Yield what is wrong with the folder of one crawl, all groups of its sites."""
-    found = list(shards_in(folder, crawl))
-    if missing := _missing(key for key, _ in found):
+    try:
+        with _naming(folder):
+            found = list(shards_in(folder, crawl))
+            missing = _missing(key for key, _ in found)
+    except CorruptState as exc:
+        yield str(exc)
+        return
+    if missing:
         yield f"{folder}: group {missing} is missing"
     for _, path in found or [("", folder)]:
         yield from _problems_of_shard(path, crawl)
 
 
+def events_of_crawl(folder: Path, crawl: str) -> int:
+    """Return how many events the logs of a sound crawl hold, those that were cut from them counted."""
+    return sum(_last_seq(path) for _, path in shards_in(folder, crawl))
+
+
+def _last_seq(folder: Path) -> int:
+    """Return the number of the last event of a log; reads its last segment."""
+    for path in kept_segments(folder)[-1:]:
+        found = deque(frames(memoryview(path.read_bytes()), str(path), is_last=True), maxlen=1)
+        return found[0].last_seq if found else int(path.stem) - 1
+    return cut_seq(folder)
+
+
 def _missing(keys: Iterable[str]) -> str:
     """Return a group that should be there beside the others, empty if none is missing."""
     shards = [Shard.of(key) for key in keys]
+    if most := max((shard.groups for shard in shards if shard.groups > MAX_GROUPS), default=0):
+        raise CorruptState(f"has a folder of {most:,} groups, at most {MAX_GROUPS} can be")
     wanted = {shard.part for one in shards for shard in shards_of(one.crawl, one.groups)}
     return min(wanted - {one.part for one in shards}, default="")
 
 
 def _problems_of_shard(folder: Path, crawl: str) -> Iterator[str]:
     try:
-        last_seq = _read_log(folder, crawl)
-        _check_cut(folder)
-        for path in snapshots_of(folder):
-            _read_snapshot(path, last_seq)
-        _read_sites(folder / SITES_FILE, last_seq)
+        with _naming(folder):
+            last_seq = _read_log(folder, crawl)
+            _check_cut(folder)
+            for path in snapshots_of(folder):
+                with _naming(path):
+                    _read_snapshot(path, last_seq)
+            _read_sites(folder / SITES_FILE, last_seq)
     except CorruptState as exc:
         yield str(exc)
     browse = folder / "browse"
@@ -82,12 +108,30 @@ def _problems_of_shard(folder: Path, crawl: str) -> Iterator[str]:
             read_secret(salt)
     except CorruptState as exc:
         yield str(exc)
-    staged = sorted(browse.glob("staged/*/*.parquet"))
-    for part in [*staged, *FileReader(browse / "days").parts(-(1 << 31), 1 << 31)]:
+    parts: list[Path] = []
+    try:
+        with _naming(browse):
+            staged = sorted(browse.glob("staged/*/*.parquet"))
+            parts = [*staged, *FileReader(browse / "days").parts(-(1 << 31), 1 << 31)]
+    except CorruptState as exc:
+        yield str(exc)
+    for part in parts:
         try:
-            check([part])
+            with _naming(part):
+                check([part])
         except CorruptState as exc:
             yield str(exc)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name what cannot be read: a file that fits its checksum may still hold anything, as of an archive."""
+    try:
+        yield
+    except (CorruptState, OSError):
+        raise
+    except Exception as exc:  # of every library and every state that is read here
+        raise CorruptState(f"{path}: cannot be read: {type(exc).__name__}: {exc}") from exc
 
 
 def _read_log(folder: Path, crawl: str) -> int:
@@ -99,7 +143,7 @@ def _read_log(folder: Path, crawl: str) -> int:
         try:
             event = decode(raw)
         except CorruptState as exc:
-            raise CorruptState(unreadable(f"{path} at offset {offset}", seq, exc)) from exc
+            raise unreadable(f"{path} at offset {offset}", seq, exc) from exc
         if isinstance(event, ConfigChanged) and event.config.get("name") != crawl:
             own = event.config.get("name")
             raise CorruptState(

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage import failpoints
 from linkscore_server.storage.disk import replace_file, sync
 from linkscore_server.storage.formats import CUT_HEADER
 
@@ -56,6 +57,7 @@ def cut(folder: Path, held_seq: int) -> int:
     if last:
         mark = _MARK.pack(CUT_HEADER, last)
         replace_file(folder / "cut", mark + _CRC.pack(zlib.crc32(mark)), draft=folder / "cut.tmp")
+        failpoints.reached("log.marked")
     return delete_leftovers(folder)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from linkscore_server.storage import failpoints
+
 PRIVATE = 0o600
 """Mode of files: only the owner may read secrets, and what is known of people and sites."""
 PRIVATE_FOLDER = 0o700
@@ -63,12 +65,15 @@ def replace_file(path: Path, data: bytes, *, draft: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+    failpoints.reached("file.drafted")
     draft.replace(path)
+    failpoints.reached("file.renamed")
     sync(path.parent)
 
 
 def ensure_folder(folder: Path) -> None:
-    """Make a private folder whose parent exists, durably; one that is there is fine."""
+    """Make a private folder and those above it, durably; one that is there is fine."""
     if not folder.exists():
+        ensure_folder(folder.parent)
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
         sync(folder.parent)

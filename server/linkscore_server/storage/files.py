@@ -38,11 +38,11 @@ import zstandard
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState, LimitExceeded
+from linkscore_server.storage import failpoints
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store
 from linkscore_server.storage.cutting import cut, cut_seq, delete_leftovers, kept_segments
 from linkscore_server.storage.disk import (
     PRIVATE,
-    PRIVATE_FOLDER,
     ensure_folder,
     replace_file,
     sync,
@@ -119,11 +119,13 @@ class FileLog(CrawlLog):
             except OSError as exc:
                 self._break("repair", exc)
             raise failure
+        failpoints.reached("log.written")
         try:
             os.fdatasync(self._fd)
         except OSError as exc:
             self._break("sync", exc)
             raise
+        failpoints.reached("log.synced")
         self._size += len(frame)
         self.last_seq += len(events)
 
@@ -231,6 +233,7 @@ class FileLog(CrawlLog):
         try:
             write_all(fd, SEGMENT_HEADER)
             os.fdatasync(fd)
+            failpoints.reached("segment.headed")
             sync(self._folder)
         except OSError:
             os.close(fd)  # the next append begins the segment anew
@@ -273,8 +276,7 @@ class FileStore(Store):
         lock: int | None = None,
     ) -> None:
         self._crawls = folder / "crawls"
-        folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-        self._crawls.mkdir(PRIVATE_FOLDER, exist_ok=True)
+        ensure_folder(self._crawls)
         self._folder = folder
         self._segment_bytes = segment_bytes
         self._cuts = cuts
@@ -287,7 +289,9 @@ class FileStore(Store):
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as exc:
             self._lock.close()
-            raise LimitExceeded(f"{folder}: in use by another linkscore server") from exc
+            raise LimitExceeded(
+                f"{folder}: in use by another linkscore server; stop it first, or name another folder"
+            ) from exc
 
     @property
     def lock(self) -> int:
@@ -311,8 +315,6 @@ class FileStore(Store):
     def open(self, shard: str) -> CrawlLog:
         """See `Store.open`."""
         folder = self.crawl_folder(shard)
-        if folder.parent != self._crawls:
-            ensure_folder(folder.parent)
         ensure_folder(folder)
         return FileLog(folder, segment_bytes=self._segment_bytes, cuts=self._cuts)
 
@@ -322,6 +324,7 @@ class FileStore(Store):
         if folder.exists():
             folder.rename(doomed)
             sync(folder.parent)
+            failpoints.reached("crawl.doomed")
         for leftover in self._folder.glob("deleted-*"):
             with suppress(FileNotFoundError):  # another process over this folder deletes it too
                 shutil.rmtree(leftover)
@@ -329,6 +332,11 @@ class FileStore(Store):
     def disk_bytes(self, shard: str) -> int:
         """See `Store.disk_bytes`."""
         return sum(_size_of(path) for path in self.crawl_folder(shard).rglob("*"))
+
+    def space(self) -> tuple[int, int]:
+        """See `Store.space`."""
+        found = os.statvfs(self._folder)
+        return found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
 
     def visits(self, shard: str) -> FileVisits:
         """See `Store.visits`."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linkscore_scoring.errors import CorruptState
+
 __all__ = [
     "ARCHIVE",
     "CUT_HEADER",
@@ -21,6 +23,7 @@ __all__ = [
     "TICKET_KEY",
     "VISITS_KEY",
     "FileFormat",
+    "OtherVersion",
     "unreadable",
 ]
 
@@ -137,9 +140,14 @@ VISITS_KEY = "linkscore_format"
 """Name of the Parquet metadata that holds the number of `VISITS`."""
 
 
-def unreadable(place: str, seq: int, error: Exception) -> str:
-    """Say where an event stands that cannot be read, of which format it is, and what to do."""
-    return (
-        f"{place}: event {seq} of format {SEGMENT.number} cannot be read ({error}): another version "
-        "wrote it; `linkscore data check` reads the whole folder"
+class OtherVersion(CorruptState):
+    """What is stored is sound, and not as this version stores it: another one wrote it; it is not damaged."""
+
+
+def unreadable(place: str, seq: int, error: Exception) -> OtherVersion:
+    """Return what to say of an event whose checksum fits, and which cannot be read all the same."""
+    return OtherVersion(
+        f"{place}: event {seq} is not damaged, its checksum fits, but another version of linkscore wrote it "
+        f"({error}), which called its format {SEGMENT.number} too: open the folder with that version; "
+        "`linkscore data check` names all such crawls"
     )

@@ -22,6 +22,7 @@ from pathlib import Path
 import zstandard
 
 from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_server.storage import failpoints
 from linkscore_server.storage.disk import PRIVATE
 from linkscore_server.storage.formats import SITES, SNAPSHOTS_READ
 
@@ -31,8 +32,14 @@ _WAL_BYTES = 16 << 20  # what stays of the file of open transactions once a cut 
 _CACHE_KB = 256
 """Pages that SQLite keeps of one file: each is read about once, and there may be 1,000 files. Chosen."""
 
-_PASSING = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY)
-"""Errors that say nothing of the file: no descriptor, memory or space is left. The next call may succeed."""
+_PASSING = {
+    sqlite3.SQLITE_CANTOPEN: errno.EMFILE,
+    sqlite3.SQLITE_NOMEM: errno.ENOMEM,
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_BUSY: errno.EAGAIN,
+}
+"""Errors of SQLite that say nothing of what is in the file, and the system's number of each: no descriptor,
+memory or space is left. The next call may succeed."""
 
 _SETUP = f"""
 PRAGMA locking_mode = EXCLUSIVE;
@@ -195,6 +202,7 @@ class SiteStates:
             con.execute(f"PRAGMA user_version = {SITES.number}")  # a file of before is of today from here on
             con.execute("COMMIT")
             self.seq = seq
+            failpoints.reached("states.committed")
 
     def clear(self) -> None:
         """Forget everything, for a crawl whose whole log is replayed."""
@@ -222,6 +230,7 @@ class SiteStates:
         with self._writing() as con:
             con.execute(_PUT_SITE, (place, name, facts, _crc(b"%d" % place, name.encode(), facts)))
             con.execute(_PUT_STATE, (place, packed, _crc(b"%d" % place, packed)))
+        failpoints.reached("site.put")
 
     def _check_not_lost(self) -> None:
         if self.is_lost:
@@ -256,8 +265,8 @@ class SiteStates:
         try:
             yield
         except (sqlite3.Error, zstandard.ZstdError, TypeError, ValueError, AttributeError) as exc:
-            if getattr(exc, "sqlite_errorcode", 0) & 0xFF in _PASSING:
-                raise OSError(errno.EAGAIN, f"{self._path}: {exc}") from exc
+            if number := _PASSING.get(_code_of(exc)):
+                raise OSError(number, f"{self._path}: {exc}") from exc
             raise CorruptState(f"{self._path}: {what}: {exc}") from exc
 
     @contextmanager
@@ -273,8 +282,7 @@ class SiteStates:
             except sqlite3.Error as exc:
                 # SQLite may have taken back all that was put away since the last cut.
                 self.is_lost |= self._con is None or (began and not self._con.in_transaction)
-                is_full = getattr(exc, "sqlite_errorcode", 0) & 0xFF in _PASSING
-                raise OSError(errno.ENOSPC if is_full else errno.EIO, f"{self._path}: {exc}") from exc
+                raise OSError(_PASSING.get(_code_of(exc), errno.EIO), f"{self._path}: {exc}") from exc
 
 
 def remove(path: Path) -> None:
@@ -301,6 +309,10 @@ def reading_copy(path: Path) -> Iterator[SiteStates]:
             yield states
         finally:
             states.close()
+
+
+def _code_of(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _crc(*parts: bytes) -> int:

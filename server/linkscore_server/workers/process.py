@@ -9,6 +9,7 @@ import sys
 import time
 
 from linkscore_scoring.errors import LinkscoreError
+from linkscore_server import tasks
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +35,9 @@ class WorkerProcess:
         self._number = number
         self._process = process
         self._said: asyncio.Queue[str] = asyncio.Queue()
-        self._reading = asyncio.create_task(self._read())
+        self._reading = tasks.beside(
+            self._read(), f"the output of worker {number}", failed=lambda _: self._said.put_nowait("")
+        )
 
     @classmethod
     async def start(cls, number: int, lock: int) -> WorkerProcess:
@@ -77,6 +80,11 @@ class WorkerProcess:
         """Ask it to take in nothing more."""
         if self._process.returncode is None:
             self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once, also when it is stopped."""
+        if self._process.returncode is None:
+            self._process.kill()
 
     async def end(self, timeout_s: float) -> None:
         """Let it write its snapshots and end; kill it if it does not."""

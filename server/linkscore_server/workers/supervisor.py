@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
-import socket
 import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import ProcessCollector
 
+from linkscore_scoring.errors import LinkscoreError
+from linkscore_server import tasks
+from linkscore_server.addresses import bound, check_free
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.routing.peers import Peer
 from linkscore_server.routing.place import Place
@@ -39,6 +41,12 @@ _END_S = 30.0
 """Seconds for a worker to write its snapshots and end after the drain, before it is killed. A bound."""
 _TELL_S = 10.0
 """Longest wait for a worker to hear that another one leaves or is back. A bound."""
+_PROBE_S = 2.0
+"""Seconds between two questions whether a worker answers. Chosen, not measured."""
+_ANSWER_S = 10.0
+"""Longest wait for that answer, which takes milliseconds: pages and learnings are in between. A bound."""
+_MISSED = 3
+"""Answers that a worker may leave out in a row before it is killed. A judgement: one may be bad luck."""
 _METRICS_S = 2.0
 """Longest wait for the metrics of a worker. A bound: Prometheus waits 10 s by default."""
 
@@ -72,6 +80,14 @@ class Worker:
         """The process that is the worker, or was the last to be it."""
         assert self._process is not None
         return self._process
+
+    async def answers(self) -> bool:
+        """Say whether it answers another process."""
+        try:
+            await asyncio.wait_for(self.peer.ask("probe"), _ANSWER_S)
+        except (TimeoutError, LinkscoreError):
+            return False
+        return True
 
     async def spare(self) -> WorkerProcess:
         """Start a process that can become this worker, and does nothing yet."""
@@ -113,11 +129,14 @@ class Supervisor:
         stopping = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        check_free("listen", self._settings.listen)
+        check_free("metrics_listen", self._settings.metrics_listen)
         with ExitStack() as held:
             store = held.enter_context(closing(FileStore(Path(self._settings.data_dir))))
             store.ticket_key()  # made once, before workers read it
-            address, holder = _reserved(self._settings.listen)
-            held.enter_context(closing(holder))
+            holder = held.enter_context(bound("listen", self._settings.listen, is_shared=True))
+            host = self._settings.listen.rpartition(":")[0]
+            address = f"{host}:{holder.getsockname()[1]}"  # held while no worker listens
             folder = held.enter_context(tempfile.TemporaryDirectory(prefix="linkscore-"))
             self._make(address, store, Path(folder))
             try:
@@ -128,6 +147,7 @@ class Supervisor:
                 await stopping.wait()
             finally:
                 await self._stop()
+            _log.info("stopped: all acknowledged pages are in %s", self._settings.data_dir)
 
     def _make(self, listen: str, store: FileStore, folder: Path) -> None:
         numbers = range(self._settings.workers)
@@ -141,18 +161,25 @@ class Supervisor:
         spares = [await worker.spare() for worker in self._workers]
         pairs = zip(self._workers, spares, strict=True)
         await asyncio.gather(*(self._serve(worker, spare) for worker, spare in pairs))
-        self._tending = [asyncio.create_task(self._tend(worker)) for worker in self._workers]
+        self._tending = [self._tended(worker) for worker in self._workers]
 
     async def _serve(self, worker: Worker, process: WorkerProcess) -> None:
         await worker.serve(process)
         self._counted.up.labels(str(worker.number)).set(1)
         _log.info("worker %d serves, process %d", worker.number, process.pid)
 
+    def _tended(self, worker: Worker) -> asyncio.Task[None]:
+        return tasks.for_ever(partial(self._tend, worker), f"the care of worker {worker.number}")
+
     async def _tend(self, worker: Worker) -> None:
         """Start a worker again whenever it ends; its shards are read from their logs by then."""
         while True:
             ended = worker.process
-            code = await ended.ended()
+            probing = tasks.beside(self._probe(worker, ended), f"probes of worker {worker.number}")
+            try:
+                code = await ended.ended()
+            finally:
+                probing.cancel()
             self._counted.up.labels(str(worker.number)).set(0)
             _log.error("worker %d ended with %d, it is started again", worker.number, code)
             await asyncio.sleep(max(0.0, _AGAIN_S - (time.monotonic() - ended.began_s)))
@@ -162,10 +189,19 @@ class Supervisor:
             except WorkerFailed as exc:
                 _log.error("%s", exc)
 
+    async def _probe(self, worker: Worker, process: WorkerProcess) -> None:
+        """Kill a process that answers nothing any more: a stopped one would keep its shards for ever."""
+        missed = 0
+        while missed < _MISSED:
+            await asyncio.sleep(_PROBE_S)
+            missed = 0 if await worker.answers() else missed + 1
+        _log.error("worker %d, process %d, does not answer, it is killed", worker.number, process.pid)
+        process.kill()
+
     def _roll(self) -> None:
         """Begin to replace the processes of all workers, if that is not being done."""
         if self._rolling is None or self._rolling.done():
-            self._rolling = asyncio.create_task(self._replace_all())
+            self._rolling = tasks.beside(self._replace_all(), "the replacement of all workers")
         else:
             _log.warning("SIGHUP: the workers are being replaced already")
 
@@ -201,7 +237,7 @@ class Supervisor:
                 self._counted.replacements.labels(str(worker.number)).inc()
             finally:
                 await self._tell_others("resume", worker)
-                self._tending[worker.number] = asyncio.create_task(self._tend(worker))
+                self._tending[worker.number] = self._tended(worker)
         finally:
             if worker.process is not spare:
                 await spare.end(_END_S)
@@ -227,10 +263,12 @@ class Supervisor:
         await asyncio.gather(*(process.end(self._settings.drain_s + _END_S) for process in processes))
 
     async def _stop(self) -> None:
-        tasks = [*self._tending, *([self._rolling] if self._rolling is not None else [])]
-        for task in tasks:
+        if self._rolling is not None:  # first: it begins to tend a worker again
+            self._rolling.cancel()
+            await asyncio.gather(self._rolling, return_exceptions=True)
+        for task in self._tending:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tending, return_exceptions=True)
         if self._metrics is not None:
             await asyncio.to_thread(self._metrics.close)
         await self._end([worker.process for worker in self._workers if worker.is_started])
@@ -255,25 +293,3 @@ class Supervisor:
         asked = [asyncio.wait_for(worker.peer.ask("metrics"), _METRICS_S) for worker in self._workers]
         found = await asyncio.gather(*asked, return_exceptions=True)
         return {number: got["text"] for number, got in enumerate(found) if isinstance(got, dict)}
-
-
-def _reserved(listen: str) -> tuple[str, socket.socket]:
-    """Return the address with its port, and what holds the port while no worker listens.
-
-    Raises
-    ------
-    OSError
-        If the address is taken or none of this machine.
-    """
-    host, _, port = listen.rpartition(":")
-    family, kind, proto, _, address = socket.getaddrinfo(
-        host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    holder = socket.socket(family, kind, proto)
-    try:
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        holder.bind(address)
-    except OSError as exc:
-        holder.close()
-        raise OSError(exc.errno, f"{listen}: {os.strerror(exc.errno or 0)}") from exc
-    return f"{host}:{holder.getsockname()[1]}", holder

@@ -18,6 +18,7 @@ from contextlib import suppress
 from io import FileIO
 from typing import Any
 
+from linkscore_server import tasks
 from linkscore_server.app import Application, collect_cycles_rarely
 from linkscore_server.observability import logs
 from linkscore_server.workers.shares import unpacked
@@ -36,7 +37,9 @@ async def run(line: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    watching = asyncio.create_task(_watch_input(stopping, ended))
+    watching = tasks.beside(
+        _watch_input(stopping, ended), "the input of a worker", failed=lambda _: stopping.set()
+    )
     app = Application(settings, place=place)
     if await _is_done_before(app.start(), stopping):
         collect_cycles_rarely()
@@ -52,7 +55,7 @@ async def run(line: str) -> None:
 
 async def _is_done_before(work: Coroutine[Any, Any, None], stopping: asyncio.Event) -> bool:
     """Do some work, unless the worker is stopped first; its peers may be waited for in vain."""
-    task, stopped = asyncio.create_task(work), asyncio.create_task(stopping.wait())
+    task, stopped = tasks.awaited(work), tasks.awaited(stopping.wait())
     await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
     is_done = task.done()

@@ -20,6 +20,7 @@ from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.native import NATIVE_VERSION
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_server import tasks
 from linkscore_server.child_processes import child_processes
 
 LARGE_BYTES, LARGE_TAGS = 512_000, 10_000
@@ -172,8 +173,7 @@ class LargePages:
         InvalidPage
             As `Extractor.extract`; reason ``LIMIT_EXCEEDED`` if it takes too long.
         """
-        reading = asyncio.create_task(self._read(page))
-        reading.add_done_callback(lambda done: done.cancelled() or done.exception())
+        reading = tasks.awaited(self._read(page))
         return await asyncio.shield(reading)  # who gives up leaves the worker to the next page, not to two
 
     def close(self) -> None:

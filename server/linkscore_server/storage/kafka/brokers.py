@@ -13,6 +13,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from linkscore_server import tasks
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.records import Record
 
@@ -82,7 +83,7 @@ class Brokers:
         self._producer = self._new_producer()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._poll, name="linkscore-kafka", daemon=True)
+        self._thread = tasks.thread(self._poll, "linkscore-kafka")
         self._thread.start()
 
     @property

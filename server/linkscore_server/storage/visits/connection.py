@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,13 +34,28 @@ def workspace(
         Threads of a query; 0 takes one a core.
     below
         Where the folder is made; None: where the system keeps what is passing.
+
+    Raises
+    ------
+    OSError
+        If the disk has no room for the folder.
     """
-    with (
-        TemporaryDirectory(prefix=WORK, dir=below) as folder,
-        duckdb.connect(f"{folder}/work.duckdb", config=_config(memory_mb, threads, folder)) as con,
-    ):
-        con.execute(_SESSION)
-        yield con
+    try:
+        with (
+            TemporaryDirectory(prefix=WORK, dir=below) as folder,
+            duckdb.connect(f"{folder}/work.duckdb", config=_config(memory_mb, threads, folder)) as con,
+        ):
+            con.execute(_SESSION)
+            yield con
+    except duckdb.IOException as exc:
+        if is_full(exc):
+            raise OSError(errno.ENOSPC, f"browse logs: {exc}") from exc
+        raise
+
+
+def is_full(error: duckdb.IOException) -> bool:
+    """Say whether DuckDB found no room on the disk; the number of the error is in its text alone."""
+    return os.strerror(errno.ENOSPC) in str(error)
 
 
 def in_memory(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 1) -> duckdb.DuckDBPyConnection:

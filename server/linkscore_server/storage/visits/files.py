@@ -16,6 +16,7 @@ day are merged when they are many; while both are there, readers see visits twic
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -30,6 +31,7 @@ import duckdb
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage import failpoints
 from linkscore_server.storage.disk import PRIVATE, ensure_folder, sync
 from linkscore_server.storage.formats import VISITS, VISITS_KEY
 from linkscore_server.storage.secret_files import secret_of
@@ -40,7 +42,7 @@ from linkscore_server.storage.visits.base import (
     VisitStore,
     token_of,
 )
-from linkscore_server.storage.visits.connection import WORK, text, workspace
+from linkscore_server.storage.visits.connection import WORK, in_memory, is_full, text, workspace
 from linkscore_server.storage.visits.tables import COLUMNS, DAY_S, counts_of, load_stored
 
 MAX_PARTS = 24
@@ -138,9 +140,11 @@ class FileVisits(VisitStore):
             _write(con, f"visits WHERE day = {day}", part)
             part.replace(_named(part))
         sync(draft)
+        failpoints.reached("visits.drafted")
         shutil.rmtree(self._staged / token, ignore_errors=True)
         draft.replace(self._staged / token)
         sync(self._staged)
+        failpoints.reached("visits.staged")
         return days
 
     def publish(self, batch_id: str) -> None:
@@ -180,7 +184,7 @@ class FileVisits(VisitStore):
             return {}
         check(parts)
         source = source_of(parts)
-        with workspace(below=self._folder) as con:
+        with in_memory() as con:  # a full disk answers too
             rows = con.execute(
                 f"SELECT site, min(day), max(day), count(*) FROM {source} GROUP BY site"
             ).fetchall()
@@ -223,6 +227,7 @@ class FileVisits(VisitStore):
             ensure_folder(folder)
             part.replace(folder / ".".join([token, *checksum, "parquet"]))
             sync(folder)
+            failpoints.reached("visits.published")
             folders.append(folder)
         shutil.rmtree(batch)
         sync(self._staged)
@@ -330,4 +335,4 @@ def _disk_errors() -> Iterator[None]:
     try:
         yield
     except duckdb.IOException as exc:
-        raise OSError(f"browse logs: {exc}") from exc
+        raise OSError(errno.ENOSPC if is_full(exc) else errno.EIO, f"browse logs: {exc}") from exc

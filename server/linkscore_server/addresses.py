@@ -1,0 +1,69 @@
+"""Addresses to listen at, tried before a server is made: one that cannot be had is said in a plain line."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+_REMEDIES = {
+    errno.EADDRINUSE: "another program listens there: stop it, or choose another address",
+    errno.EADDRNOTAVAIL: "this machine has no such address: choose one of its own, or 0.0.0.0",
+    errno.EACCES: "ports below 1024 are for root: choose another one",
+}
+
+
+class CannotListen(OSError):
+    """An address that a server cannot listen at; names the setting, the reason and the remedy."""
+
+
+def bound(setting: str, address: str, *, is_shared: bool = False) -> socket.socket:
+    """Return a socket that has an address ``host:port``.
+
+    Parameters
+    ----------
+    setting
+        What the address is from, for the message.
+    address
+        The address; port 0 takes a free one.
+    is_shared
+        Whether processes of this user may listen at the same port.
+
+    Raises
+    ------
+    CannotListen
+        If the address is taken or none of this machine.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        family, kind, proto, _, end = socket.getaddrinfo(
+            host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as exc:
+        raise CannotListen(f"{setting}: {address}: {exc.strerror}") from None
+    made = socket.socket(family, kind, proto)
+    try:
+        option = socket.SO_REUSEPORT if is_shared else socket.SO_REUSEADDR
+        made.setsockopt(socket.SOL_SOCKET, option, 1)
+        made.bind(end)
+        if not is_shared:
+            made.listen()  # else one that listens there already goes unnoticed
+    except OSError as exc:
+        made.close()
+        why = os.strerror(exc.errno or 0)
+        remedy = _REMEDIES.get(exc.errno or 0, "choose another address")
+        flag = "--" + setting.replace("_", "-")
+        raise CannotListen(f"{setting}: {address}: {why}; {remedy} ({flag})") from None
+    return made
+
+
+def check_free(setting: str, address: str) -> None:
+    """See whether a server can listen at an address.
+
+    Raises
+    ------
+    CannotListen
+        If it cannot.
+    """
+    if address and not address.startswith("unix:"):
+        bound(setting, address).close()

@@ -1,0 +1,308 @@
+"""What stands before every call: who makes it, how many bytes it brings, how much time it has.
+
+All of that comes before a message is read: gRPC knows method and metadata first, and a message that nobody
+asks for stays with the client, but for the window of HTTP/2 flow control. That is why every handler is
+given to gRPC as one that takes a stream of raw bytes, also where the contract has a single request: on the
+wire that is the same, and the reading is ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+
+from linkscore_server.grpc.access import RPCS, CallerOf, check_crawl, check_role, set_caller
+from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.errors import BadToken, Leaving, MalformedMessage, NotServing
+from linkscore_server.grpc.overload import overloaded
+from linkscore_server.grpc.room import InflightBytes
+from linkscore_server.tokens import ANYBODY, Caller
+
+_WAITS_FOR_PAGES = "LinkScoringService/"
+"""Calls that are worked on in turn on the event loop; the others are short, or wait in threads."""
+
+_RECEIVE_S = 30.0
+"""Seconds in which the request of a call must have come, since it holds room: 64 MB at 17 Mbit/s. A bound."""
+
+_STREAMS = 2_000
+"""Streams of requests that are open at a time, silent ones too. A bound, of memory."""
+
+_TURN_AWAY_S = 0.1
+"""How long new calls are turned away before the server closes: several round trips. Chosen, not measured."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One call on its way: who makes it, what it is about, how it ended."""
+
+    method: str
+    who: Caller | None
+    authorization: str
+    context: Any
+    peer: str
+    request_id: str
+    started: float = field(default_factory=time.perf_counter)
+    about: str = ""
+    code: grpc.StatusCode = grpc.StatusCode.CANCELLED
+
+    @property
+    def name(self) -> str:
+        """Name of the caller."""
+        return self.who.name if self.who is not None else "nobody"
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether it waits for pages of others."""
+        return self.method.startswith(_WAITS_FOR_PAGES)
+
+
+class Gate:
+    """Lets calls and their messages in.
+
+    Parameters
+    ----------
+    inflight
+        Bounds the bytes of requests.
+    work
+        Predicts how long calls wait.
+    caller_of
+        Gives who sends a header; None: everybody may do everything.
+    is_ready
+        Whether state is loaded.
+    wait_s
+        Longest wait for room to read a request.
+    receive_s
+        Longest time for a request to come once it is read.
+    """
+
+    def __init__(
+        self,
+        inflight: InflightBytes,
+        work: WorkAhead,
+        *,
+        caller_of: CallerOf | None = None,
+        is_ready: Callable[[], bool] = lambda: True,
+        wait_s: float = 5.0,
+        receive_s: float = _RECEIVE_S,
+    ) -> None:
+        self._inflight = inflight
+        self._work = work
+        self._caller_of = caller_of or (lambda _: ANYBODY)
+        self._is_ready = is_ready
+        self._wait_s = wait_s
+        self._receive_s = receive_s
+        self._is_leaving = False
+        self._streams = 0
+
+    def caller_of(self, authorization: str) -> Caller | None:
+        """Return who sends a header `authorization`, None for nobody known."""
+        return self._caller_of(authorization)
+
+    async def turn_away(self) -> None:
+        """Answer new calls from now on that they shall come again when the connection is closed.
+
+        gRPC ends a call without a word of its reason that is sent after the server began to close and before
+        its caller hears of it. Who is turned away sends nothing at that moment.
+        """
+        self._is_leaving = True
+        await asyncio.sleep(_TURN_AWAY_S)
+
+    def hang_up(self) -> None:
+        """Close the connections that calls came over."""
+        self._inflight.connections.hang_up()
+
+    def close(self) -> None:
+        """Let nothing more in."""
+        self._inflight.close()
+
+    def check(self, call: Call) -> None:
+        """Refuse a call for who makes it, or for the state of the server.
+
+        Raises
+        ------
+        LinkscoreError
+            Saying why.
+        """
+        if call.who is None:
+            raise BadToken("authorization: must be 'Bearer <token>' with a token of this server")
+        if self._is_leaving:
+            raise Leaving("this process of the server makes room for another one, try again")
+        if not self._is_ready():
+            raise NotServing("state is loading or the server drains, try again")
+        check_role(call.who, call.method)
+        set_caller(call.who)
+
+    async def answered(self, handler: Any, call: Call) -> Any:
+        """Read the one request of a call when there is room and time, and return its answer.
+
+        The request counts while it is in work.
+
+        Raises
+        ------
+        LinkscoreError
+            If it may not be read, or does not come; and whatever the handler raises.
+        """
+        self._check_time(call)
+        async with self._inflight.reading(
+            self._wait_s, peer=call.peer, caller=_counted_as(call), receive_s=self._receive_s
+        ) as reading:
+            self._check_time(call)
+            raw = await next_message(call.context)
+            if raw is None:
+                raise MalformedMessage("there is no request")
+            size = reading.size = len(raw)
+            self._inflight.take(size)
+        try:
+            self._check_time(call, size)
+            with self._work.counted(size) if call.is_queued else nullcontext():
+                request = _parsed(handler, raw, call)
+                del raw
+                return await (handler.unary_unary or handler.unary_stream)(request, call.context)
+        finally:
+            self._inflight.give_back(size)
+
+    def stream(self, *, is_work: bool = True) -> AbstractContextManager[MessagesInWork]:
+        """Count the messages of a stream for as long as the context lasts.
+
+        Parameters
+        ----------
+        is_work
+            Whether others wait for what is done with them.
+
+        Raises
+        ------
+        Overloaded
+            If too many streams are open.
+        """
+        if self._streams >= _STREAMS:
+            raise overloaded(f"{_STREAMS} streams are open", self._wait_s)
+        return MessagesInWork(self._inflight, self._work if is_work else None, self._count_stream)
+
+    async def messages(
+        self, handler: Any, call: Call, in_work: MessagesInWork, *, one_by_one: bool = False
+    ) -> AsyncGenerator[Any, None]:
+        """Give the messages of a stream; with `one_by_one` one is done with when the next is asked for.
+
+        Raises
+        ------
+        BadToken
+            If the token of the caller is none any more.
+        """
+        while True:
+            await self._inflight.room_for_a_stream(in_work.size)
+            async with self._inflight.reading(
+                None, peer=call.peer, caller=_counted_as(call), receive_s=self._receive_s, may_be_silent=True
+            ) as reading:
+                raw = await next_message(call.context)
+                if raw is None:
+                    return
+                reading.size = len(raw)
+                in_work.begin(len(raw))
+            self._check_still_known(call)
+            request = _parsed(handler, raw, call)
+            del raw
+            yield request
+            del request  # the next one may be long in coming
+            if one_by_one:
+                in_work.end_oldest()
+
+    def _check_still_known(self, call: Call) -> None:
+        if call.method not in RPCS:
+            return
+        who = self._caller_of(call.authorization)
+        if who is None:
+            raise BadToken("authorization: the token is none of this server any more")
+        if who != call.who:
+            check_role(who, call.method)
+            call.who = who
+
+    def _check_time(self, call: Call, size: int = 0) -> None:
+        if call.is_queued and not self._work.is_idle:
+            self._work.check(size, call.context.time_remaining())
+
+    def _count_stream(self, change: int) -> None:
+        self._streams += change
+
+
+class MessagesInWork:
+    """The messages of one stream that are not answered yet, in their order."""
+
+    def __init__(
+        self, inflight: InflightBytes, work: WorkAhead | None, count_stream: Callable[[int], None]
+    ) -> None:
+        self._inflight = inflight
+        self._work = work
+        self._count_stream = count_stream
+        self._messages: deque[tuple[int, ExitStack]] = deque()
+        self._size = 0
+
+    def __enter__(self) -> MessagesInWork:
+        self._count_stream(1)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._count_stream(-1)
+        while self._messages:
+            self.end_oldest()
+
+    def size(self) -> int:
+        """Return their bytes."""
+        return self._size
+
+    def begin(self, size: int) -> None:
+        """Count a message."""
+        counts = ExitStack()
+        counts.enter_context(self._inflight.held(size))
+        if self._work is not None:
+            counts.enter_context(self._work.counted(size))
+        self._messages.append((size, counts))
+        self._size += size
+
+    def end_oldest(self) -> None:
+        """Count the message that came first no more."""
+        if self._messages:
+            size, counts = self._messages.popleft()
+            self._size -= size
+            counts.close()
+
+
+async def next_message(context: Any) -> bytes | None:
+    """Return the next message of a call, None after the last.
+
+    The iterator that gRPC gives to a handler would keep the last message until cycles are collected.
+    """
+    raw = await context.read()
+    return None if raw is grpc.aio.EOF else raw
+
+
+def _counted_as(call: Call) -> str:
+    """Return whom the bytes of a call are counted for: its token, or its machine."""
+    if call.who is None or call.who is ANYBODY:
+        return call.peer.rpartition(":")[0]
+    return call.who.name
+
+
+def _parsed(handler: Any, raw: bytes, call: Call) -> Any:
+    """Return a request that its caller may make.
+
+    Raises
+    ------
+    MalformedMessage
+        If the bytes are no such message.
+    NotAllowed
+        If it is about a crawl that its caller must not touch.
+    """
+    try:
+        request = handler.request_deserializer(raw)
+    except Exception:  # what protobuf raises depends on its implementation
+        raise MalformedMessage(f"the {len(raw)} bytes sent are no request of {call.method}") from None
+    if call.who is not None and call.method in RPCS:
+        call.about = check_crawl(call.who, call.method, request) or call.about
+    return request

@@ -1,0 +1,157 @@
+"""Room on the disk: writes are refused before there is none, and taken in again when there is more.
+
+A disk that is full fails wherever it is written to: in the middle of a group of events, of a snapshot, of
+what makes memory free. So what callers bring is refused a little earlier, as by etcd's space alarm, and what
+is left is for the server itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import math
+import time
+from collections.abc import Callable
+
+_log = logging.getLogger(__name__)
+
+RETRY_S = 5.0
+"""Seconds after which a refused caller should ask again, and after which a write is tried on a disk whose
+free space does not say why it is full. Chosen, not measured: a refused page costs microseconds."""
+_RELEASE = 1.5
+"""Times the bound that must be free for writes to be taken in again: else each would end and begin the alarm.
+Chosen, not measured."""
+_MOST_OF_DISK = 20
+"""The bound is at most this part of the disk, so that a small one can be used. Chosen, not measured."""
+_LOOK_S = 1.0
+"""Seconds for which the free space is taken to be what it was: a disk of 250 MB/s fills the bound in one."""
+_PROBES = 3
+"""Writes in a row that must succeed after one found no room though space is free, as with a quota: a small
+one may find room where the next does not. Chosen, not measured."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class DiskFull(OSError):
+    """The disk has no room for more events; nothing was applied, and questions are answered still."""
+
+    retry_s = RETRY_S
+
+    def __init__(self, why: object = "") -> None:
+        super().__init__(errno.ENOSPC, f"the server's disk is full{f': {why}' if why else ''}")
+
+    def __str__(self) -> str:
+        """Return the message alone: the number says nothing to people."""
+        return str(self.strerror)
+
+
+def as_disk_full(error: Exception) -> Exception:
+    """Return `DiskFull` in place of an error that says so by its number; any other as it is."""
+    if isinstance(error, DiskFull) or getattr(error, "errno", None) not in _FULL:
+        return error
+    return DiskFull(getattr(error, "strerror", None) or error)
+
+
+class SpaceAlarm:
+    """Says whether there is room for what callers bring. On one event loop.
+
+    Two causes raise it. Free space under the bound does, and half as much again ends that. A write that found
+    no room although space is free (a quota, no inodes) does too: then one caller is let in every few seconds,
+    and some writes that succeed end it.
+
+    Parameters
+    ----------
+    least
+        Bytes that stay free; 0: free space is not looked at.
+    space
+        Gives free and all bytes of the disk; None: there is none, as for a store in memory.
+    clock
+        Seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        least: int = 0,
+        space: Callable[[], tuple[int, int] | None] = lambda: None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._least = least
+        self._space = space
+        self._clock = clock
+        self._looked_s = -math.inf
+        self._is_low = self._failed = False
+        self._probe_s, self._probes = 0.0, 0
+        self.free = math.nan
+
+    @property
+    def is_on(self) -> bool:
+        """Whether writes are refused."""
+        return self._is_low or self._failed
+
+    def check(self) -> None:
+        """Let a caller in, or not.
+
+        Raises
+        ------
+        DiskFull
+            If there is no room.
+        """
+        now = self._clock()
+        if now - self._looked_s >= _LOOK_S:
+            self._look(now)
+        if self._is_low or (self._failed and now < self._probe_s):
+            raise DiskFull(self._why())
+        if self._failed:
+            self._probe_s = now + RETRY_S
+
+    def failed(self, error: Exception) -> Exception:
+        """Note a write that failed; returns the error to answer with."""
+        error = as_disk_full(error)
+        if isinstance(error, DiskFull):
+            self._look(self._clock())
+            if not self._is_low:
+                self._set(failed=True)
+                self._probe_s, self._probes = self._clock() + RETRY_S, 0
+        return error
+
+    def written(self) -> None:
+        """Note a write that found room."""
+        if self._failed:
+            self._probes += 1
+            if self._probes >= _PROBES:
+                self._set(failed=False)
+
+    def look(self) -> None:
+        """Look how much is free now."""
+        self._look(self._clock())
+
+    def _look(self, now: float) -> None:
+        self._looked_s = now
+        try:
+            found = self._space()
+        except OSError as exc:
+            _log.debug("free space of the disk is not known: %s", exc)
+            return
+        if found is None:
+            return
+        self.free, whole = found
+        least = min(self._least, whole // _MOST_OF_DISK)
+        self._set(low=self.free < least * (_RELEASE if self._is_low else 1.0))
+
+    def _set(self, *, low: bool | None = None, failed: bool | None = None) -> None:
+        was_on = self.is_on
+        self._is_low = self._is_low if low is None else low
+        self._failed = self._failed if failed is None else failed
+        if self.is_on and not was_on:
+            _log.error(
+                "the disk of the data folder is full: pages and feedback are refused, "
+                "questions are answered; %s",
+                self._why(),
+            )
+        elif was_on and not self.is_on:
+            _log.info("the disk of the data folder has room again: pages and feedback are taken in")
+
+    def _why(self) -> str:
+        if self._is_low:
+            return f"{self.free / 2**20:,.0f} MiB are free, fewer than min_free_mb wants"
+        return "a write found no room (a quota, or no inodes)"

@@ -1,0 +1,133 @@
+"""Work beside the calls: none of it ends without somebody hearing why. Nothing else begins tasks or threads.
+
+Whoever begins one says who hears of its failure: whoever awaits it (`awaited`, `kept`), or the log and those
+who wait for what it does (`beside`, `for_ever`, `thread`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_F = TypeVar("_F", bound="asyncio.Future[Any]")
+_AGAIN_S = 1.0
+"""Pause before work that must never end is begun again. Chosen, not measured."""
+
+
+def awaited(work: Coroutine[Any, Any, _T], among: set[asyncio.Task[Any]] | None = None) -> asyncio.Task[_T]:
+    """Begin what the caller awaits itself; its failure is nobody's concern once the caller is gone.
+
+    Until it ends it is one of the tasks `among` which its owner has it.
+    """
+    task = asyncio.create_task(work)
+    if among is not None:
+        among.add(task)
+        task.add_done_callback(among.discard)
+    return heard(task)
+
+
+def heard(future: _F) -> _F:
+    """Return a future that its maker awaits, and whose failure is nobody's concern once that one is gone."""
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future
+
+
+async def kept(work: Awaitable[_T], what: str, among: set[asyncio.Task[Any]]) -> _T:
+    """Await what must not stop half-way when the caller gives up; then the log says how it failed.
+
+    Parameters
+    ----------
+    work, what
+        What to do, and its name for people.
+    among
+        The tasks of the caller's owner: it is one of them until it ends.
+    """
+    task = asyncio.ensure_future(work)
+    among.add(task)
+    task.add_done_callback(among.discard)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(lambda done: _log_failure(done, what))
+        raise
+
+
+def beside(
+    work: Coroutine[Any, Any, Any],
+    what: str,
+    among: set[asyncio.Task[Any]] | None = None,
+    *,
+    failed: Callable[[BaseException], None] = lambda error: None,
+) -> asyncio.Task[Any]:
+    """Begin what nobody awaits: a failure is logged, and `failed` hears of it, to fail those who wait for it.
+
+    Parameters
+    ----------
+    work, what
+        What to do, and its name for people.
+    among
+        Tasks it is one of until it ends.
+    failed
+        Called with the error that ended it; not if it was cancelled.
+    """
+    task = asyncio.create_task(work)
+
+    def ended(done: asyncio.Task[Any]) -> None:
+        if among is not None:
+            among.discard(done)
+        error = _log_failure(done, what)
+        if error is not None:
+            failed(error)
+
+    if among is not None:
+        among.add(task)
+    task.add_done_callback(ended)
+    return task
+
+
+def for_ever(
+    make: Callable[[], Coroutine[Any, Any, None]],
+    what: str,
+    among: set[asyncio.Task[Any]] | None = None,
+    *,
+    again_s: float = _AGAIN_S,
+) -> asyncio.Task[Any]:
+    """Begin what must never end: when it fails it is logged and begun again after `again_s`."""
+
+    async def run() -> None:
+        while True:
+            try:
+                await make()
+            except Exception:
+                _log.exception("%s failed; it is begun again in %g s", what, again_s)
+            await asyncio.sleep(again_s)
+
+    return beside(run(), what, among)
+
+
+def thread(
+    target: Callable[[], Any], name: str, *, failed: Callable[[BaseException], None] = lambda error: None
+) -> threading.Thread:
+    """Return a thread, not started, that does not keep the process alive; of failures as of `beside`."""
+
+    def run() -> None:
+        try:
+            target()
+        except Exception as exc:
+            _log.exception("thread %s failed", name)
+            failed(exc)
+
+    return threading.Thread(target=run, name=name, daemon=True)
+
+
+def _log_failure(done: asyncio.Future[Any], what: str) -> BaseException | None:
+    """Log why a task failed; returns that, None if it did not."""
+    error = None if done.cancelled() else done.exception()
+    if error is not None:
+        _log.error("%s failed", what, exc_info=error)
+    return error

@@ -1,0 +1,25 @@
+"""What is wrong with certificates and keys in files, said before anything listens."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+from linkscore_scoring.errors import FieldProblem
+
+
+def tls_problems(cert: str, key: str, client_ca: str) -> list[FieldProblem]:
+    """Return what is wrong with files of TLS that are there: of these gRPC says that it cannot bind."""
+    found, context = list[FieldProblem](), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if Path(cert).is_file() and Path(key).is_file():
+        try:
+            context.load_cert_chain(cert, key, password="")
+        except (OSError, ValueError) as exc:
+            rule = f"{cert} and {key} must be a certificate and its key in PEM, without a password ({exc})"
+            found.append(FieldProblem("tls_cert", rule))
+    if Path(client_ca).is_file():
+        try:
+            context.load_verify_locations(client_ca)
+        except (OSError, ValueError) as exc:
+            found.append(FieldProblem("tls_client_ca", f"{client_ca}: must be certificates in PEM ({exc})"))
+    return found
