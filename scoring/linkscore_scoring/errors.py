@@ -11,6 +11,7 @@
     |-- AlreadyExists           a crawl of this name with another configuration
     |-- NotLearned              a policy needs a learned site and was told not to fall back
     |-- NoRules                 nothing was learned yet that could be handed out
+    |-- PolicyFailed            a policy from outside raised an error; names policy, method and error
     |-- LimitExceeded           a bound that is a setting; try later or raise it
     `-- CorruptState            stored bytes cannot be trusted; names file and offset
 """
@@ -86,6 +87,10 @@ class NotLearned(LinkscoreError):
 
 class NoRules(LinkscoreError):
     """There are no rules to hand out, or none that the format can say; the message says why."""
+
+
+class PolicyFailed(LinkscoreError):
+    """A policy that was installed beside linkscore raised an error; its crawl goes on with another one."""
 
 
 class LimitExceeded(LinkscoreError):

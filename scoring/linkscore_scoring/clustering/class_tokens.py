@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.clustering.sample_trie import SampleTrie
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
 from linkscore_scoring.features.bags import fold_digits
+from linkscore_scoring.sums import left_sum
 
 # These and the other thresholds of this module were chosen with the four stored sites in view
 # (docs/clustering.md).
@@ -124,7 +125,7 @@ def explained_share(vectors: NDArray[np.float64], groups: Sequence[Collection[in
     n = sum(len(group) for group in rows)
     if n <= len(rows) or len(rows) < 2:
         return 0.0
-    within = sum(_squares(group) for group in rows) / (n - len(rows))
+    within = left_sum(_squares(group) for group in rows) / (n - len(rows))
     total = _squares(np.concatenate(rows)) / (n - 1)
     return 1.0 - within / total if total > 1e-12 else 0.0
 

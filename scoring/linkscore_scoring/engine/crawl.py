@@ -96,6 +96,13 @@ class BrowseLedger(Stateful):
         return True
 
 
+def repeat_id(event: Event) -> str:
+    """Return what tells a repeat of an event from a new one; empty if nothing does."""
+    if isinstance(event, PageFetched):
+        return event.event_id
+    return f"feedback {event.event_id}" if isinstance(event, FeedbackGiven) and event.event_id else ""
+
+
 class CrawlModel:
     """The state of one crawl: events in by `apply`; `CrawlQueries` asks it.
 
@@ -249,18 +256,23 @@ class CrawlModel:
         jobs, self.jobs = self.jobs, []
         return jobs
 
-    def is_known(self, event_id: str) -> bool:
+    def is_repeat(self, event: Event) -> bool:
         """Say whether an event of this id was applied within the window of the last 100,000."""
-        return event_id in self._event_ids
+        return repeat_id(event) in self._event_ids
+
+    def answer_again(self, event: Event) -> Any:
+        """Return the outcome of an event that was applied before: as of `apply`, and nothing changes."""
+        if isinstance(event, PageFetched):
+            return self._answered_again(self.seq, event, self.known_or_new(event.site))
+        return False
 
     def _page(self, seq: int, event: PageFetched) -> PageOutcome:
         shard = self.sites.changing(event.site)
         model, found = shard.model, event.features
-        event = strip_session_ids(event, model.sessions)
+        sent, event = event, strip_session_ids(event, model.sessions)
         fetch = self.fetch_of(event)
         if not self._is_new(event.event_id):
-            depth, cluster = model.memory.depth(fetch.requested) or 0, model.cluster_of(fetch.key)
-            return self._outcome(seq, event, shard, self._score(shard, event, fetch, depth, cluster), None)
+            return self._answered_again(seq, sent, shard)
         self.pages += 1
         relearned = capabilities.relearned(shard.served)
         with self.watch("observe"):
@@ -276,6 +288,13 @@ class CrawlModel:
         outcome.relearned = capabilities.relearned(shard.served) - relearned
         self._add_rescored(outcome, shard)
         return outcome
+
+    def _answered_again(self, seq: int, event: PageFetched, shard: SiteShard) -> PageOutcome:
+        model = shard.model
+        event = strip_session_ids(event, model.sessions)
+        fetch = self.fetch_of(event)
+        depth, cluster = model.memory.depth(fetch.requested) or 0, model.cluster_of(fetch.key)
+        return self._outcome(seq, event, shard, self._score(shard, event, fetch, depth, cluster), None)
 
     def _score(
         self, shard: SiteShard, event: PageFetched, fetch: Fetch, depth: int, cluster: int
@@ -327,7 +346,7 @@ class CrawlModel:
         shard.handed_out(dict.fromkeys(outcome.rescored.scores.tolist()))
 
     def _feedback(self, seq: int, event: FeedbackGiven) -> bool:
-        if not self._is_new(event.event_id and f"feedback {event.event_id}"):
+        if not self._is_new(repeat_id(event)):
             return False
         self.feedbacks += 1
         shard = self.sites.changing(event.site)

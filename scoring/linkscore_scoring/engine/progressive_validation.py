@@ -49,11 +49,12 @@ class PolicyValidation(Stateful):
     def expect(self, link: LinkBatch, policies: Iterable[Policy], site: SiteModel) -> None:
         """Ask every policy for the score of the link that was fetched."""
         has_feedback = self.links.has_feedback()
-        self._expected = []
+        self._expected, expected = None, []
         for policy in policies:
             capabilities.expect(policy, link, site)
             able = capabilities.is_able(policy, site, has_feedback=has_feedback)
-            self._expected.append(float(policy.score(link, site).scores[0]) if able else NO_ANSWER)
+            expected.append(float(policy.score(link, site).scores[0]) if able else NO_ANSWER)
+        self._expected = expected
 
     def record(self, page: PageObservation) -> None:
         """Set the scores against what came of the fetch."""

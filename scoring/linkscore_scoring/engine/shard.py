@@ -110,9 +110,10 @@ class SiteShard:
         kept = self._policies
         self._examples, self._wanted, self._experiences = examples, config.wanted, config.experiences
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
-        for policy in kept.values():
-            capabilities.set_examples(policy, examples, self.model)
-            capabilities.set_wanted(policy, config.wanted, self.model)
+        for key, policy in kept.items():
+            if key in self._policies:  # one that goes may go because it fails
+                capabilities.set_examples(policy, examples, self.model)
+                capabilities.set_wanted(policy, config.wanted, self.model)
         self.served = self._policies[config.policy.key]
         self.validation.configure(list(self._policies))
 
@@ -212,11 +213,12 @@ class SiteShard:
             "scales": {name: scale.to_state() for name, scale in self._scales.items()},
         }
 
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the site of `to_state`."""
+    def load_state(self, state: dict[str, Any], *, is_of_others: bool = False) -> None:
+        """Take over the site of `to_state`; `is_of_others`: policies it did not have know nothing yet."""
         self.model.load_state(state["model"])
         for key, policy in self._policies.items():
-            policy.load_state(state["policies"][key])
+            if not is_of_others or key in state["policies"]:
+                policy.load_state(state["policies"][key])
         self.validation.load_state(state["trial"])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)

@@ -15,8 +15,10 @@ import msgpack
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import CorruptState, reading_state
+from linkscore_scoring.errors import CorruptState, PolicyFailed, reading_state
 from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.site.model import SiteModel
 
 _MOST_CONFIGS = 16
 """A bound: configurations of the crawl that sites put away were last seen under. Chosen, not measured."""
@@ -102,9 +104,19 @@ def facts_of(shard: SiteShard, config: int) -> SiteFacts:
         site.failed,
         site.duplicates,
         config,
-        float(capabilities.site_value(policy, site)) if capabilities.crawl_wide(policy) is None else None,
+        _own_value(policy, site),
         tuple(site.history.site().total().values()),
     )
+
+
+def _own_value(policy: Policy, site: SiteModel) -> float | None:
+    """Return what a fetch is worth to a policy, None if that has to be asked of it when it is wanted."""
+    try:
+        return (
+            float(capabilities.site_value(policy, site)) if capabilities.crawl_wide(policy) is None else None
+        )
+    except PolicyFailed:  # whoever asks then hears why
+        return None
 
 
 @dataclass(slots=True)
@@ -329,13 +341,27 @@ class SiteTable(Mapping[str, SiteShard]):
         if packed is None or self._store is None:
             raise CorruptState(f"site {name!r}: neither in memory nor put away")
         number = _unpacked(packed).config
-        shard = self._make(name, self._configs[number])
-        with reading_state(f"site {name}"):
-            shard.load_state(msgpack.unpackb(self._store.get(place), strict_map_key=False))
         later = [config for n, config in self._configs.items() if n > number]
-        for config in later:
-            self._configure(shard, config)
+        with reading_state(f"site {name}"):
+            state = msgpack.unpackb(self._store.get(place), strict_map_key=False)
+        try:
+            shard = self._loaded(name, self._configs[number], state)
+            for config in later:
+                self._configure(shard, config)
+        except PolicyFailed:
+            if not later:
+                raise
+            # The crawl has another policy by now, perhaps for that reason: the one that fails is left out.
+            shard = self._loaded(name, later[-1], state, is_of_others=True)
         return _Live(shard, place, shard.memory_bytes(), self._budget.touch(), is_dirty=bool(later))
+
+    def _loaded(
+        self, name: str, config: CrawlConfig, state: dict[str, Any], *, is_of_others: bool = False
+    ) -> SiteShard:
+        shard = self._make(name, config)
+        with reading_state(f"site {name}"):
+            shard.load_state(state, is_of_others=is_of_others)
+        return shard
 
     def _keep(self, name: str, live: _Live) -> None:
         if name not in self._live:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from linkscore_scoring.site.crawl_history import CrawlHistory, Group, History, Tally
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
 MIN_FETCHES = 20
@@ -216,7 +217,7 @@ def _search(node: int, parts: Mapping[int, _Part], limits: _Limits) -> list[Trap
     """Return the widest suspicious shapes at or below one that have nothing good below them."""
     part = parts[node]
     found = limits.report(part.history, part.waiting, shape=node)
-    good = sum(parts[n].history.fetched for n in _good_below(node, parts, limits)) if found else 0.0
+    good = left_sum(parts[n].history.fetched for n in _good_below(node, parts, limits)) if found else 0.0
     if found is not None and not good:
         return [found]
     below = [report for child in part.children for report in _search(child, parts, limits)]
@@ -254,7 +255,7 @@ def _tag_paths(
         shapes[apath].append((pattern, history))
     found = []
     for apath, history in crawl_history.tag_paths.items():
-        explained = sum(h.fetched for pattern, h in shapes[apath] if pattern in inside)
+        explained = left_sum(h.fetched for pattern, h in shapes[apath] if pattern in inside)
         if not apath or 2 * explained >= history.fetched or any(limits.is_good(h) for _, h in shapes[apath]):
             continue
         n = sum(count for (_, found_at), count in waiting.items() if found_at == apath)

@@ -48,6 +48,7 @@ _BINARY_MAGIC = (
     b"RIFF",
 )  # fmt: skip
 _MARKUP = re.compile(rb"<(?:[a-zA-Z]|!doctype html|!--)", re.IGNORECASE)
+_UTF8_MARKS = re.compile(rb"(?:\xef\xbb\xbf)++")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
@@ -304,7 +305,10 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
 
 
 def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
-    """Return `body` as valid UTF-8 without mark; the flag says that some bytes did not fit `charset`."""
+    """Return `body` as valid UTF-8 without mark; the flag says that some bytes did not fit `charset`.
+
+    Of several marks one goes, as the standard has it. A body of marks alone is empty, as libxml2 has it.
+    """
     _, mark = read_bom(body)
     raw = body[len(mark) :] if mark else body
     if charset == "utf-8" and raw.isascii():
@@ -312,8 +316,12 @@ def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
     try:
         text = raw.decode(charset)
     except UnicodeError:
-        return to_unicode(raw, charset).encode("utf-8", "replace"), True
-    return (raw if charset == "utf-8" else text.encode("utf-8", "replace")), False
+        return _unmarked(to_unicode(raw, charset).encode("utf-8", "replace")), True
+    return _unmarked(raw if charset == "utf-8" else text.encode("utf-8", "replace")), False
+
+
+def _unmarked(markup: bytes) -> bytes:
+    return b"" if _UTF8_MARKS.fullmatch(markup) else markup
 
 
 def is_utf8(body: bytes) -> bool:

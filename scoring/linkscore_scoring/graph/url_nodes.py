@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, reading_state
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import PageObservation
 
 # Kinds of URLs, bytes in the state: not fetched yet; a usable page came back; none did.
@@ -131,7 +132,7 @@ class UrlNodes:
         if len(self._keys) <= self.max_urls:
             return 0.0
         surplus = len(self._keys) - self.max_urls + self.max_urls // _SLACK
-        lost = sum(self._values[:surplus])
+        lost = left_sum(self._values[:surplus])
         self._forget(surplus)
         return lost
 

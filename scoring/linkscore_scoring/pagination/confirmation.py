@@ -19,6 +19,7 @@ from linkscore_scoring.pagination.anchors import NO_PAGE_LINK, PAGE
 from linkscore_scoring.pagination.lists import page_lists
 from linkscore_scoring.pagination.paged_urls import slots_of
 from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import PageObservation
 
 UNKNOWN, CONFIRMED, DENIED = 0, 1, 2
@@ -257,10 +258,10 @@ def cosine(one: Mapping[int, int], other: Mapping[int, int]) -> float:
     """
     if len(one) > len(other):
         one, other = other, one
-    dot = sum(log1p(count) * log1p(other[path]) for path, count in one.items() if path in other)
+    dot = left_sum(log1p(count) * log1p(other[path]) for path, count in one.items() if path in other)
     norm = sqrt(_square(one) * _square(other))
     return dot / norm if norm else 0.0
 
 
 def _square(bag: Mapping[int, int]) -> float:
-    return sum(log1p(count) ** 2 for count in bag.values())
+    return left_sum(log1p(count) ** 2 for count in bag.values())

@@ -30,7 +30,6 @@ NO_TYPE = 0
 _MAX_ENDING = 7
 _ENDS_IN_NUMBER = re.compile(r"[0-9](?:/|\.[a-z0-9]{3,5})?$").search
 _RELS = {"next": NEXT, "prev": PREV, "previous": PREV, "start": FIRST, "first": FIRST, "last": LAST}
-_CLASS = re.compile(r"\[([^\]]*)\]$")
 _CLASS_WORD = re.compile(r"[^a-z]+")
 _REMEMBERED = 4_096  # pairs of rel and place of links without text: a bound, sites have few
 _MOST_TITLES = 16_384  # a bound
@@ -133,15 +132,19 @@ def _remember_title(anchor: str) -> None:
     _titles.add(anchor)
 
 
+def _last_classes(place: str) -> str:
+    """Return what stands in the brackets that end a place; empty if none do. O(length)."""
+    if not place.endswith("]"):
+        return ""
+    return place[place.rfind("]", 0, -1) + 1 : -1].partition("[")[2]
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _silent_kind(rel: str, place: str) -> int:
     for token in rel.split():
         if token in _RELS:
             return _RELS[token]
-    classes = _CLASS.search(place)
-    if classes is None or not classes[1]:
-        return NO_PAGE_LINK
-    words = _CLASS_WORD.split(classes[1].lower())
+    words = _CLASS_WORD.split(_last_classes(place).lower())
     return next((_CLASS_KINDS[word] for word in words if word in _CLASS_KINDS), NO_PAGE_LINK)
 
 

@@ -184,6 +184,17 @@ class Policy(ABC):
             raise CorruptState(f"{self.name}: unexpected state fields {sorted(state)}")
 
 
+def sampling_reason(key: int, depth: int, site: SiteModel) -> Explanation:
+    """Say why a link of a site that is not learned yet has its score."""
+    return Explanation(
+        f"{site.name} is {site.stage.name}: sampling plan first, then breadth-first",
+        [
+            Term("planned", float(site.plan.is_drawn(key)), "1 if the sampling plan has it, else 0"),
+            Term("depth", depth, "clicks from a seed"),
+        ],
+    )
+
+
 def make_params(policy: type[Policy], values: dict[str, Any]) -> Params:
     """Return the parameters of a policy from a mapping of field to value; fields left out keep their default.
 

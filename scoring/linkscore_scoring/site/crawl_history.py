@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeVar
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
@@ -207,12 +208,12 @@ class History:
         """Rebuild a history."""
         made = cls()
         made._width, made.bins, made.examples = state[0], [list(b) for b in state[1]], list(state[2])
-        made.fetched = sum(counts[1] for counts in made.bins)
+        made.fetched = left_sum(counts[1] for counts in made.bins)
         return made
 
 
 def _sum(column: int, bins: Sequence[Bin]) -> float:
-    return sum([counts[column] for counts in bins])
+    return left_sum([counts[column] for counts in bins])
 
 
 def merged(histories: Iterable[History]) -> History:
@@ -347,7 +348,7 @@ class CrawlHistory(Stateful):
             rewards = [fetch.reward for fetch in last if fetch.reward != _NOT_REPORTED]
         else:
             rewards = [fetch.text for fetch in last]
-        return (sum(rewards) / len(rewards) if rewards else 0.0), len(rewards)
+        return (left_sum(rewards) / len(rewards) if rewards else 0.0), len(rewards)
 
     def judged(self) -> Iterator[tuple[int, int, float]]:
         """Yield identity hash, number and reward of the fetches remembered one by one whose reward is known.

@@ -182,7 +182,7 @@ def _defaults(cls: type[Any]) -> frozenset[str]:
 def _codec(hint: Any) -> Codec:
     """Return the codec of an annotation."""
     marks: tuple[Any, ...] = getattr(hint, "__metadata__", ())
-    kind = hint.__origin__ if marks else hint
+    kind = _meant(hint.__origin__ if marks else hint)
     origin, args = typing.get_origin(kind) or kind, typing.get_args(kind)
     if kind in SCALARS:
         return SCALARS[kind]
@@ -196,6 +196,12 @@ def _codec(hint: Any) -> Codec:
     if not isinstance(origin, type):
         raise TypeError(f"no codec for {hint}")
     return _codec_of_class(origin, args, flat=FLAT in marks)
+
+
+def _meant(kind: Any) -> Any:
+    """Return what an alias stands for: from Python 3.12 on `NDArray` of numpy 2.5 is one."""
+    value = getattr(typing.get_origin(kind), "__value__", None)
+    return kind if value is None else value[typing.get_args(kind)]
 
 
 def _codec_of_class(origin: type[Any], args: tuple[Any, ...], *, flat: bool) -> Codec:

@@ -14,6 +14,7 @@ from linkscore_scoring.features.text_quality import Measures, TextQuality, quali
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.words import url_forms, url_hashes, word_hash, words_of, written_forms
 from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.wanted.spec import Wanted
 
 # Weights, length normalisations and mean lengths of title and headings, then of the text, whose mean is the
@@ -149,7 +150,7 @@ class Topic:
         if self.terms.isdisjoint(words):
             return 0.0
         return max(
-            weight * min(1.0, sum(facet[word] * told(word) for word in words if word in facet))
+            weight * min(1.0, left_sum(facet[word] * told(word) for word in words if word in facet))
             for weight, facet in self.facets
         )
 
@@ -243,7 +244,7 @@ def expansion_of(
             sums[word] = sums.get(word, 0.0) + value
     weighed = {word: value * counts.idf(word) for word, value in sums.items() if value > 0.0}
     kept = sorted(weighed, key=lambda word: (-weighed[word], word))[:at_most]
-    total = sum(weighed[word] for word in kept)
+    total = left_sum(weighed[word] for word in kept)
     return {word: weighed[word] / total for word in kept}
 
 
@@ -255,7 +256,7 @@ def mixed(parts: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float
     >>> mixed([(0.5, {1: 1.0}), (0.5, {1: 0.5, 2: 0.5}), (9.0, {})])
     {1: 0.75, 2: 0.25}
     """
-    total = sum(weight for weight, words in parts if words)
+    total = left_sum(weight for weight, words in parts if words)
     found: dict[int, float] = {}
     for weight, words in parts:
         for term, share in words.items():
@@ -266,11 +267,11 @@ def mixed(parts: Sequence[tuple[float, Mapping[int, float]]]) -> dict[int, float
 def _facet(words: Iterable[str], expansion: Mapping[int, float], counts: WordCounts) -> dict[int, float]:
     """Return the share of each word in what a page can get, together 1."""
     own = {term: counts.idf(term) for term in map(word_hash, words)}
-    total = sum(own.values())
+    total = left_sum(own.values())
     facet = {term: idf / total for term, idf in own.items()}
     if expansion:
         for term, share in expansion.items():
             facet[term] = facet.get(term, 0.0) + share
-        total = sum(facet.values())
+        total = left_sum(facet.values())
         facet = {term: share / total for term, share in facet.items()}
     return facet

@@ -13,6 +13,7 @@ from linkscore_scoring.features.layout.moments import time_order
 from linkscore_scoring.features.layout.regions import MAX_COMPARED
 from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.features.layout.view import PageView, median, ratio, spread
+from linkscore_scoring.sums import left_sum
 
 # Characters of a line, for the height of a record without a renderer.
 _LINE_CHARS = 80
@@ -140,7 +141,7 @@ def _order(records: Sequence[PageRecord]) -> float:
 def _text_similarity(records: Sequence[PageRecord]) -> float:
     """Return the mean Jaccard similarity of the words of neighbouring records."""
     pairs = [(a.words, b.words) for a, b in pairwise(records) if a.words or b.words]
-    return ratio(sum(len(a & b) / len(a | b) for a, b in pairs), len(pairs))
+    return ratio(left_sum(len(a & b) / len(a | b) for a, b in pairs), len(pairs))
 
 
 def _user_records(view: PageView) -> set[int]:

@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 
 from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.markup import Step
+from linkscore_scoring.sums import left_sum
 
 MAX_COMPARED = 200
 """Records of a region that are compared or measured, and elements of a path that is named: a bound of work.
@@ -201,7 +202,7 @@ class _Siblings:
 def _rate(tree: PageTree, region: Region, chars: Sequence[int]) -> None:
     shapes = [_shape(tree, node) for node in region.records[:MAX_COMPARED]]
     likeness = [len(a & b) / (len(a | b) or 1) if a or b else 1.0 for a, b in pairwise(shapes)]
-    region.similarity = sum(likeness) / len(likeness) if likeness else 0.0
+    region.similarity = left_sum(likeness) / len(likeness) if likeness else 0.0
     richness = min(1.0, sum(map(len, shapes)) / len(shapes) / _RICH_SHAPE)
     held = region.chars = sum(
         chars[tree.last_texts[node]] - chars[tree.first_texts[node]] for node in region.records

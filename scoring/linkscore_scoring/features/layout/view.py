@@ -12,6 +12,7 @@ from linkscore_scoring.features.layout.regions import LinkGroups, Regions, find_
 from linkscore_scoring.features.layout.text_blocks import Blocks, boilerplate, text_blocks
 from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.types import Links
+from linkscore_scoring.sums import left_sum
 
 _PERSON = re.compile(r"user|member|profile|author|people|[?&;]u=", re.IGNORECASE)
 
@@ -117,8 +118,8 @@ def spread(name: str, values: Sequence[float]) -> dict[str, float]:
     """Return ln(1 + x) of the largest value, of the mean and of the standard deviation."""
     if not values:
         return {f"{name}_max": 0.0, f"{name}_avg": 0.0, f"{name}_sd": 0.0}
-    mean = sum(values) / len(values)
-    deviation = sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    mean = left_sum(values) / len(values)
+    deviation = sqrt(left_sum((value - mean) ** 2 for value in values) / len(values))
     return {f"{name}_max": log1p(max(values)), f"{name}_avg": log1p(mean), f"{name}_sd": log1p(deviation)}
 
 

@@ -21,6 +21,7 @@ from linkscore_scoring.learners.classifiers.base import (
     sigmoid,
 )
 from linkscore_scoring.state import State, Stateful, Stored, stored_as
+from linkscore_scoring.sums import left_sum
 
 # weight of a label of the rarer class, at most; a bound
 _MOST_WEIGHT = 30.0
@@ -113,7 +114,7 @@ class OnlineClassifier(Stateful):
     def _weight(self, relevant: bool) -> float:
         if not self.model.balanced:
             return 1.0
-        return min(_MOST_WEIGHT, sum(self._recent) / (2.0 * self._recent[relevant]))
+        return min(_MOST_WEIGHT, left_sum(self._recent) / (2.0 * self._recent[relevant]))
 
     def load_state(self, state: State) -> None:
         """Take over the state of a classifier of the same kind.

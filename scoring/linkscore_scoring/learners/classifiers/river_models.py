@@ -9,6 +9,7 @@ import numpy as np
 
 from linkscore_scoring.learners.classifiers.base import DIM, Classifier, Features, Floats, Ints
 from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.sums import left_sum
 
 _FOLDED = 256  # features of a tree; chosen, not measured: more cost milliseconds a row
 _MAX_RETAINED = 2_000  # rows; a bound: a restart replays them
@@ -76,7 +77,7 @@ class RiverModel(Stateful, Classifier):
 
     def _predict(self, indices: Ints, values: Floats) -> float:
         probs = self._model.predict_proba_one(self._features(indices.tolist(), values.tolist()))
-        total = sum(probs.values())
+        total = left_sum(probs.values())
         return float(probs.get(True, 0.0)) / total if total > 0.0 else 0.5
 
     def soften(self, keep: float) -> None:

@@ -17,6 +17,7 @@ from linkscore_scoring.policies.anthelion.host_crawl import STEPS, HostCrawl, Si
 from linkscore_scoring.policies.anthelion.released import ReleasedCrawl
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 MODES = ("intent", "as_released")
@@ -190,7 +191,7 @@ class Anthelion(Policy):
         host = [
             Term("host good", arm.good, "relevant pages of this host"),
             Term("host bad", arm.bad, "other labelled pages of this host"),
-            Term("labels", sum(known.classifier.labels), "labels the classifier has seen in this crawl"),
+            Term("labels", left_sum(known.classifier.labels), "labels the classifier has seen in this crawl"),
         ]
         explained = []
         for row, prob in enumerate(probs.tolist()):

@@ -241,6 +241,8 @@ class Auto(Composite):
             Term(f"trust({known.policy})", known.trust, f"expected to earn {known.reward:.2f} a fetch")
             for known in self.policy_trust()
         ]
+        if self.trust.active:
+            trust.append(Term("offset", self._offset, "added to the log odds of its scores"))
         return [
             Explanation(
                 f"{self.active.name} is active (trust {share:.2f}): {why.summary}", [*trust, *why.terms]

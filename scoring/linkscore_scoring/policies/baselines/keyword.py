@@ -68,7 +68,10 @@ class Keyword(Policy):
         return [
             Explanation(
                 f"the URL contains {', '.join(words) or 'no word of the query'}",
-                [Term("words", len(words), f"words found, of {len(self._words)}")],
+                [
+                    Term("words", len(words), "words found"),
+                    Term("query", len(self._words), "words of the query"),
+                ],
             )
             for words in found
         ]

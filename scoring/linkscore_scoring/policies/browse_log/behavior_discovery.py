@@ -15,6 +15,7 @@ from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder, BehaviorParams
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import PageObservation, SeedWanted
 
 _PRIOR_PAGES = 1.0
@@ -148,7 +149,7 @@ class BehaviorDiscovery(BehaviorOrder):
         place = model.place(page.url, page.key)
         links = (compress(column, page.fresh) for column in (page.links.urls, page.links.keys))
         fresh = dict(zip(*reversed(list(links)), strict=True))
-        found = sum(model.demand_once_born(model.place(url, key)) for key, url in fresh.items())
+        found = left_sum(model.demand_once_born(model.place(url, key)) for key, url in fresh.items())
         name = self._index.of(model, self._ranked_by()).names[place.node]
         self.discovered.add(name, expected=self.worth(place, model), found=found)
 

@@ -189,6 +189,8 @@ class BehaviorOrder(WithFallback):
             Term("auth", float(stats.auth[place.node]), "authority in the behaviour graph"),
             Term("hub", float(stats.hub[place.node]), "hub in the behaviour graph"),
         ]
+        if (moved := self.moved(self._index.of(model, self._ranked_by()).names[place.node])) != 1.0:
+            terms.append(Term("moved", moved, "factor by what the crawl found behind such links"))
         fits = "like" if place.covered else "fits no pattern, nearest to"
         return Explanation(f"{fits} {text}: {terms[0].value:.2g} {terms[0].description}", terms)
 

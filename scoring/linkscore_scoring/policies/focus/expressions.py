@@ -12,6 +12,7 @@ from linkscore_scoring.policies.focus.itf import LearnedPattern, learn_from_grou
 from linkscore_scoring.policies.focus.paths import ForumPaths, LinkTable
 from linkscore_scoring.policies.focus.votes import ANY, KindVotes
 from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, UrlRule
 
 RULE_KINDS = ("index", "thread", "index_flip", "thread_flip")
@@ -147,7 +148,9 @@ def _sureness(kind: str, paths: ForumPaths, votes: KindVotes) -> float:
 
 def _mean(rows: Iterable[tuple[float, float]]) -> float:
     rows = list(rows)
-    return sum(value * weight for value, weight in rows) / (sum(weight for _, weight in rows) or 1.0)
+    return left_sum(value * weight for value, weight in rows) / (
+        left_sum(weight for _, weight in rows) or 1.0
+    )
 
 
 def _expression(kind: str, pattern: LearnedPattern, sure: float) -> Expression:

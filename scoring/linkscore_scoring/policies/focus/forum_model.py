@@ -30,6 +30,7 @@ from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindVotes, Sh
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 
@@ -314,7 +315,7 @@ def certainty(model: ForumModel) -> Certainty:
     `wiki_x3` is the site that must not pass.
     """
     slack = _SLACK if model.certainty.ready else 1.0
-    threads, index = sum(model.paths.thread.values()), sum(model.paths.index.values())
+    threads, index = left_sum(model.paths.thread.values()), left_sum(model.paths.index.values())
     index += model.entry is not None
     share, on_way = slack * _THREAD_SHARE, slack * _ON_WAY_SHARE
     missing = [
@@ -423,4 +424,4 @@ def _has_changed(pages: int, surprises: int, window: list[int]) -> bool:
 
 def tail_prob(n: int, k: int, rate: float) -> float:
     """Return the probability of `k` or more of `n` at a rate."""
-    return sum(comb(n, i) * rate**i * (1.0 - rate) ** (n - i) for i in range(k, n + 1))
+    return left_sum(comb(n, i) * rate**i * (1.0 - rate) ** (n - i) for i in range(k, n + 1))

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+import re2
+
 from linkscore_scoring.urls.identity import identity
 
 MAX_URLS = 2_000
@@ -44,6 +46,8 @@ _FEW = 5  # URLs below which two must fit, as a share of them would be one; chos
 _SEEN_ORDERS = 3  # spellings of a URL looked at for orders of its query; a bound
 _MAX_SUFFIX = 5  # characters of a file name's suffix; longer ones are part of a slug
 _TEXT = "[^/?&=]+"  # of a part that varies, in a pattern without support: dots too
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
 _TOKEN = re.compile(r"[0-9]+|[^\W\d_]+|.", re.DOTALL)
 _WHOLE_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+|[0-9]+|[^\W\d_]+|.", re.DOTALL)
 _ESCAPES = {"5B": r"\[", "5D": r"\]", "3A": ":", "20": r"\+", "2C": ",", "40": "@"}
@@ -179,9 +183,17 @@ def _orders(pieces: Sequence[Piece], raw: dict[str, list[str]]) -> list[tuple[st
     return list(seen)
 
 
+def _fitting(regex: str, keys: Iterable[str]) -> list[str]:
+    """Return the keys that an expression fits; by RE2, as it is made of URLs and must not backtrack."""
+    try:
+        compiled = re2.compile(regex, _OPTIONS)
+    except re2.error:  # larger than RE2 takes: it would be no rule either
+        return []
+    return [key for key in keys if compiled.match(key)]
+
+
 def _counted(regex: str, raw: dict[str, list[str]], confident: bool) -> LearnedPattern:
-    compiled = re.compile(regex)
-    fitting = [key for key in raw if compiled.match(key)]
+    fitting = _fitting(regex, raw)
     return LearnedPattern(regex, len(fitting), len(raw), confident, raw[fitting[0]][0] if fitting else "")
 
 
@@ -189,8 +201,7 @@ def _without_subsumed(learned: Iterable[LearnedPattern], keys: Sequence[str]) ->
     """Return patterns by support, without those whose URLs one before them fits too."""
     kept: list[tuple[LearnedPattern, set[str]]] = []
     for pattern in sorted(learned, key=lambda p: (-p.confident, -p.matches, len(p.regex))):
-        compiled = re.compile(pattern.regex)
-        fitting = {key for key in keys if compiled.match(key)}
+        fitting = set(_fitting(pattern.regex, keys))
         if fitting and not any(fitting <= other for _, other in kept):
             kept.append((pattern, fitting))
     return [pattern for pattern, _ in kept]

@@ -27,6 +27,7 @@ from linkscore_scoring.policies.focus.page_types import PageType, load_page_type
 from linkscore_scoring.policies.focus.paths import known_identity
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, Shares
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import (
     INDEX,
     OTHER,
@@ -151,7 +152,7 @@ class Focus(WithFallback):
             for side, margin in zip((self.types.index, self.types.thread), margins, strict=True)
         )
         shares = index * (1 - thread), thread * (1 - index), (1 - index) * (1 - thread)
-        whole = sum(shares)
+        whole = left_sum(shares)
         return shares[0] / whole, shares[1] / whole, shares[2] / whole
 
     def is_ready(self, site: SiteModel) -> bool:
@@ -185,7 +186,7 @@ class Focus(WithFallback):
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the type of the URL, its pattern, and the votes behind it."""
         rows = zip(self.own_buckets(links, site), self.model.link_rows(links, site), strict=True)
-        return [self._explanation(self._type(place), row[0], row[1]) for place, row in rows]
+        return [self._explanation(place, row[0], row[1]) for place, row in rows]
 
     @property
     def relearned(self) -> int:
@@ -231,11 +232,13 @@ class Focus(WithFallback):
         dry = self.model.is_exhausted(pattern, self.params.dry_pages)
         return dry and self.model.type_of(pattern, apath, fits) == INDEX
 
-    def _explanation(self, kind: int, pattern: int, apath: int) -> Explanation:
+    def _explanation(self, place: str, pattern: int, apath: int) -> Explanation:
+        kind = self._type(place)
+        dry = ", which show nothing new any more" if self._is_dry(place) else ""
         estimate = self.model.votes.estimate(pattern, apath)
         name = self.model.patterns.text(pattern) or "any URL"
         return Explanation(
-            f"{name} {_WORDS[kind]}",
+            f"{name} {_WORDS[kind]}{dry}",
             [
                 Term("probability", estimate.prob, "of the likeliest kind of page behind such links"),
                 Term("votes", estimate.support, "pages behind such links and beside them that voted"),

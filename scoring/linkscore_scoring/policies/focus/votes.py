@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import INDEX, OTHER, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -194,7 +195,7 @@ class KindVotes(Stateful):
             place = _with_page_links(place, page_links)
         whole = self._mean((pattern, ANY), place, _PARENT)
         shares = self._mean((pattern, apath), whole, _PATTERN) if apath != ANY else whole
-        support = self._support(pattern, apath) + (min(_PAGE_LINK_VOTES, sum(page_links)))
+        support = self._support(pattern, apath) + (min(_PAGE_LINK_VOTES, left_sum(page_links)))
         best = max(range(3), key=shares.__getitem__)
         sure = _SURE if page_links or (pattern, ANY) in self._nodes else _SURE_UNSEEN
         decided = support >= _FINAL or (support >= _ENOUGH and shares[best] >= sure)
@@ -239,6 +240,6 @@ class KindVotes(Stateful):
 
 def _with_page_links(place: list[float], page_links: list[float]) -> list[float]:
     """Return a prior that also counts links that turn pages, at most 1.5 votes of them."""
-    weight = min(_PAGE_LINK_VOTES, sum(page_links)) / sum(page_links)
+    weight = min(_PAGE_LINK_VOTES, left_sum(page_links)) / left_sum(page_links)
     counts = [place[0] + weight * page_links[0], place[1] + weight * page_links[1], place[2]]
-    return [count / sum(counts) for count in counts]
+    return [count / left_sum(counts) for count in counts]

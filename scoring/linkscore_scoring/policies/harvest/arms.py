@@ -9,6 +9,7 @@ from typing import Annotated
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.state import Stateful, Stored, stored_as
+from linkscore_scoring.sums import left_sum
 
 Node = tuple[int, int]
 """URL pattern and folded Apath, either of them `ANY`: what counts are kept for."""
@@ -46,7 +47,7 @@ def summed(starts: Sequence[Starts]) -> Starts | None:
 
     def both(node: Node) -> Counts | None:
         known = [counts for start in starts if (counts := start(node)) is not None]
-        return [sum(column) for column in zip(*known, strict=True)] if known else None
+        return [left_sum(column) for column in zip(*known, strict=True)] if known else None
 
     return both
 

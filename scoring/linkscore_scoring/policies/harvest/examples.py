@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from linkscore_scoring.policies.harvest.likeness import Likeness
 from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import ExampleWanted
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -120,7 +121,7 @@ class ExampleCandidates(Stateful):
         """Let the uncertainty of each group be that of the pages kept, whose labels are new."""
         for group in self._groups.values():
             found = [member.uncertainty for member in group.members]
-            group.uncertainty = sum(found) / len(found) if found else 0.0
+            group.uncertainty = left_sum(found) / len(found) if found else 0.0
 
     def members(self) -> list[ExampleCandidate]:
         """Return all pages kept."""
@@ -192,7 +193,7 @@ def _suggested(
         yield ExampleWanted(most.url, _why_uncertain(most), value, group.pages, most.label)
     elif not is_named:
         rewards = [text_reward_of(member) for member in members]
-        mean = sum(rewards) / len(rewards)
+        mean = left_sum(rewards) / len(rewards)
         typical, _ = min(zip(members, rewards, strict=True), key=lambda pair: abs(pair[1] - mean))
         total = group.pages * mean
         value = total / (total + _HALF) * (1.0 - (1.0 - _SURE_LEFT) * abs(typical.label))

@@ -13,6 +13,7 @@ from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -248,7 +249,7 @@ class Layouts:
         weights = {
             path: log(tf + 1.0) * log(n / df.get(path, 1) + 1.0) for path, tf in self._bag(paths).items()
         }
-        norm = sqrt(sum(w * w for w in weights.values()))
+        norm = sqrt(left_sum(w * w for w in weights.values()))
         return {path: w / norm for path, w in weights.items()}
 
     def _keep(self, tokens: Any) -> None:
@@ -313,4 +314,4 @@ def _nearest(url: str, vector: Vector, shown: Iterable[tuple[str, Vector]], patt
 def cosine(one: Vector, other: Vector) -> float:
     """Return the cosine of two vectors of length 1."""
     few, many = (one, other) if len(one) < len(other) else (other, one)
-    return sum(w * many[path] for path, w in few.items() if path in many)
+    return left_sum(w * many[path] for path, w in few.items() if path in many)

@@ -34,6 +34,7 @@ from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.policies.harvest.warm_start import WarmStart, experience_of
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful, Stored
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import (
     ExamplePage,
     ExampleWanted,
@@ -276,14 +277,14 @@ class Harvest(Stateful, Policy):
         return _Now(site, self.rewards.labelled_share, self._link_worth())
 
     def _score(self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None) -> float:
-        reward, hub, exploration, curiosity = self._parts(arm, figures, now, begun)
-        value = reward + hub + exploration + curiosity
+        reward, bulk, hub, exploration, curiosity = self._parts(arm, figures, now, begun)
+        value = reward * bulk + hub + exploration + curiosity
         return value / (1.0 + value)
 
     def _parts(
         self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None
-    ) -> tuple[float, float, float, float]:
-        """Return reward, hub credit, exploration and curiosity, weighted by how far labels decide.
+    ) -> tuple[float, float, float, float, float]:
+        """Return reward, its factor, hub credit, exploration and curiosity, as far as labels or text decide.
 
         What a list pays counts, by what a link of it brings, while nothing of the site is under way (`begun`
         is None): else what that shows is waited for, and lists opened beside it cost more than they bring.
@@ -311,7 +312,8 @@ class Harvest(Stateful, Policy):
         if begun is None and reward < a_link and (paid := self._paid_by_list(reward, hub, a_link)) > by_links:
             by_links = paid
         return (
-            reward * bulk,
+            reward,
+            bulk,
             share * beyond + unlabelled * by_links,
             unlabelled * (p.exploration * bonus * worth_trying + trust),
             unlabelled * p.curiosity * self._curiosity(arm[1]),
@@ -388,21 +390,26 @@ class Harvest(Stateful, Policy):
         for key, arm in shown:
             if means[arm] > best.get(key, 0.0):
                 best[key] = means[arm]
-        return min(1.0, sum(best.values()) / self.tunables.hub_links)
+        return min(1.0, left_sum(best.values()) / self.tunables.hub_links)
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
-        reward, hub, bonus, curiosity = self._parts(arm, self.arms.figures(*arm), self._now(site))
-        pulls = self.arms.pulls(arm)
+        """Name the numbers of `_parts`: reward + hub + exploration + curiosity is the value of the arm."""
+        figures, now = self.arms.figures(*arm), self._now(site)
+        reward, bulk, hub, bonus, curiosity = self._parts(arm, figures, now)
+        pulls, mean = self.arms.pulls(arm), max(0.0, figures[0])
         pattern = site.patterns.text(arm[0]) or "any URL"
-        summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {reward:.2f}"
+        summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {mean:.2f}"
         return Explanation(
             summary,
             [
                 Term("fetched", pulls, "pages fetched through this arm"),
-                Term("reward", reward, "mean reward, shrunk to tag path, URL pattern and site"),
+                Term("mean_reward", mean, "mean reward, shrunk to tag path, URL pattern and site"),
                 Term(
                     "menu", self.menus.share(arm), "share of the pages that link to it: lowers high rewards"
                 ),
+                Term("link_reward", now.a_link, "reward of a link of a list, which a menu lowers towards"),
+                Term("bulk", bulk, "factor for how many links wait, while no label decides"),
+                Term("reward", reward * bulk, "mean reward, lowered if a menu, times bulk"),
                 Term("hub", hub, "credit for the links found behind it"),
                 Term(
                     "fresh_links",
@@ -411,7 +418,7 @@ class Harvest(Stateful, Policy):
                 ),
                 Term("exploration", bonus, "bonus for what was tried, or tried little and has links waiting"),
                 Term("curiosity", curiosity, "bonus for untried links between texts"),
-                Term("labelled", self.rewards.labelled_share, "how far labels, not text, decide"),
+                Term("labelled", now.share, "how far labels, not text, decide"),
             ],
         )
 

@@ -6,6 +6,7 @@ from math import log2
 
 from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.sums import left_sum
 
 _STEPS = 2  # bins an octave of the histogram: text need not be told apart finer. Chosen, not measured.
 _LEAST_CHARS = 25  # of a page that counts: the shortest text block there is (features.walk)
@@ -74,7 +75,7 @@ class TextScale(Stateful):
             self._bins[_bin(chars)] = self._bins.get(_bin(chars), 0.0) + pages
 
     def _quantile(self) -> float:
-        left = self._t.text_quantile * sum(self._bins.values())
+        left = self._t.text_quantile * left_sum(self._bins.values())
         for number in sorted(self._bins):
             left -= self._bins[number]
             if left <= 0.0:

@@ -14,6 +14,7 @@ from math import sqrt
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.arms import ANY, Counts, HierarchicalArms, Node
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 from linkscore_scoring.urls.tokens import is_fixed, wildcard_of
 
@@ -111,10 +112,10 @@ class WarmStart:
             for arm, pulls, reward in islice(arms.pulled(), _LOOKED_AT)
             if (group := self._group(known, arm)) is not None
         ]
-        brought, said = (sum(pulls * row[column] for pulls, *row in found) for column in (0, 1))
+        brought, said = (left_sum(pulls * row[column] for pulls, *row in found) for column in (0, 1))
         scale = min(1.0, max(_LEAST_SCALE, (_SCALE_PULLS + brought) / (_SCALE_PULLS + said)))
-        error = sum(pulls * (reward - scale * said) ** 2 for pulls, reward, said in found)
-        baseline = sum(pulls * (reward - arms.own_mean) ** 2 for pulls, reward, _ in found)
+        error = left_sum(pulls * (reward - scale * said) ** 2 for pulls, reward, said in found)
+        baseline = left_sum(pulls * (reward - arms.own_mean) ** 2 for pulls, reward, _ in found)
         return min(1.0, (_PATIENCE + baseline) / (_PATIENCE + error))
 
     def _counted(self, node: Node) -> Counts | None:
@@ -125,11 +126,11 @@ class WarmStart:
         ]
         if not counted:
             return None
-        share = min(1.0, _MOST_PULLS / sum(pulls for pulls, _ in counted))
+        share = min(1.0, _MOST_PULLS / left_sum(pulls for pulls, _ in counted))
         return [
-            share * sum(pulls for pulls, _ in counted),
-            share * sum(pulls * group.reward for pulls, group in counted),
-            share * sum(pulls * group.hub for pulls, group in counted),
+            share * left_sum(pulls for pulls, _ in counted),
+            share * left_sum(pulls * group.reward for pulls, group in counted),
+            share * left_sum(pulls * group.hub for pulls, group in counted),
         ]
 
     def _trust(self, known: _Known, group: LinkGroup) -> float:

@@ -20,6 +20,7 @@ from linkscore_scoring.policies.base import (
     Scores,
     Term,
     outside,
+    sampling_reason,
 )
 from linkscore_scoring.policies.irobot.sitemap import KeptArc, MapEntry, Place, Sitemap
 from linkscore_scoring.site.model import SiteModel
@@ -154,8 +155,8 @@ class Irobot(Stateful, Policy):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the kept arc of each link, or that there is none."""
         if site.templates is None:
-            why = f"{site.name} is {site.stage.name}: sampling plan first, then breadth-first"
-            return [Explanation(why, [Term("depth", depth, "clicks from a seed")]) for depth in links.depths]
+            rows = zip(links.keys, links.depths, strict=True)
+            return [sampling_reason(key, depth, site) for key, depth in rows]
         arcs = self._arcs(site)
         kinds = zip(links.sources, links.patterns, links.apaths, strict=True)
         return [_reason(arcs.get(_link_kind(*kind, site)), len(self._kept), site) for kind in kinds]

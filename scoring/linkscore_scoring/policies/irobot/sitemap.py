@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkscore_scoring.policies.irobot.arborescence import maximum_arborescence
+from linkscore_scoring.sums import left_sum
 
 Vertex = tuple[int, int]
 """A kind of page: its template cluster and its URL pattern."""
@@ -204,7 +205,7 @@ def informativeness(sizes: ArrayLike, mean_chars: ArrayLike, unique: ArrayLike) 
 def most_informative(info: Vector, sizes: Sequence[int], coverage: float) -> set[int]:
     """Return the most informative kinds that together hold a share `coverage` of all pages."""
     chosen: set[int] = set()
-    covered, asked = 0, coverage * sum(sizes)
+    covered, asked = 0, coverage * left_sum(sizes)
     for kind in np.argsort(-info, kind="stable").tolist():
         if covered >= asked:
             break

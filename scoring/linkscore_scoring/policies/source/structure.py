@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term
+from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term, sampling_reason
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
@@ -146,8 +146,8 @@ class StructuralPolicy(Stateful, Policy):
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the likely destination clusters, their values and the counts behind them."""
         if not self.cluster_worth:
-            why = f"{site.name} is {site.stage.name}: sampling plan first, then breadth-first"
-            return [Explanation(why, [Term("depth", depth, "clicks from a seed")]) for depth in links.depths]
+            rows = zip(links.keys, links.depths, strict=True)
+            return [sampling_reason(key, depth, site) for key, depth in rows]
         values = self.cluster_values(site)
         P = self._probabilities(links.sources, links.apaths, site)
         return [self._explanation(row, values, source) for row, source in zip(P, links.sources, strict=True)]
@@ -192,9 +192,18 @@ class StructuralPolicy(Stateful, Policy):
             Term(f"value(c{self.clusters[i]})", float(values[i]), f"value of cluster c{self.clusters[i]}")
             for i in likely
         ]
+        terms += [
+            Term("rest", float(P @ values - P[likely] @ values[likely]), "value of what else it may lead to"),
+            Term(
+                "best",
+                float(values.max(initial=0.0)),
+                "largest value of a cluster; a score is a share of it",
+            ),
+        ]
         best = self.clusters[likely[0]]
+        known = f"cluster c{source}" if source != UNKNOWN_CLUSTER else "an unknown cluster"
         return Explanation(
-            f"from cluster c{source}, leads to cluster c{best} with probability {P[likely[0]]:.2f}", terms
+            f"from {known}, leads to cluster c{best} with probability {P[likely[0]]:.2f}", terms
         )
 
 

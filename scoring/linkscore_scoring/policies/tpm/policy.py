@@ -26,6 +26,7 @@ from linkscore_scoring.policies.tpm.rtdm import similarity, tree_of
 from linkscore_scoring.policies.tpm.target_map import ENTRY, MapPage, NavigationPattern, TargetMap
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 # Scores, over 1 + number or depth, of links on the map, of what only target pages link to, and off the path:
@@ -206,7 +207,7 @@ class Tpm(Stateful, Policy):
             steps.append(0 if page.parent == ENTRY else on_path or _NOWHERE)
             self._note_step(page.key, steps[-1], site)
         for pattern, urls in self._urls.items():
-            self._worths[pattern] = sum(self._worth(navigation.step(url)) for url in urls) / len(urls)
+            self._worths[pattern] = left_sum(self._worth(navigation.step(url)) for url in urls) / len(urls)
         self._map, self._urls = TargetMap(), {}
 
     def _note_step(self, key: int, step: int, site: SiteModel) -> None:
