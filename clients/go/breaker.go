@@ -1,6 +1,7 @@
 package linkscore
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -8,60 +9,112 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Waits of a Breaker: long enough that a dead server costs a crawl nothing, short enough that one that was
-// restarted is noticed.
+// Waits between two probes of a server that is away: a dead server costs nothing then, and one that was restarted is
+// noticed within seconds. A probe that takes longer than probeTimeout has failed: a server so slow is of no use to a crawl.
 const (
-	firstWait   = time.Second
-	longestWait = time.Minute
+	firstProbe   = time.Second
+	longestProbe = 5 * time.Second
+	probeTimeout = time.Second
 )
 
-// Breaker keeps a dead server from costing a deadline for every page: after an outage it lets no call through
-// for a while, then one, and all again once that one is answered. The wait doubles with every outage in a row.
+// Breaker keeps a server that is away from costing a deadline for every page: after an outage (no server, no answer in
+// time, too much load, a full disk) it lets no call through. Beside the crawl it probes with one cheap call every 1 to
+// 5 s, and lets all calls through once that is answered. Safe for concurrent use.
 type Breaker struct {
-	mu        sync.Mutex
-	wait      time.Duration
-	openUntil time.Time
-	probing   bool
+	probe func(context.Context) error
+	after func(time.Duration) <-chan time.Time
+	turns func(err error) // called when the server was lost, with why, and when it is back, with nil
+
+	mu     sync.Mutex
+	away   bool
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
-// Allows says whether a call may be made now. A caller that is let through says how it ended by Done.
+// NewBreaker returns a breaker that probes by a call; any answer ends the outage, a refusal too. Close it when the crawl
+// is over.
+func NewBreaker(probe func(context.Context) error) *Breaker {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Breaker{probe: probe, after: time.After, turns: func(error) {}, ctx: ctx, cancel: cancel}
+}
+
+// Allows says whether a call may be made now. The caller says how it ended by Done.
 func (b *Breaker) Allows() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.wait == 0 {
-		return true
+	return !b.away
+}
+
+// Done notes how a call ended. Only an outage opens the breaker, and only a probe closes it.
+func (b *Breaker) Done(err error) {
+	if !isOutage(err) {
+		return
 	}
-	if b.probing || time.Now().Before(b.openUntil) {
+	b.mu.Lock()
+	lost := !b.away
+	b.away = true
+	b.mu.Unlock()
+	if lost {
+		b.turns(err)
+		go b.watch(err)
+	}
+}
+
+// Try probes at once if the server is away; false if it still is.
+func (b *Breaker) Try() bool { return b.Allows() || b.heard(b.probe(b.ctx)) }
+
+// Close ends the probing.
+func (b *Breaker) Close() { b.cancel() }
+
+func (b *Breaker) watch(err error) {
+	for wait := firstProbe; ; wait = min(2*wait, longestProbe) {
+		select {
+		case <-b.after(max(wait, retryAfter(err))):
+		case <-b.ctx.Done():
+			return
+		}
+		if err = b.probe(b.ctx); b.heard(err) {
+			return
+		}
+	}
+}
+
+// heard notes how a probe ended; true if the server is there.
+func (b *Breaker) heard(err error) bool {
+	if isOutage(err) || b.ctx.Err() != nil {
 		return false
 	}
-	b.probing = true
+	b.mu.Lock()
+	back := b.away
+	b.away = false
+	b.mu.Unlock()
+	if back {
+		b.turns(nil)
+	}
 	return true
 }
 
-// Done notes how a call ended. Only an outage opens the breaker: no server, no answer in time, or too much load.
-func (b *Breaker) Done(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// isOutage says whether the next call would fail too. One beyond a limit is refused for itself.
+func isOutage(err error) bool {
 	switch CodeOf(err) {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted:
-		if b.probing || b.wait == 0 {
-			b.wait = min(longestWait, max(firstWait, 2*b.wait))
-			var said *Error
-			if errors.As(err, &said) {
-				b.wait = max(b.wait, said.RetryAfter)
-			}
-			b.openUntil = time.Now().Add(b.wait)
-		}
-	case codes.Canceled: // says nothing about the server
-	default:
-		b.wait = 0
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return true
+	case codes.ResourceExhausted:
+		return !errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"})
 	}
-	b.probing = false
+	return false
 }
 
-// Broken says whether the last answer was an outage.
-func (b *Breaker) Broken() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.wait > 0
+// isDiskFull says whether a server refuses to take anything in, and answers all else.
+func isDiskFull(err error) bool {
+	return errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "DISK_FULL"})
+}
+
+// retryAfter is what a server says itself about when to come back.
+func retryAfter(err error) time.Duration {
+	var said *Error
+	if !errors.As(err, &said) {
+		return 0
+	}
+	return min(said.RetryAfter, longestProbe)
 }

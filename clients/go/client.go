@@ -10,18 +10,25 @@
 package linkscore
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/resolver"
 
 	pb "linkscore.example/go/linkscorev1"
 )
@@ -40,6 +47,10 @@ const (
 // takes an event id twice and applies it once, so repeating IngestPages is safe.
 const serviceConfig = `{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.1s",
 "maxBackoff": "2s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]}}]}`
+
+// reconnect is gRPC's own wait between attempts to connect, bounded by 5 s instead of two minutes: a server that was
+// restarted is found at the next probe.
+var reconnect = backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: .2, MaxDelay: longestProbe}
 
 // Client is a connection to a server. It is safe for concurrent use.
 type Client struct {
@@ -62,6 +73,7 @@ type settings struct {
 	token   func() (string, error)
 	tls     *tls.Config
 	dial    []grpc.DialOption
+	wrong   error // an option that cannot be carried out
 }
 
 // WithTimeout bounds every unary call whose context has no deadline of its own; DefaultTimeout if not given.
@@ -95,12 +107,32 @@ func WithDialOptions(options ...grpc.DialOption) Option {
 	return func(s *settings) { s.dial = append(s.dial, options...) }
 }
 
+// WithCAFile encrypts the connection to a server whose certificate is of the authority in a PEM file.
+func WithCAFile(path string) Option {
+	return func(s *settings) {
+		pem, err := os.ReadFile(path)
+		if err != nil {
+			s.wrong = fmt.Errorf("linkscore: CA file: %w", err)
+			return
+		}
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(pem) {
+			s.wrong = fmt.Errorf("linkscore: CA file %s holds no certificate in PEM", path)
+			return
+		}
+		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+	}
+}
+
 // New returns a client of the server at host:port. It connects at the first call, and again when the server
 // was away. Close it when the crawl is over.
 func New(target string, options ...Option) (*Client, error) {
 	s := settings{timeout: DefaultTimeout}
 	for _, option := range options {
 		option(&s)
+	}
+	if err := errors.Join(s.wrong, checkTarget(target)); err != nil {
+		return nil, err
 	}
 	transport := insecure.NewCredentials()
 	if s.tls != nil {
@@ -110,6 +142,7 @@ func New(target string, options ...Option) (*Client, error) {
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithUserAgent("linkscore-go/" + Version),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 20 * time.Second}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(MaxMessageBytes), grpc.MaxCallSendMsgSize(MaxMessageBytes)),
@@ -128,6 +161,33 @@ func New(target string, options ...Option) (*Client, error) {
 		Inspection: pb.NewInspectionServiceClient(conn),
 		conn:       conn,
 	}, nil
+}
+
+// checkTarget refuses what is no host:port; names that a resolver of gRPC reads, such as dns:///host:port, pass.
+func checkTarget(target string) error {
+	if scheme, _, found := strings.Cut(target, ":"); found && resolver.Get(scheme) != nil {
+		return nil
+	}
+	if target == "" {
+		return errors.New("linkscore: the target is empty; give host:port, for example localhost:7411")
+	}
+	if scheme, rest, found := strings.Cut(target, "://"); found {
+		return fmt.Errorf("linkscore: target %q: leave out %s://, give host:port, for example %s", target, scheme, withPort(rest))
+	}
+	host, port, err := net.SplitHostPort(target)
+	if number, bad := strconv.Atoi(port); err != nil || bad != nil || number < 1 || number > 65535 || host == "" || strings.ContainsAny(host, " /@") {
+		return fmt.Errorf("linkscore: target %q: give host:port, for example %s", target, withPort(target))
+	}
+	return nil
+}
+
+// withPort guesses what was meant by a target that is none.
+func withPort(target string) string {
+	host, _, _ := strings.Cut(strings.Trim(strings.TrimSpace(target), "/"), ":")
+	if _, err := strconv.Atoi(host); err == nil {
+		return "localhost:" + host
+	}
+	return cmp.Or(host, "localhost") + ":7411"
 }
 
 // Close ends the connection; calls under way fail.

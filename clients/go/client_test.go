@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	linkscore "linkscore.example/go"
@@ -37,9 +38,42 @@ type fake struct {
 	crawl    *pb.Crawl
 	changed  [][]string
 	urls     func(*pb.RankBucketsRequest) []uint32
+	refuse   map[string]error // what calls of a name fail with until it is taken out
+	rewards  []*pb.Feedback
+	scored   [][]*pb.CandidateLink
+	calls    int
 }
 
-func (f *fake) note(ctx context.Context) error {
+func (f *fake) callCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+func (f *fake) refuses(err error, methods ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refuse = map[string]error{}
+	for _, method := range methods {
+		f.refuse[method] = err
+	}
+}
+
+func (f *fake) ScoreLinks(ctx context.Context, r *pb.ScoreLinksRequest) (*pb.ScoreLinksResponse, error) {
+	if err := f.note(ctx, "ScoreLinks"); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.scored = append(f.scored, r.GetLinks())
+	links := &pb.LinkScores{BucketNames: []string{"asked"}, BucketValues: []float64{.5}, TicketValues: [][]byte{[]byte("ta")}}
+	for range r.GetLinks() {
+		links.Scores, links.Buckets, links.Tickets = append(links.Scores, .5), append(links.Buckets, 0), append(links.Tickets, 0)
+	}
+	return &pb.ScoreLinksResponse{Links: links}, nil
+}
+
+func (f *fake) note(ctx context.Context, method string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
@@ -47,6 +81,10 @@ func (f *fake) note(ctx context.Context) error {
 	}
 	if until, ok := ctx.Deadline(); ok {
 		f.deadline = time.Until(until)
+	}
+	f.calls++
+	if err := f.refuse[method]; err != nil {
+		return err
 	}
 	if len(f.fail) == 0 {
 		return nil
@@ -57,22 +95,26 @@ func (f *fake) note(ctx context.Context) error {
 }
 
 func (f *fake) IngestPages(ctx context.Context, r *pb.IngestPagesRequest) (*pb.IngestPagesResponse, error) {
-	if err := f.note(ctx); err != nil {
+	if err := f.note(ctx, "IngestPages"); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ingested = append(f.ingested, r)
-	return &pb.IngestPagesResponse{Results: []*pb.PageResult{{Links: &pb.LinkScores{
-		Urls: []string{"http://a.test/1", "", "http://a.test/2"}, Scores: []float64{.2, 0, .9},
-		Buckets: []uint32{0, 0, 1}, BucketNames: []string{"low", "high"}, BucketValues: []float64{.3, .8},
-		Tickets: []uint32{0, 0, 1}, TicketValues: [][]byte{[]byte("t0"), []byte("t1")},
-		Statuses: map[uint32]*pb.ItemStatus{1: {Code: pb.ItemCode_ITEM_CODE_INVALID}},
-	}}}}, nil
+	answer := &pb.IngestPagesResponse{}
+	for range r.GetPages() {
+		answer.Results = append(answer.Results, &pb.PageResult{Links: &pb.LinkScores{
+			Urls: []string{"http://a.test/1", "", "http://a.test/2"}, Scores: []float64{.2, 0, .9},
+			Buckets: []uint32{0, 0, 1}, BucketNames: []string{"low", "high"}, BucketValues: []float64{.3, .8},
+			Tickets: []uint32{0, 0, 1}, TicketValues: [][]byte{[]byte("t0"), []byte("t1")},
+			Statuses: map[uint32]*pb.ItemStatus{1: {Code: pb.ItemCode_ITEM_CODE_INVALID}},
+		}})
+	}
+	return answer, nil
 }
 
 func (f *fake) RankBuckets(ctx context.Context, r *pb.RankBucketsRequest) (*pb.RankBucketsResponse, error) {
-	if err := f.note(ctx); err != nil {
+	if err := f.note(ctx, "RankBuckets"); err != nil {
 		return nil, err
 	}
 	answer := &pb.RankBucketsResponse{}
@@ -87,15 +129,22 @@ func (f *fake) RankBuckets(ctx context.Context, r *pb.RankBucketsRequest) (*pb.R
 }
 
 func (f *fake) ReportFeedback(ctx context.Context, r *pb.ReportFeedbackRequest) (*pb.ReportFeedbackResponse, error) {
-	if err := f.note(ctx); err != nil {
+	if err := f.note(ctx, "ReportFeedback"); err != nil {
 		return nil, err
 	}
-	said := &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_OK}
-	if r.GetFeedback()[0].GetReward() > 1 {
-		said = &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_INVALID,
-			Problems: []*pb.FieldProblem{{Field: "reward", Description: "must be in [0, 1]"}}}
+	f.mu.Lock()
+	f.rewards = append(f.rewards, r.GetFeedback()...)
+	f.mu.Unlock()
+	answer := &pb.ReportFeedbackResponse{}
+	for _, event := range r.GetFeedback() {
+		said := &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_OK}
+		if event.GetReward() > 1 {
+			said = &pb.ItemStatus{Code: pb.ItemCode_ITEM_CODE_INVALID,
+				Problems: []*pb.FieldProblem{{Field: "reward", Description: "must be in [0, 1]"}}}
+		}
+		answer.Statuses = append(answer.Statuses, said)
 	}
-	return &pb.ReportFeedbackResponse{Statuses: []*pb.ItemStatus{said}}, nil
+	return answer, nil
 }
 
 func (f *fake) CreateCrawl(ctx context.Context, r *pb.CreateCrawlRequest) (*pb.CreateCrawlResponse, error) {
@@ -108,9 +157,12 @@ func (f *fake) CreateCrawl(ctx context.Context, r *pb.CreateCrawlRequest) (*pb.C
 	return &pb.CreateCrawlResponse{Crawl: r.GetCrawl()}, nil
 }
 
-func (f *fake) GetCrawl(context.Context, *pb.GetCrawlRequest) (*pb.GetCrawlResponse, error) {
+func (f *fake) GetCrawl(ctx context.Context, _ *pb.GetCrawlRequest) (*pb.GetCrawlResponse, error) {
+	if err := f.note(ctx, "GetCrawl"); err != nil {
+		return nil, err
+	}
 	if f.crawl != nil {
-		return &pb.GetCrawlResponse{Crawl: f.crawl}, nil
+		return &pb.GetCrawlResponse{Crawl: f.crawl, ServerVersion: "1.2.3"}, nil
 	}
 	return &pb.GetCrawlResponse{Crawl: &pb.Crawl{Name: "crawls/x", Policy: linkscore.Policy("harvest")}}, nil
 }
@@ -271,6 +323,31 @@ func TestACrawlSaysInWordsWhatItIsFor(t *testing.T) {
 	}
 }
 
+func TestACrawlThatDiffersInWhatIsFixedIsAnErrorThatNamesTheFields(t *testing.T) {
+	learning := &pb.LearningConfig{SamplePages: proto.Uint32(50)}
+	f := &fake{created: true, crawl: &pb.Crawl{Name: "crawls/x", Seed: 3, Groups: 4, Learning: learning, Policy: linkscore.Policy("harvest")}}
+	client := serve(t, f)
+	same := func(c *pb.Crawl) { c.Seed, c.Learning = 3, learning }
+	if crawl, err := client.EnsureCrawl(t.Context(), "x", nil, same); err != nil || crawl.Config.GetGroups() != 4 {
+		t.Fatal(err)
+	}
+	other := func(c *pb.Crawl) {
+		c.Seed, c.Groups, c.Scope, c.Learning = 5, 2, pb.CrawlScope_CRAWL_SCOPE_DOMAIN, &pb.LearningConfig{SamplePages: proto.Uint32(9)}
+	}
+	_, err := client.EnsureCrawl(t.Context(), "x", linkscore.Policy("topic"), other)
+	var said *linkscore.Error
+	if !errors.As(err, &said) || said.Code != codes.AlreadyExists || len(f.changed) != 0 {
+		t.Fatal(err)
+	}
+	var fields []string
+	for _, violation := range said.Violations {
+		fields = append(fields, violation.Field)
+	}
+	if !slices.Equal(fields, []string{"crawl.scope", "crawl.learning", "crawl.seed", "crawl.groups"}) || said.Violations[2].Description != "is 3, asked for 5" {
+		t.Fatal(said.Violations)
+	}
+}
+
 func TestPoliciesHaveParametersByName(t *testing.T) {
 	spec, err := linkscore.ParsePolicy("harvest", []byte(`{"exploration": 0.5}`))
 	if err != nil || spec.GetHarvest().GetExploration() != .5 {
@@ -368,24 +445,5 @@ func TestAURLFoundAgainGoesAfterThoseThatWaitedInBucketsWorthTheSame(t *testing.
 	}
 	if first, second := frontier.Next(t.Context()), frontier.Next(t.Context()); first.URL != "2" || second.URL != "1" {
 		t.Fatal(first, second)
-	}
-}
-
-func TestABreakerLetsOneCallThroughAfterAnOutage(t *testing.T) {
-	var b linkscore.Breaker
-	down := &linkscore.Error{Code: codes.Unavailable}
-	if !b.Allows() {
-		t.Fatal("closed at first")
-	}
-	b.Done(down)
-	if b.Allows() || !b.Broken() {
-		t.Fatal("must wait a second")
-	}
-	time.Sleep(1100 * time.Millisecond)
-	if !b.Allows() || b.Allows() {
-		t.Fatal("one call at a time")
-	}
-	if b.Done(nil); !b.Allows() || b.Broken() {
-		t.Fatal("an answer closes it")
 	}
 }

@@ -21,7 +21,10 @@ import (
 
 // Crawl is a crawl of the server, by resource name.
 type Crawl struct {
-	Name   string
+	Name string
+	// Config is the crawl as EnsureCrawl found or made it, nil of a handle that asked the server nothing.
+	Config *pb.Crawl
+
 	client *Client
 }
 
@@ -100,7 +103,8 @@ type CrawlOption func(*pb.Crawl)
 func WithWanted(wanted *Wanted) CrawlOption { return func(crawl *pb.Crawl) { crawl.Wanted = wanted } }
 
 // EnsureCrawl creates a crawl, or takes the one there is; that one then serves the policy given here, if one is,
-// and is for what is wanted here, if anything is.
+// and is for what is wanted here, if anything is. One that differs in what is fixed when a crawl is made (scope, seed,
+// groups and the like) is an AlreadyExists error whose Violations name each field; nothing is changed then.
 func (c *Client) EnsureCrawl(
 	ctx context.Context, id string, policy *PolicySpec, options ...CrawlOption,
 ) (*Crawl, error) {
@@ -109,8 +113,9 @@ func (c *Client) EnsureCrawl(
 	for _, option := range options {
 		option(config)
 	}
-	_, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: config})
+	made, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: config})
 	if err == nil {
+		crawl.Config = made.GetCrawl()
 		return crawl, nil
 	}
 	if CodeOf(err) != codes.AlreadyExists {
@@ -118,8 +123,12 @@ func (c *Client) EnsureCrawl(
 	}
 	there, err := c.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name})
 	if err != nil {
-		return crawl, err
+		return nil, err
 	}
+	if differs := fixedDiffer(there.GetCrawl(), config); len(differs) > 0 {
+		return nil, &Error{Code: codes.AlreadyExists, Message: crawl.Name + " is there and differs", Violations: differs}
+	}
+	crawl.Config = there.GetCrawl()
 	var changed []string
 	if policy != nil && !proto.Equal(there.GetCrawl().GetPolicy(), policy) {
 		changed = append(changed, "policy")
@@ -130,10 +139,58 @@ func (c *Client) EnsureCrawl(
 	if len(changed) == 0 {
 		return crawl, nil
 	}
-	_, err = c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{
+	updated, err := c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{
 		Crawl: config, UpdateMask: &fieldmaskpb.FieldMask{Paths: changed},
 	})
-	return crawl, err
+	if err != nil {
+		return nil, err
+	}
+	crawl.Config = updated.GetCrawl()
+	return crawl, nil
+}
+
+// fixedFields of a crawl stay as they were when it was made.
+var fixedFields = []protoreflect.Name{"scope", "learning", "learn", "seed", "groups", "keep_titles"}
+
+// fixedDiffer names what is asked for and cannot be had of the crawl there is.
+func fixedDiffer(there, asked *pb.Crawl) (differs []Violation) {
+	is, wants := there.ProtoReflect(), asked.ProtoReflect()
+	for _, name := range fixedFields {
+		field := wants.Descriptor().Fields().ByName(name)
+		if wants.Has(field) && !agrees(field, is.Get(field), wants.Get(field)) {
+			differs = append(differs, Violation{
+				Field: "crawl." + string(name), Description: fmt.Sprintf("is %v, asked for %v", is.Get(field), wants.Get(field)),
+			})
+		}
+	}
+	if n := len(asked.GetExperience()); n > 0 && n != int(there.GetExperienceCount()) {
+		differs = append(differs, Violation{
+			Field: "crawl.experience", Description: fmt.Sprintf("is of %d documents, asked for %d", there.GetExperienceCount(), n),
+		})
+	}
+	return differs
+}
+
+// agrees says whether a value is as asked; of a message, in what is asked of it.
+func agrees(field protoreflect.FieldDescriptor, is, wants protoreflect.Value) bool {
+	if field.Message() == nil {
+		return is.Equal(wants)
+	}
+	merged := proto.Clone(is.Message().Interface())
+	proto.Merge(merged, wants.Message().Interface())
+	return proto.Equal(merged, is.Message().Interface())
+}
+
+// ping asks the server for as little as it can.
+func (c *Crawl) ping(ctx context.Context) error {
+	_, err := c.ServerVersion(ctx)
+	return err
+}
+
+// ServerVersion is that of the server that answers, empty of one that does not say.
+func (c *Crawl) ServerVersion(ctx context.Context) (string, error) {
+	answer, err := c.client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: c.Name})
+	return answer.GetServerVersion(), err
 }
 
 // Ingest sends fetched pages and returns a result for each, in order. All of a page's links belong in one call:
@@ -240,16 +297,27 @@ func (c *Crawl) Score(ctx context.Context, links ...Candidate) ([]Link, error) {
 // Reward reports what extraction found on a page: its worth in [0, 1]. Late and repeated reports are fine, the
 // last one counts.
 func (c *Crawl) Reward(ctx context.Context, url string, ticket []byte, worth float64) error {
-	answer, err := c.client.Links.ReportFeedback(ctx, &pb.ReportFeedbackRequest{
-		Crawl: c.Name,
-		Feedback: []*pb.Feedback{{
-			EventId: eventID(), Url: url, Ticket: ticket, Outcome: &pb.Feedback_Reward{Reward: worth},
-		}},
-	})
+	return c.report(ctx, reward{url, ticket, worth, eventID()})
+}
+
+// report sends rewards; its error is the first of them that breaks a rule.
+func (c *Crawl) report(ctx context.Context, rewards ...reward) error {
+	request := &pb.ReportFeedbackRequest{Crawl: c.Name}
+	for _, r := range rewards {
+		request.Feedback = append(request.Feedback, &pb.Feedback{
+			EventId: r.eventID, Url: r.url, Ticket: r.ticket, Outcome: &pb.Feedback_Reward{Reward: r.worth},
+		})
+	}
+	answer, err := c.client.Links.ReportFeedback(ctx, request)
 	if err != nil {
 		return err
 	}
-	return itemError(answer.GetStatuses()[0])
+	for _, status := range answer.GetStatuses() {
+		if err := itemError(status); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Explain says in one sentence why a link has its score.
@@ -263,6 +331,9 @@ func (c *Crawl) Explain(ctx context.Context, url string, ticket []byte) (*pb.Lin
 	explained := answer.GetExplanations()[0]
 	return explained, itemError(explained.GetStatus())
 }
+
+// failed says whether a fetch brought no page.
+func (p Page) failed() bool { return p.FetchError != "" || p.StatusCode >= 400 }
 
 func (p Page) message() *pb.Page {
 	message := &pb.Page{
@@ -286,6 +357,18 @@ func (p Page) message() *pb.Page {
 		message.FetchTime = timestamppb.New(p.FetchTime)
 	}
 	return message
+}
+
+// policyName is the name that a policy is chosen by.
+func policyName(spec *PolicySpec) string {
+	if name := spec.GetExternal().GetName(); name != "" {
+		return name
+	}
+	message := spec.ProtoReflect()
+	if field := message.WhichOneof(message.Descriptor().Oneofs().ByName("policy")); field != nil {
+		return string(field.Name())
+	}
+	return ""
 }
 
 func crawlName(id string) string {

@@ -8,24 +8,23 @@
 //
 // A Queue stands in place of Colly's queue.Queue. Every page goes to the server with its body, so that all of its
 // links are scored, and each link waits in the bucket it was given. Failed fetches are reported. While the server
-// is away links wait in the order they were found and the crawl goes on.
+// is away links go on by what links like them were last worth; what was fetched meanwhile is sent when the server is back.
 package colly
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
-	"google.golang.org/grpc/codes"
-
 	linkscore "linkscore.example/go"
 )
 
@@ -33,26 +32,17 @@ import (
 const itemKey = "linkscore.item"
 
 // Stats counts what became of a crawl's pages and links.
-type Stats struct {
-	// Pages were taken by the server, Failed fetches reported to it, Rewards as well.
-	Pages, Failed, Rewards atomic.Int64
-	// Scored links had a score, Missed ones were not on the page as the server read it, and Fallback ones were
-	// found while the server was away.
-	Scored, Missed, Fallback atomic.Int64
-}
+type Stats = linkscore.Stats
 
 // Queue fetches the best URL first, with a number of goroutines.
 type Queue struct {
-	Stats Stats
+	Stats *Stats
 
 	collector *colly.Collector
-	crawl     *linkscore.Crawl
+	session   *linkscore.Session
 	frontier  *linkscore.Frontier
-	breaker   *linkscore.Breaker
-	threads   int
-	timeout   time.Duration
 	client    *linkscore.Client
-	policy    *linkscore.PolicySpec
+	threads   int
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -72,9 +62,7 @@ type Option func(*config)
 
 type config struct {
 	crawl   string
-	policy  *linkscore.PolicySpec
-	every   int
-	timeout time.Duration
+	session linkscore.SessionOptions
 	client  []linkscore.Option
 }
 
@@ -82,13 +70,24 @@ type config struct {
 func WithCrawl(id string) Option { return func(c *config) { c.crawl = id } }
 
 // WithPolicy chooses the policy; the server's default if not given.
-func WithPolicy(policy *linkscore.PolicySpec) Option { return func(c *config) { c.policy = policy } }
+func WithPolicy(policy *linkscore.PolicySpec) Option {
+	return func(c *config) { c.session.Policy = policy }
+}
 
 // WithRankEvery asks for the order of the buckets before every n-th fetch, 1 if not given.
-func WithRankEvery(n int) Option { return func(c *config) { c.every = n } }
+func WithRankEvery(n int) Option { return func(c *config) { c.session.RankEvery = n } }
 
-// WithTimeout bounds each call to the server, 10 s if not given.
-func WithTimeout(timeout time.Duration) Option { return func(c *config) { c.timeout = timeout } }
+// WithTimeout bounds each call to the server, linkscore.SessionTimeout if not given: a fetch waits for it.
+func WithTimeout(timeout time.Duration) Option {
+	return func(c *config) { c.session.Timeout = timeout }
+}
+
+// WithRequired makes a server that is away an error of NewQueue.
+func WithRequired() Option { return func(c *config) { c.session.Required = true } }
+
+// WithLogger takes the lines about the server: its start, one a minute, outages, the end. They go to slog's default logger
+// if it is not given.
+func WithLogger(logger *slog.Logger) Option { return func(c *config) { c.session.Logger = logger } }
 
 // WithClient passes options such as linkscore.WithTokenFile and linkscore.WithTLS to the client.
 func WithClient(options ...linkscore.Option) Option {
@@ -96,33 +95,27 @@ func WithClient(options ...linkscore.Option) Option {
 }
 
 // NewQueue returns a queue of a collector that is not asynchronous, ordered by the server at host:port. A server
-// that is away is no error: the crawl then begins in Colly's own order. A configuration it refuses is one.
+// that is away is no error unless WithRequired says so: the crawl then begins in Colly's own order. A target that is no
+// host:port, or a configuration the server refuses, is one.
 func NewQueue(threads int, c *colly.Collector, target string, options ...Option) (*Queue, error) {
-	set := config{crawl: "colly", every: 1, timeout: linkscore.DefaultTimeout}
+	set := config{crawl: "colly", session: linkscore.SessionOptions{Key: normalText}}
 	for _, option := range options {
 		option(&set)
 	}
 	if c.Async {
 		return nil, errors.New("linkscore: the collector is asynchronous, and a Queue waits for each page: drop colly.Async")
 	}
-	client, err := linkscore.New(target, append(set.client, linkscore.WithTimeout(set.timeout))...)
+	client, err := linkscore.New(target, append(set.client, linkscore.WithTimeout(cmp.Or(set.session.Timeout, linkscore.SessionTimeout)))...)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), set.timeout)
-	defer cancel()
-	breaker := &linkscore.Breaker{}
-	crawl, err := client.EnsureCrawl(ctx, set.crawl, set.policy)
-	if breaker.Done(err); err != nil && !breaker.Broken() {
+	session, err := linkscore.NewSession(client, set.crawl, set.session)
+	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	if crawl == nil {
-		crawl = client.Crawl(set.crawl)
-	}
 	q := &Queue{
-		collector: c, crawl: crawl, breaker: breaker, threads: max(1, threads), timeout: set.timeout,
-		frontier: linkscore.NewFrontier(crawl, set.every, breaker), client: client, policy: set.policy,
-		answers: map[*colly.Context]answer{},
+		Stats: &session.Stats, collector: c, session: session, frontier: session.Frontier, client: client,
+		threads: max(1, threads), answers: map[*colly.Context]answer{},
 	}
 	q.changed = sync.NewCond(&q.mu)
 	c.OnResponse(q.onResponse)
@@ -167,9 +160,7 @@ func (q *Queue) Report(page *colly.Request, items int) {
 
 // Reward says what a page was worth, in [0, 1].
 func (q *Queue) Reward(page *colly.Request, worth float64) {
-	q.send(&q.Stats.Rewards, func(ctx context.Context) error {
-		return q.crawl.Reward(ctx, page.URL.String(), ticketOf(page.Ctx), worth)
-	})
+	q.session.Reward(context.Background(), page.URL.String(), ticketOf(page.Ctx), worth)
 }
 
 // IsEmpty says whether nothing waits.
@@ -212,8 +203,11 @@ func (q *Queue) Run() error {
 	return nil
 }
 
-// Close ends the connection to the server.
-func (q *Queue) Close() error { return q.client.Close() }
+// Close sends what waited for the server, if it is there, logs how the crawl went and ends the connection.
+func (q *Queue) Close() error {
+	q.session.Close()
+	return q.client.Close()
+}
 
 // begin waits until something can be fetched; false ends the goroutine.
 func (q *Queue) begin() bool {
@@ -288,19 +282,9 @@ func (q *Queue) add(page *colly.Context, target *url.URL, request *colly.Request
 	q.mu.Lock()
 	answer, answered := q.answers[page]
 	q.mu.Unlock()
-	found := answer.links[key]
-	switch {
-	case len(found) > 0:
-		q.Stats.Scored.Add(1)
-		for _, link := range found {
-			link.URL = key
-			q.frontier.Add(link, value)
-		}
-	case answered && !answer.failed:
-		q.Stats.Missed.Add(1)
-		q.frontier.AddUnknown(key, value)
-	default:
-		q.Stats.Fallback.Add(1)
+	if answered {
+		q.session.Found(key, answer.links[key], !answer.failed, value)
+	} else { // of no page: a request the caller made
 		q.frontier.AddUnknown(key, value)
 	}
 	q.wake()
@@ -311,21 +295,8 @@ func (q *Queue) onResponse(r *colly.Response) {
 		URL: requested(r.Request), FinalURL: r.Request.URL.String(), StatusCode: r.StatusCode,
 		ContentType: q.contentType(r), Body: r.Body, Ticket: ticketOf(r.Ctx),
 	}
-	said := answer{links: map[string][]linkscore.Link{}, failed: true}
-	q.send(&q.Stats.Pages, func(ctx context.Context) error {
-		results, err := q.crawl.Ingest(ctx, page)
-		if err != nil {
-			return err
-		}
-		said.failed = false
-		for _, link := range results[0].Links {
-			if parsed, err := url.Parse(link.URL); err == nil && link.Usable() && link.URL != "" {
-				key := normal(parsed)
-				said.links[key] = append(said.links[key], link)
-			}
-		}
-		return nil
-	})
+	found, answered := q.session.Page(context.Background(), page)
+	said := answer{linkscore.ByURL(found, normalText), !answered}
 	q.mu.Lock()
 	q.answers[r.Ctx] = said
 	q.mu.Unlock()
@@ -336,28 +307,7 @@ func (q *Queue) onError(r *colly.Response, err error) {
 	if r.StatusCode == 0 {
 		reason = err.Error()
 	}
-	q.send(&q.Stats.Failed, func(ctx context.Context) error {
-		return q.crawl.Failed(ctx, requested(r.Request), r.StatusCode, reason, ticketOf(r.Ctx))
-	})
-}
-
-// send makes a call if the server may be there, and counts it if it went well.
-func (q *Queue) send(count *atomic.Int64, call func(context.Context) error) {
-	if !q.breaker.Allows() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), q.timeout)
-	defer cancel()
-	err := call(ctx)
-	if linkscore.CodeOf(err) == codes.NotFound { // the server was away when the queue was made, or lost its crawl
-		if _, err = q.client.EnsureCrawl(ctx, q.crawl.Name, q.policy); err == nil {
-			err = call(ctx)
-		}
-	}
-	q.breaker.Done(err)
-	if err == nil {
-		count.Add(1)
-	}
+	q.session.Failed(context.Background(), requested(r.Request), r.StatusCode, reason, ticketOf(r.Ctx))
 }
 
 // contentType says what Body is now: Colly turns a body into UTF-8 whose header names another charset.
@@ -386,6 +336,15 @@ func requested(r *colly.Request) string {
 		return item.URL
 	}
 	return r.URL.String()
+}
+
+// normalText is normal of a URL as text, which stays as it is if it is none.
+func normalText(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return normal(parsed)
 }
 
 // normal writes a URL so that Colly's and the server's forms of it are equal: no fragment, no default port, host in

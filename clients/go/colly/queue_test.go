@@ -13,6 +13,8 @@ import (
 
 	"github.com/gocolly/colly/v2"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	linkscore "linkscore.example/go"
 	linkscolly "linkscore.example/go/colly"
@@ -27,6 +29,23 @@ type fake struct {
 	mu      sync.Mutex
 	pages   []*pb.Page
 	rewards []*pb.Feedback
+	away    bool
+	taken   sync.Cond // when a page is taken in
+}
+
+func (f *fake) set(away bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.away = away
+}
+
+// waitFor returns when so many pages were taken in.
+func (f *fake) waitFor(pages int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.pages) < pages {
+		f.taken.Wait()
+	}
 }
 
 func (f *fake) CreateCrawl(_ context.Context, r *pb.CreateCrawlRequest) (*pb.CreateCrawlResponse, error) {
@@ -36,6 +55,10 @@ func (f *fake) CreateCrawl(_ context.Context, r *pb.CreateCrawlRequest) (*pb.Cre
 func (f *fake) IngestPages(_ context.Context, r *pb.IngestPagesRequest) (*pb.IngestPagesResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.away {
+		return nil, status.Error(codes.DeadlineExceeded, "away")
+	}
+	f.taken.Broadcast()
 	page := r.GetPages()[0]
 	f.pages = append(f.pages, page)
 	links := &pb.LinkScores{BucketNames: []string{"bad", "good"}, TicketValues: [][]byte{[]byte("tb"), []byte("tg")}}
@@ -99,6 +122,7 @@ func site(t *testing.T) *httptest.Server {
 
 func serve(t *testing.T, f *fake) (string, *grpc.Server) {
 	t.Helper()
+	f.taken.L = &f.mu
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -201,6 +225,43 @@ func TestAServerThatIsLostHalfWayLosesNoPage(t *testing.T) {
 	})
 	if len(paths) != 21 || q.Stats.Pages.Load() != 5 {
 		t.Fatalf("%d pages, %d sent", len(paths), q.Stats.Pages.Load())
+	}
+}
+
+func TestAServerThatIsBackGetsWhatWasFetchedAndScoresWhatWaits(t *testing.T) {
+	f := &fake{}
+	target, _ := serve(t, f)
+	fetched := 0
+	paths, q := crawl(t, target, site(t).URL+"/", 1, func(*linkscolly.Queue, *colly.HTMLElement) {
+		switch fetched++; fetched {
+		case 5:
+			f.set(true)
+		case 12: // pages 6 to 12 wait to be sent
+			f.set(false)
+			f.waitFor(12)
+		}
+	})
+	if len(paths) != 21 || len(f.pages) != 22 || q.Stats.Pages.Load() != 21 || q.Stats.Failed.Load() != 1 {
+		t.Fatalf("%d pages, %d sent, %+v", len(paths), len(f.pages), q.Stats)
+	}
+	seen := map[string]bool{}
+	for _, page := range f.pages {
+		if seen[page.GetUrl()] {
+			t.Fatalf("%s was sent twice", page.GetUrl())
+		}
+		seen[page.GetUrl()] = true
+	}
+}
+
+func TestAServerThatIsRequiredMustBeThere(t *testing.T) {
+	if _, err := linkscolly.NewQueue(1, colly.NewCollector(), "127.0.0.1:1", linkscolly.WithRequired()); linkscore.CodeOf(err) != codes.Unavailable {
+		t.Fatal(err)
+	}
+}
+
+func TestATargetThatIsNoneIsAnErrorAtOnce(t *testing.T) {
+	if _, err := linkscolly.NewQueue(1, colly.NewCollector(), "http://shop:7411"); err == nil || !strings.Contains(err.Error(), "shop:7411") {
+		t.Fatal(err)
 	}
 }
 

@@ -156,19 +156,20 @@ func connected(c command) (*linkscore.Client, error) {
 		options = append(options, linkscore.WithTokenFile(c.File))
 	}
 	if c.CA != "" {
+		options = append(options, linkscore.WithCAFile(c.CA))
+	}
+	if c.Cert != "" { // the server wants to know the client too
 		config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
 		pem, err := os.ReadFile(c.CA)
 		if err != nil {
 			return nil, err
 		}
 		config.RootCAs.AppendCertsFromPEM(pem)
-		if c.Cert != "" {
-			pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-			if err != nil {
-				return nil, err
-			}
-			config.Certificates = []tls.Certificate{pair}
+		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+		if err != nil {
+			return nil, err
 		}
+		config.Certificates = []tls.Certificate{pair}
 		options = append(options, linkscore.WithTLS(config))
 	}
 	return linkscore.New(c.Target, options...)

@@ -1022,7 +1022,9 @@ func (x *GetCrawlRequest) GetName() string {
 type GetCrawlResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The crawl.
-	Crawl         *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
+	Crawl *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
+	// Version of the server that answers, for example 0.1.0; empty if it is older than this field.
+	ServerVersion string `protobuf:"bytes,2,opt,name=server_version,json=serverVersion,proto3" json:"server_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1062,6 +1064,13 @@ func (x *GetCrawlResponse) GetCrawl() *Crawl {
 		return x.Crawl
 	}
 	return nil
+}
+
+func (x *GetCrawlResponse) GetServerVersion() string {
+	if x != nil {
+		return x.ServerVersion
+	}
+	return ""
 }
 
 // Request of ListCrawls.
@@ -1705,9 +1714,10 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x13CreateCrawlResponse\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"%\n" +
 	"\x0fGetCrawlRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"=\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"d\n" +
 	"\x10GetCrawlResponse\x12)\n" +
-	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"O\n" +
+	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\x12%\n" +
+	"\x0eserver_version\x18\x02 \x01(\tR\rserverVersion\"O\n" +
 	"\x11ListCrawlsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +

@@ -82,6 +82,12 @@ const (
 	ErrorReason_ERROR_REASON_MALFORMED_MESSAGE ErrorReason = 28
 	// DEADLINE_EXCEEDED: the deadline passed while the call waited or worked; a part of its pages may be applied.
 	ErrorReason_ERROR_REASON_CALLER_GONE ErrorReason = 29
+	// RESOURCE_EXHAUSTED: the server's disk is full; nothing of the request was applied, and calls that bring nothing are
+	// answered. See RetryInfo.
+	ErrorReason_ERROR_REASON_DISK_FULL ErrorReason = 30
+	// FAILED_PRECONDITION: a policy that was installed beside linkscore raised an error; the message names it. The crawl
+	// takes in nothing until it has another policy (UpdateCrawl).
+	ErrorReason_ERROR_REASON_POLICY_FAILED ErrorReason = 31
 )
 
 // Enum value maps for ErrorReason.
@@ -113,6 +119,8 @@ var (
 		27: "ERROR_REASON_OVERLOADED",
 		28: "ERROR_REASON_MALFORMED_MESSAGE",
 		29: "ERROR_REASON_CALLER_GONE",
+		30: "ERROR_REASON_DISK_FULL",
+		31: "ERROR_REASON_POLICY_FAILED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -141,6 +149,8 @@ var (
 		"ERROR_REASON_OVERLOADED":           27,
 		"ERROR_REASON_MALFORMED_MESSAGE":    28,
 		"ERROR_REASON_CALLER_GONE":          29,
+		"ERROR_REASON_DISK_FULL":            30,
+		"ERROR_REASON_POLICY_FAILED":        31,
 	}
 )
 
@@ -175,7 +185,7 @@ var File_linkscore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\xc7\x06\n" +
+	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\x83\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_VALUE\x10\x01\x12\x19\n" +
@@ -203,7 +213,9 @@ const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\x18ERROR_REASON_NOT_ALLOWED\x10\x1a\x12\x1b\n" +
 	"\x17ERROR_REASON_OVERLOADED\x10\x1b\x12\"\n" +
 	"\x1eERROR_REASON_MALFORMED_MESSAGE\x10\x1c\x12\x1c\n" +
-	"\x18ERROR_REASON_CALLER_GONE\x10\x1dB>\n" +
+	"\x18ERROR_REASON_CALLER_GONE\x10\x1d\x12\x1a\n" +
+	"\x16ERROR_REASON_DISK_FULL\x10\x1e\x12\x1e\n" +
+	"\x1aERROR_REASON_POLICY_FAILED\x10\x1fB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (

@@ -85,7 +85,7 @@ async function carryOut(command: Command): Promise<object> {
 }
 
 function connected({ target, token, token_file: tokenFile, timeout_ms: timeoutMs, ca, cert, key }: Command): Client {
-  const files = { ...(ca ? { ca: readFileSync(ca) } : {}), ...(cert ? { cert: readFileSync(cert) } : {}), ...(key ? { key: readFileSync(key) } : {}) };
+  const files = { ...(ca ? { caFile: ca } : {}), ...(cert ? { cert: readFileSync(cert) } : {}), ...(key ? { key: readFileSync(key) } : {}) };
   return new Client({
     target,
     ...(ca ? { tls: files } : {}),

@@ -1,13 +1,15 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 
 import { create, equals } from "@bufbuild/protobuf";
 import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
 
+import type { Reward } from "./backlog.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus } from "./gen/linkscore/v1/common_pb.js";
-import { CrawlSchema, CrawlService, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { type Crawl as CrawlMessage, CrawlSchema, CrawlService, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   type LinkExplanation,
@@ -28,6 +30,9 @@ export const VERSION = "0.1.0";
 /** What the server accepts in one message: a page may have 8 MiB, a call 500 pages. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 const DEFAULT_TIMEOUT_MS = 10_000;
+// gRPC's own wait between attempts to connect, which else grows to two minutes: a server that was restarted is found at
+// the next probe.
+const MAX_RECONNECT_MS = 5_000;
 const KEEPALIVE_MS = 10_000;
 const KEEPALIVE_TIMEOUT_MS = 5_000;
 
@@ -51,8 +56,8 @@ const SERVICE_CONFIG = {
 export interface ClientOptions {
   /** Address of the server; localhost:7411 if absent. */
   target?: string;
-  /** true for the system's roots, or PEM: of the authority, and of the client if the server asks for one. */
-  tls?: boolean | { ca?: Buffer; cert?: Buffer; key?: Buffer };
+  /** true for the system's roots, or PEM: of the authority (or a file with it), and of the client if the server asks for one. */
+  tls?: boolean | { ca?: Buffer; caFile?: string; cert?: Buffer; key?: Buffer };
   /** Bearer token sent with every call. */
   token?: string;
   /** File that holds it, read at every call, so that it may be rotated. */
@@ -86,17 +91,23 @@ export class Client {
     inspection: Stub<typeof InspectionService>;
   };
 
+  /** Address of the server. */
+  readonly target: string;
+
   /** @internal */
   readonly calls: Calls;
 
   constructor(options: ClientOptions = {}) {
     const { target = "localhost:7411", tls = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-    const { ca = null, key = null, cert = null } = typeof tls === "object" ? tls : {};
+    checkTarget(target);
+    this.target = target;
+    const { caFile, ca = caFile ? readFileSync(caFile) : null, key = null, cert = null } = typeof tls === "object" ? tls : {};
     const channel = new Channel(target, tls ? credentials.createSsl(ca, key, cert) : credentials.createInsecure(), {
       "grpc.service_config": JSON.stringify(SERVICE_CONFIG),
       "grpc.enable_retries": 1,
       "grpc.keepalive_time_ms": KEEPALIVE_MS,
       "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+      "grpc.max_reconnect_backoff_ms": MAX_RECONNECT_MS,
       "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
       "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
       "grpc.primary_user_agent": `linkscore-node/${VERSION}`,
@@ -126,24 +137,26 @@ export class Client {
    * is wanted here, if anything is. With `wanted` and no policy a new crawl is scored by `topic`.
    */
   async ensureCrawl(id: string, options: CallOptions & CrawlOptions = {}): Promise<Crawl> {
-    const crawl = this.crawl(id);
+    const { name } = this.crawl(id);
     const policy = policySpec(options.policy);
     const wanted = options.wanted === undefined ? undefined : wantedMessage(options.wanted);
-    const config = create(CrawlSchema, { name: crawl.name, ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}) });
+    const config = create(CrawlSchema, { name, ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}) });
     try {
-      await this.stubs.crawls.createCrawl({ crawl: config }, options);
+      const made = await this.stubs.crawls.createCrawl({ crawl: config }, options);
+      return new Crawl(this, name, made.crawl);
     } catch (thrown) {
       const error = LinkscoreError.from(thrown);
       if (error.code !== Code.ALREADY_EXISTS) throw error;
-      const there = await this.stubs.crawls.getCrawl({ name: crawl.name }, options);
+      const there = await this.stubs.crawls.getCrawl({ name }, options);
       const { policy: serves, wanted: isFor } = there.crawl ?? {};
       const paths = [
         ...(policy && !(serves && equals(PolicySpecSchema, serves, policy)) ? ["policy"] : []),
         ...(wanted && !(isFor && equals(WantedSchema, isFor, wanted)) ? ["wanted"] : []),
       ];
-      if (paths.length) await this.stubs.crawls.updateCrawl({ crawl: config, updateMask: { paths } }, options);
+      if (!paths.length) return new Crawl(this, name, there.crawl);
+      const updated = await this.stubs.crawls.updateCrawl({ crawl: config, updateMask: { paths } }, options);
+      return new Crawl(this, name, updated.crawl);
     }
-    return crawl;
   }
 }
 
@@ -152,7 +165,19 @@ export class Crawl {
   constructor(
     readonly client: Client,
     readonly name: string,
+    /** The crawl as `ensureCrawl` found or made it; absent of a handle that asked the server nothing. */
+    readonly config?: CrawlMessage,
   ) {}
+
+  /** Asks the server for as little as it can. */
+  async ping(options?: CallOptions): Promise<void> {
+    await this.serverVersion(options);
+  }
+
+  /** Version of the server that answers, empty of one that does not say. */
+  async serverVersion(options?: CallOptions): Promise<string> {
+    return (await this.client.stubs.crawls.getCrawl({ name: this.name }, options)).serverVersion;
+  }
 
   /** Sends fetched pages; a result for each, in order. Send all links of a page and cut after scoring. */
   async ingest(pages: Iterable<Page>, options?: CallOptions): Promise<Result[]> {
@@ -217,10 +242,14 @@ export class Crawl {
 
   /** Reports what extraction found on a page, its worth in [0, 1]; the last report counts. */
   async reward(page: { url: string; ticket?: Uint8Array }, worth: number, options?: CallOptions): Promise<void> {
-    const event = { eventId: randomUUID(), ...page, outcome: { case: "reward" as const, value: worth } };
-    const request = { crawl: this.name, feedback: [event] };
-    const { statuses } = await this.client.stubs.links.reportFeedback(request, options);
-    checked(statuses[0]);
+    await this.rewards([{ eventId: randomUUID(), ...page, worth }], options);
+  }
+
+  /** Reports several rewards; its error is the first of them that breaks a rule. */
+  async rewards(said: readonly Reward[], options?: CallOptions): Promise<void> {
+    const feedback = said.map(({ worth, ...page }) => ({ ...page, outcome: { case: "reward" as const, value: worth } }));
+    const { statuses } = await this.client.stubs.links.reportFeedback({ crawl: this.name, feedback }, options);
+    for (const status of statuses) checked(status);
   }
 
   /** Says why a link has its score, in words and numbers. */
@@ -230,6 +259,19 @@ export class Crawl {
     checked(explanations[0]?.status);
     return explanations[0] as LinkExplanation;
   }
+}
+
+/** Names that a resolver of gRPC reads, such as dns:///host:port, pass. */
+const RESOLVED = /^(dns|unix|ipv4|ipv6):/;
+
+function checkTarget(target: string): void {
+  if (RESOLVED.test(target)) return;
+  const [, scheme = "", rest = ""] = /^(?:(\w+):\/\/)?(.*)$/.exec(target) ?? [];
+  const [, host = "", port = ""] = /^([^:\s/@]+|\[[^\]\s]+\]):(\d+)$/.exec(rest) ?? [];
+  if (!scheme && host && Number(port) >= 1 && Number(port) <= 65_535) return;
+  const meant = rest.split(/[:/]/)[0]?.trim() ?? "";
+  const example = /^\d+$/.test(meant) ? `localhost:${meant}` : `${meant || "localhost"}:7411`;
+  throw new TypeError(`target ${JSON.stringify(target)}: give host:port${scheme ? ` without ${scheme}://` : ""}, for example ${example}`);
 }
 
 async function metadataOf({ token, tokenFile }: ClientOptions): Promise<Metadata> {

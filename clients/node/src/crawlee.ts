@@ -4,18 +4,18 @@
  *     const crawler = new CheerioCrawler(linkscore({ crawl: "shop" }, { requestHandler: ({ enqueueLinks }) => enqueueLinks() }));
  *
  * Every page goes to the server with its body, so that all of its links are scored; those that `enqueueLinks` and
- * `addRequests` name wait in the buckets they were given. Failed requests are reported. While the server is away links
- * wait in the order they were found and the crawl goes on. The queue is kept in memory.
+ * `addRequests` name wait in the buckets they were given. Failed requests are reported. While the server is away links go
+ * on by what links like them were last worth; what was fetched meanwhile is sent when it is back. The queue is kept in memory.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
-import { type Dictionary, type IRequestManager, Request, type RequestsLike, type Source } from "@crawlee/core";
+import { type Dictionary, type IRequestManager, log, Request, type RequestsLike, type Source } from "@crawlee/core";
 
-import { Breaker } from "./breaker.js";
-import { Client, type ClientOptions, type Crawl } from "./client.js";
-import { Code, LinkscoreError } from "./errors.js";
-import { Frontier } from "./frontier.js";
+import { Client, type ClientOptions } from "./client.js";
 import type { Link, Page, Policy } from "./messages.js";
+import { byUrl, type Logger, Session, type Stats } from "./session.js";
+
+export type { Stats };
 
 export interface LinkscoreOptions extends ClientOptions {
   /** Name of the crawl on the server, "crawlee" if absent. */
@@ -23,17 +23,10 @@ export interface LinkscoreOptions extends ClientOptions {
   policy?: Policy;
   /** Asks for the order of the buckets before every n-th request, 1 if absent. */
   rankEvery?: number;
-}
-
-/** What became of pages and links. */
-export interface Stats {
-  pages: number;
-  failed: number;
-  rewards: number;
-  /** Links that had a score, that the server did not see on the page, and that came while it was away. */
-  scored: number;
-  missed: number;
-  fallback: number;
+  /** Makes a server that is away at the start an error of `run`. */
+  required?: boolean;
+  /** Where lines about the server go; Crawlee's log if absent. */
+  log?: Logger;
 }
 
 /** What a handler finds as `context.linkscore`. */
@@ -59,6 +52,7 @@ type Handler = (context: any, ...rest: any[]) => unknown;
 interface CrawlerOptions {
   requestHandler?: Handler;
   failedRequestHandler?: Handler;
+  maxRequestsPerCrawl?: number;
 }
 
 /** Answer of the page whose handler runs: its links by URL, undefined if the server was away. */
@@ -68,7 +62,7 @@ interface Answer {
 
 /** Returns the options of any Crawlee crawler with a queue, and handlers around yours, that ask the server. */
 export function linkscore<T extends CrawlerOptions>(options: LinkscoreOptions, crawler: T): T {
-  const session = new Session(options);
+  const session = new CrawleeSession(options, crawler.maxRequestsPerCrawl);
   const { requestHandler, failedRequestHandler } = crawler;
   return {
     ...crawler,
@@ -87,67 +81,32 @@ export function linkscore<T extends CrawlerOptions>(options: LinkscoreOptions, c
   } as T;
 }
 
-class Session {
-  readonly stats: Stats = { pages: 0, failed: 0, rewards: 0, scored: 0, missed: 0, fallback: 0 };
+class CrawleeSession {
   readonly current = new AsyncLocalStorage<Answer>();
   readonly queue: BucketRequestQueue;
-  private readonly breaker = new Breaker();
-  private readonly client: Client;
-  private made: Promise<Crawl> | undefined;
+  readonly session: Session<Request>;
 
-  constructor(private readonly options: LinkscoreOptions) {
-    this.client = new Client(options);
-    this.queue = new BucketRequestQueue(this, new Frontier(() => this.crawl(), options.rankEvery, this.breaker));
+  constructor(options: LinkscoreOptions, mostRequests?: number) {
+    const { crawl = "crawlee", log: logger = log.child({ prefix: "linkscore" }), ...rest } = options;
+    this.session = new Session<Request>(new Client(options), crawl, { ...rest, log: logger, key: normal });
+    this.queue = new BucketRequestQueue(this, mostRequests);
   }
 
   contextOf(request: Request): LinkscoreContext {
-    return {
-      stats: this.stats,
-      reward: async (worth) => {
-        const page = { url: request.url, ticket: this.queue.ticketOf(request) };
-        await this.call("rewards", (crawl) => crawl.reward(page, worth));
-      },
-    };
+    const page = { url: request.url, ticket: this.queue.ticketOf(request) };
+    return { stats: this.session.stats, reward: (worth) => this.session.reward(page, worth) };
   }
 
   /** Sends the page of a handler; undefined links if there was no answer. */
   async ingest(context: HandlerContext): Promise<Answer> {
-    const page = await pageOf(context, this.queue.ticketOf(context.request));
-    const results = await this.call("pages", (crawl) => crawl.ingest([page]));
-    if (!results) return { links: undefined };
-    const links = new Map<string, Link[]>();
-    for (const link of results[0]?.links ?? []) {
-      const key = link.usable ? normal(link.url) : undefined;
-      if (key) links.set(key, [...(links.get(key) ?? []), link]);
-    }
-    return { links };
+    const links = await this.session.page(await pageOf(context, this.queue.ticketOf(context.request)));
+    return { links: links && byUrl(links, normal) };
   }
 
   async failed({ request, response }: HandlerContext, error: Error): Promise<void> {
     const statusCode = statusOf(response) || Number(/\b[45]\d\d\b/.exec(error.message)?.[0] ?? 0);
     const page = { url: request.url, statusCode, fetchError: statusCode ? "" : error.message.slice(0, 200) };
-    await this.call("failed", (crawl) => crawl.failed({ ...page, ticket: this.queue.ticketOf(request) }));
-  }
-
-  /** Makes a call if the server may be there; undefined if it is not, or refuses. */
-  private async call<T>(count: keyof Stats, call: (crawl: Crawl) => Promise<T>): Promise<T | undefined> {
-    if (!this.breaker.allows()) return undefined;
-    try {
-      const answer = await call(await this.crawl());
-      this.breaker.done();
-      this.stats[count]++;
-      return answer;
-    } catch (thrown) {
-      const error = LinkscoreError.from(thrown);
-      if (error.code === Code.NOT_FOUND || error.code === Code.UNAVAILABLE) this.made = undefined; // made anew next time
-      this.breaker.done(error);
-      return undefined;
-    }
-  }
-
-  private crawl(): Promise<Crawl> {
-    this.made ??= this.client.ensureCrawl(this.options.crawl ?? "crawlee", { policy: this.options.policy });
-    return this.made;
+    await this.session.failed({ ...page, ticket: this.queue.ticketOf(request) });
   }
 }
 
@@ -159,10 +118,17 @@ export class BucketRequestQueue implements IRequestManager {
   private active = 0;
   private handled = 0;
 
+  private readonly session: Session<Request>;
+  private readonly frontier: Session<Request>["frontier"];
+
+  /** `mostRequests` is `maxRequestsPerCrawl`, at which Crawlee ends without asking whether the queue is finished. */
   constructor(
-    private readonly session: Session,
-    private readonly frontier: Frontier<Request>,
-  ) {}
+    private readonly handlers: CrawleeSession,
+    private readonly mostRequests = Infinity,
+  ) {
+    this.session = handlers.session;
+    this.frontier = this.session.frontier;
+  }
 
   ticketOf(request: Request): Uint8Array {
     return this.tickets.get(request.uniqueKey) ?? new Uint8Array();
@@ -172,10 +138,7 @@ export class BucketRequestQueue implements IRequestManager {
     const request = source instanceof Request ? source : new Request(source as { url: string });
     const wasAlreadyPresent = this.known.has(request.uniqueKey);
     this.known.add(request.uniqueKey);
-    const answer = this.session.current.getStore();
-    const found = answer?.links?.get(normal(request.url) ?? "");
-    if (found) this.scored(request, found, wasAlreadyPresent);
-    else if (!wasAlreadyPresent) this.unscored(request, answer, options.forefront ?? false);
+    this.wait(request, wasAlreadyPresent, options.forefront ?? false);
     const id = request.id ?? request.uniqueKey;
     return { requestId: id, uniqueKey: request.uniqueKey, wasAlreadyPresent, wasAlreadyHandled: false, forefront: false };
   }
@@ -191,14 +154,20 @@ export class BucketRequestQueue implements IRequestManager {
   /** Takes the best request, null if none waits; several may be taken before the first is handled. */
   async fetchNextRequest<T extends Dictionary = Dictionary>(): Promise<Request<T> | null> {
     this.active++; // before the wait for the server, so that nobody takes the queue for finished meanwhile
+    const request = await this.next().catch((refused) => {
+      this.active--;
+      throw refused;
+    });
+    if (!request) this.active--;
+    return request as Request<T> | null;
+  }
+
+  private async next(): Promise<Request | null> {
+    await this.session.start();
     const item = this.again.length ? undefined : await this.frontier.next();
     const request = this.again.shift() ?? item?.value;
-    if (!request) {
-      this.active--;
-      return null;
-    }
-    if (item) this.tickets.set(request.uniqueKey, item.ticket);
-    return request as Request<T>;
+    if (request && item) this.tickets.set(request.uniqueKey, item.ticket);
+    return request ?? null;
   }
 
   async markRequestHandled(request: Request) {
@@ -207,6 +176,7 @@ export class BucketRequestQueue implements IRequestManager {
     this.frontier.done(request.uniqueKey);
     this.tickets.delete(request.uniqueKey);
     request.handledAt = new Date().toISOString();
+    if (this.handled >= this.mostRequests && !this.active) await this.session.finish();
     return null;
   }
 
@@ -224,7 +194,9 @@ export class BucketRequestQueue implements IRequestManager {
   }
 
   async isFinished(): Promise<boolean> {
-    return !this.active && !this.again.length && !this.frontier.size;
+    if (this.active || this.again.length || this.frontier.size) return false;
+    await this.session.finish();
+    return true;
   }
 
   async handledCount(): Promise<number> {
@@ -244,17 +216,12 @@ export class BucketRequestQueue implements IRequestManager {
     for (let next = await this.fetchNextRequest(); next; next = await this.fetchNextRequest()) yield next;
   }
 
-  private scored(request: Request, found: Link[], again: boolean): void {
-    const key = request.uniqueKey;
-    if (again && !this.frontier.has(key)) return; // fetched already, or under way
-    this.session.stats.scored++;
-    for (const link of found) this.frontier.add(key, link, request);
-  }
-
-  private unscored(request: Request, answer: Answer | undefined, forefront: boolean): void {
-    if (answer) this.session.stats[answer.links ? "missed" : "fallback"]++;
-    if (answer && !forefront) this.frontier.addUnknown(request.uniqueKey, request);
-    else this.frontier.addSeed(request.uniqueKey, request);
+  private wait(request: Request, again: boolean, forefront: boolean): void {
+    const [key, url, answer] = [request.uniqueKey, normal(request.url), this.handlers.current.getStore()];
+    const links = answer?.links?.get(url) ?? [];
+    if (again && !(links.length && this.frontier.has(key))) return; // fetched already, under way, or nothing new is known
+    if (answer && (links.length || !forefront)) this.session.found(key, url, links, !!answer.links, request);
+    else this.frontier.addSeed(key, request);
   }
 }
 
@@ -277,9 +244,9 @@ function statusOf(response: HandlerContext["response"]): number {
   return response?.statusCode ?? response?.status?.() ?? 0;
 }
 
-/** The form in which Crawlee's and the server's URLs of one page are equal; undefined if it is none. */
-function normal(url: string): string | undefined {
-  if (!URL.canParse(url)) return undefined;
+/** The form in which Crawlee's and the server's URLs of one page are equal; what is no URL stays as it is. */
+function normal(url: string): string {
+  if (!URL.canParse(url)) return url;
   const parsed = new URL(url);
   parsed.hash = "";
   return parsed.href;

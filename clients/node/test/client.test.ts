@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
 import type { RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
-import { Breaker, Client, Code, decodeTicket, encodeTicket, Frontier, LinkscoreError } from "../src/index.js";
+import { Client, Code, decodeTicket, encodeTicket, Frontier, LinkscoreError } from "../src/index.js";
 import { policySpec } from "../src/messages.js";
 import { Fake, refusal } from "./fake.js";
 
@@ -164,13 +164,10 @@ test("nothing goes beyond what was handed out until something is done", async ()
   assert.deepEqual(asked.map(({ n, inFlight }) => [n, inFlight.map(({ bucket }) => bucket)]), [[1, []], [1, ["bad"]], [1, []]]);
 });
 
-test("a breaker lets one call through after an outage", () => {
-  let now = 0;
-  const breaker = new Breaker(() => now);
-  breaker.done(new LinkscoreError("", Code.UNAVAILABLE));
-  assert.equal(breaker.allows(), false);
-  now = 1001;
-  assert.deepEqual([breaker.allows(), breaker.allows()], [true, false]);
-  breaker.done();
-  assert.deepEqual([breaker.allows(), breaker.broken], [true, false]);
+test("a target that is no host:port is an error that says what to give", () => {
+  const wrong = { "": "localhost:7411", "http://shop:7411": "shop:7411", shop: "shop:7411", "7411": "localhost:7411", "shop:port": "shop:7411", "shop:7411/x": "host:port" };
+  for (const [target, hint] of Object.entries(wrong)) {
+    assert.throws(() => new Client({ target }), (thrown) => thrown instanceof TypeError && thrown.message.includes(hint), target);
+  }
+  for (const target of ["localhost:7411", "[::1]:7411", "dns:///shop:7411"]) new Client({ target }).close();
 });

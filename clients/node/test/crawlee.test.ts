@@ -6,6 +6,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { CheerioCrawler, type CheerioCrawlingContext, Configuration, log, LogLevel } from "@crawlee/cheerio";
 
 import { linkscore, type LinkscoreContext } from "../src/crawlee.js";
+import { Code, type Logger } from "../src/index.js";
 import { Fake } from "./fake.js";
 
 log.setLevel(LogLevel.OFF);
@@ -33,13 +34,14 @@ afterEach(async () => {
   await new Promise((resolve) => site.close(resolve));
 });
 
-async function crawl(options: { target?: string; after?: (pages: number) => Promise<void>; reward?: boolean; concurrency?: number } = {}) {
+async function crawl(options: { target?: string; after?: (pages: number) => Promise<void>; reward?: boolean; concurrency?: number; required?: boolean; log?: Logger; most?: number } = {}) {
   const paths: string[] = [];
   let told: LinkscoreContext | undefined;
   const crawler = new CheerioCrawler(
     linkscore(
-      { target: options.target ?? target, timeoutMs: 2000 },
+      { target: options.target ?? target, timeoutMs: 2000, required: options.required ?? false, ...(options.log ? { log: options.log } : {}) },
       {
+        ...(options.most ? { maxRequestsPerCrawl: options.most } : {}),
         maxConcurrency: options.concurrency ?? 1,
         maxRequestRetries: 0,
         async requestHandler(context: CheerioCrawlingContext) {
@@ -63,7 +65,7 @@ test("good links come first, tickets go back and lost pages are reported as such
   const { paths, stats } = await crawl();
   assert.equal(paths.length, 22);
   assert.ok(paths.slice(1, 12).every((path) => path.startsWith("/good")), paths.join(" "));
-  assert.deepEqual([stats?.pages, stats?.missed, stats?.fallback], [22, 0, 0]);
+  assert.deepEqual([stats?.pages, stats?.failed, stats?.missed, stats?.fallback], [21, 1, 0, 0]);
   for (const page of fake.ingested.slice(1)) {
     assert.equal(Buffer.from(page.ticket).toString(), page.url.includes("/good") ? "tg" : "tb", page.url);
     assert.equal(page.statusCode, page.url.endsWith("gone") ? 404 : 200);
@@ -88,6 +90,33 @@ test("a server that is lost half way loses no page", async () => {
   const { paths, stats } = await crawl({ after: async (pages) => (pages === 5 ? fake.stop() : undefined) });
   assert.equal(paths.length, 22);
   assert.equal(stats?.pages, 5);
+});
+
+test("a server that is back gets what was fetched, each page once", async () => {
+  const { paths, stats } = await crawl({
+    after: async (pages) => {
+      if (pages === 5) for (const method of ["IngestPages", "RankBuckets", "GetCrawl"]) fake.refuses.set(method, { code: Code.DEADLINE_EXCEEDED });
+      if (pages !== 12) return;
+      fake.refuses.clear();
+      await new Promise<void>((resolve) => (fake.onPage = (taken) => void (taken === 12 && resolve())));
+    },
+  });
+  assert.equal(paths.length, 22);
+  assert.deepEqual([fake.ingested.length, new Set(fake.ingested.map(({ url }) => url)).size], [22, 22]);
+  assert.deepEqual([stats?.pages, stats?.failed], [21, 1]);
+});
+
+test("a server that is required must be there, and a policy it refuses is an error", async () => {
+  await assert.rejects(crawl({ target: "127.0.0.1:1", required: true }), { code: Code.UNAVAILABLE });
+  fake.refuses.set("CreateCrawl", { code: Code.INVALID_ARGUMENT });
+  await assert.rejects(crawl(), { code: Code.INVALID_ARGUMENT });
+});
+
+test("the last page of a budget ends the crawl with a line", async () => {
+  const lines: string[] = [];
+  const log = { info: (message: string) => void lines.push(message), warning: () => undefined };
+  await crawl({ log, most: 5 });
+  assert.deepEqual(lines, ["linkscore orders this crawl", "linkscore: the crawl ends"]);
 });
 
 test("rewards name the page and its ticket", async () => {

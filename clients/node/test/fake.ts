@@ -8,7 +8,7 @@ import { ItemCode, type Page } from "../src/gen/linkscore/v1/common_pb.js";
 import { type Crawl, CrawlSchema, CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
 import { LinkScoringService, type RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 
-const { ingestPages, streamPages, rankBuckets, reportFeedback } = LinkScoringService.method;
+const { ingestPages, streamPages, rankBuckets, reportFeedback, scoreLinks } = LinkScoringService.method;
 const { createCrawl, getCrawl, updateCrawl } = CrawlService.method;
 
 /** What a call fails with. */
@@ -29,6 +29,13 @@ export class Fake {
   readonly changed: string[][] = [];
   /** Errors the next calls fail with. */
   readonly failures: Failure[] = [];
+  /** What calls of a name fail with, until it is taken out. */
+  readonly refuses = new Map<string, Failure>();
+  /** Names of all calls, and links that were asked about again, a list a call. */
+  readonly calls: string[] = [];
+  readonly scored: string[][] = [];
+  /** Called with every page that is taken in. */
+  onPage: (pages: number) => void = () => undefined;
   /** Links of each bucket that RankBuckets hands out; absent: it is a server that hands none out. */
   handsOut: ((request: RankBucketsRequest) => number[]) | undefined;
   private readonly server = new Server({ "grpc.max_receive_message_length": 64 << 20 });
@@ -51,18 +58,20 @@ export class Fake {
         this.tokens.push(...call.metadata.get("authorization"));
         this.deadlinesMs.push(Number(call.getDeadline()) - Date.now());
         const taken = method.name === createCrawl.name && this.crawl ? { code: Code.ALREADY_EXISTS } : undefined;
-        const failure = this.failures.shift() ?? taken;
+        this.calls.push(method.name);
+        const failure = this.refuses.get(method.name) ?? this.failures.shift() ?? taken;
         if (failure) reply(failure);
         else reply(null, answer(call.request) as object);
       });
     unary(createCrawl, ({ crawl }: { crawl: Crawl }) => ({ crawl: (this.crawl = crawl) }));
-    unary(getCrawl, () => ({ crawl: this.crawl ?? create(CrawlSchema) }));
+    unary(getCrawl, () => ({ crawl: this.crawl ?? create(CrawlSchema), serverVersion: "1.2.3" }));
     unary(updateCrawl, ({ crawl, updateMask }: { crawl: Crawl; updateMask?: { paths: string[] } }) => {
       this.changed.push(updateMask?.paths ?? []);
       return { crawl: (this.crawl = crawl) };
     });
     unary(ingestPages, ({ pages }: { pages: Page[] }) => {
       this.ingested.push(...pages);
+      this.onPage(this.ingested.length);
       return { results: pages.map((page) => ({ links: scored(page) })) };
     });
     unary(rankBuckets, (request: RankBucketsRequest) => ({
@@ -70,16 +79,17 @@ export class Fake {
       values: request.buckets.map((name) => (name.startsWith("good") ? 0.9 : 0.1)),
       urls: this.handsOut?.(request) ?? [],
     }));
-    unary(reportFeedback, ({ feedback: [event] }: { feedback: { url: string; ticket: Uint8Array; outcome: { value: number } }[] }) => {
-      const { url = "", ticket = [], outcome } = event ?? {};
-      const worth = outcome?.value ?? -1;
-      if (worth > 1) {
-        const problems = [{ field: "reward", description: "must be in [0, 1]" }];
-        return { statuses: [{ code: ItemCode.INVALID, problems }] };
-      }
-      this.rewards.push({ url, worth, ticket: Buffer.from(ticket).toString() });
-      return { statuses: [{ code: ItemCode.OK }] };
+    unary(scoreLinks, ({ links }: { links: { url: string }[] }) => {
+      this.scored.push(links.map(({ url }) => url));
+      return { links: { ...columns(links.map(({ url }) => url)), urls: [] } };
     });
+    unary(reportFeedback, ({ feedback }: { feedback: { url: string; ticket: Uint8Array; outcome: { value: number } }[] }) => ({
+      statuses: feedback.map(({ url, ticket, outcome }) => {
+        if (outcome.value > 1) return { code: ItemCode.INVALID, problems: [{ field: "reward", description: "must be in [0, 1]" }] };
+        this.rewards.push({ url, worth: outcome.value, ticket: Buffer.from(ticket).toString() });
+        return { code: ItemCode.OK };
+      }),
+    }));
     add(streamPages, (call: NodeJS.ReadWriteStream & { write(answer: object): void }) => {
       call.on("data", ({ requestId, page }: { requestId: bigint; page: Page }) => {
         call.write({ requestId, result: { links: scored(page) } });
@@ -116,7 +126,10 @@ export function refusal(): Failure {
 
 function scored(page: Page) {
   const body = page.content.case === "body" ? Buffer.from(page.content.value).toString() : "";
-  const urls = [...body.matchAll(/href="([^"]*)"/g)].map((found) => new URL(found[1] ?? "", page.url).href);
+  return columns([...body.matchAll(/href="([^"]*)"/g)].map((found) => new URL(found[1] ?? "", page.url).href));
+}
+
+function columns(urls: string[]) {
   const kinds = urls.map((url) => (url.includes("/good") ? 1 : 0));
   return {
     urls,

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, Unpack
 
 from google.protobuf import field_mask_pb2
 
+from linkscore.errors import AlreadyExists, FieldViolation
 from linkscore.messages import (
     BrowseBatch,
     Buckets,
@@ -76,6 +77,62 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
 
 def _specs(policies: Iterable[Policy]) -> list[policy_pb2.PolicySpec]:
     return [spec for policy in policies if (spec := policy_spec(policy)) is not None]
+
+
+def differences(there: crawl_pb2.Crawl, config: CrawlOptions) -> list[FieldViolation]:
+    """Name what was asked for a crawl, is fixed when it is created, and differs in the one that is there."""
+    wanted = _crawl(crawl="any", **config)
+    asked: dict[str, tuple[Any, Any]] = {
+        "scope": _names(crawl_pb2.CrawlScope, wanted.scope, there.scope),
+        "learn": _names(crawl_pb2.Learn, wanted.learn, there.learn),
+        "groups": (wanted.groups, max(1, there.groups)),
+        "experience": (len(wanted.experience), there.experience_count),
+    }
+    found = {name: pair for name, pair in asked.items() if pair[0]}
+    for name in ("seed", "keep_titles"):
+        if name in config:
+            found[name] = (getattr(wanted, name), getattr(there, name))
+    for field, value in wanted.learning.ListFields():
+        found[f"learning.{field.name}"] = (value, getattr(there.learning, field.name))
+    return [
+        FieldViolation(f"crawl.{name}", f"is {is_}, asked for {want}", "CRAWL_EXISTS")
+        for name, (want, is_) in found.items()
+        if want != is_
+    ]
+
+
+def _names(kind: Any, asked: int, there: int) -> tuple[str, str]:
+    return (kind.Name(asked) if asked else "", kind.Name(there) if there in kind.values() else str(there))
+
+
+def change_of(
+    there: crawl_pb2.Crawl, crawl: str, config: CrawlOptions, refused: AlreadyExists
+) -> Call[crawl_pb2.Crawl] | None:
+    """Give the call that gives a crawl the policy and `wanted` asked for; None if it has them.
+
+    Raises
+    ------
+    AlreadyExists
+        Something else was asked for, which cannot be changed; `field_violations` names each field.
+    """
+    if violations := differences(there, config):
+        what = "; ".join(f"{each.field} {each.description}" for each in violations)
+        raise AlreadyExists(
+            f"crawl {crawl!r} exists with another configuration: {what}",
+            code=refused.code,
+            reason=refused.reason,
+            field_violations=violations,
+        ) from None
+    policy, wanted = policy_spec(config.get("policy")), wanted_spec(config.get("wanted"))
+    if policy in (None, there.policy):
+        policy = None
+    if wanted is not None and wanted == there.wanted:
+        wanted = None
+    if policy is None and wanted is None:
+        return None
+    return update_crawl(
+        crawl=crawl, policy=policy, extra_policies=None, observe_only=None, examples=None, wanted=wanted
+    )
 
 
 def update_crawl(
@@ -348,6 +405,11 @@ def create_crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> Call[crawl_pb
 
 def get_crawl(*, crawl: str) -> Call[crawl_pb2.Crawl]:
     return Call("crawls.GetCrawl", crawl_pb2.GetCrawlRequest(name=crawl_name(crawl)), lambda got: got.crawl)
+
+
+def get_server_version(*, crawl: str) -> Call[str]:
+    request = crawl_pb2.GetCrawlRequest(name=crawl_name(crawl))
+    return Call("crawls.GetCrawl", request, lambda got: got.server_version)
 
 
 def list_crawls(*, page_size: int) -> Call[Iterable[crawl_pb2.Crawl]]:

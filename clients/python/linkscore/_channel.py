@@ -54,11 +54,42 @@ def options(extra: Sequence[tuple[str, Any]] = ()) -> list[tuple[str, Any]]:
         "grpc.keepalive_timeout_ms": 5_000,
         # gRPC else gives a ping 60 s, however short the timeout of the keepalive.
         "grpc.http2.ping_timeout_ms": 5_000,
+        # gRPC else waits up to two minutes between attempts to connect, and calls fail meanwhile untried.
+        "grpc.initial_reconnect_backoff_ms": 1_000,
+        "grpc.max_reconnect_backoff_ms": 5_000,
         "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
         "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
         "grpc.primary_user_agent": USER_AGENT,
     }
     return list((ours | dict(extra)).items())
+
+
+_NOT_A_HOST = frozenset("/?#@ \t")
+
+
+def target_problem(target: str) -> str:
+    """Say what is wrong with the form of a server's address; empty if nothing is.
+
+    Examples
+    --------
+    >>> target_problem("localhost:7411"), target_problem("[::1]:7411"), target_problem("dns:///a.org:7411")
+    ('', '', '')
+    >>> target_problem("http://localhost:7411")
+    "must be host:port without a scheme, such as localhost:7411, got 'http://localhost:7411'"
+    >>> target_problem("localhost")
+    "must be host:port, such as localhost:7411, got 'localhost'"
+    """
+    scheme, colon, rest = target.partition(":")
+    if colon and scheme in ("unix", "unix-abstract", "vsock", "ipv4", "ipv6"):
+        return "" if rest else f"must name an address after {scheme}:, got {target!r}"
+    if colon and rest.startswith("//") and scheme != "dns":
+        return f"must be host:port without a scheme, such as {DEFAULT_TARGET}, got {target!r}"
+    address = rest.rpartition("/")[2] if scheme == "dns" else target
+    host, _, port = address.rpartition(":")
+    host_ok = bool(host) and not _NOT_A_HOST & set(host) and (":" not in host or host[0] + host[-1] == "[]")
+    if host_ok and port.isascii() and port.isdigit() and 0 < int(port) < 65_536:
+        return ""
+    return f"must be host:port, such as {DEFAULT_TARGET}, got {target!r}"
 
 
 def credentials(tls: Tls) -> grpc.ChannelCredentials | None:

@@ -22,8 +22,6 @@ from linkscore.messages import (
     Wanted,
     failed_page,
     feedback,
-    policy_spec,
-    wanted_spec,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
@@ -144,23 +142,28 @@ class AsyncClient:
     async def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
-        """Create a crawl, or take the one there is, with the policy and `wanted` given here, if any."""
+        """Create a crawl, or take the one there is, with the policy and `wanted` given here, if any.
+
+        Raises
+        ------
+        AlreadyExists
+            The one there is differs in what was asked for and cannot be changed, for example in `scope`,
+            `seed` or `groups`; `field_violations` names each field.
+        """
         try:
             return await self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
-        except AlreadyExists:
+        except AlreadyExists as refused:
             there = await self.get_crawl(crawl=crawl, timeout_s=timeout_s)
-            policy, wanted = policy_spec(config.get("policy")), wanted_spec(config.get("wanted"))
-            if policy in (None, there.policy):
-                policy = None
-            if wanted is not None and wanted == there.wanted:
-                wanted = None
-            if policy is None and wanted is None:
-                return there
-            return await self.update_crawl(crawl=crawl, policy=policy, wanted=wanted, timeout_s=timeout_s)
+            change = _calls.change_of(there, crawl, config, refused)
+            return there if change is None else await self._run(change, timeout_s)
 
     async def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:
         """Read a crawl."""
         return await self._run(_calls.get_crawl(crawl=crawl), timeout_s)
+
+    async def get_server_version(self, *, crawl: str, timeout_s: float | None = None) -> str:
+        """Say which version the server of a crawl has; empty if it is older than this call."""
+        return await self._run(_calls.get_server_version(crawl=crawl), timeout_s)
 
     def list_crawls(
         self, *, page_size: int = 0, timeout_s: float | None = None

@@ -12,6 +12,13 @@ OUTAGES = frozenset(
 """Codes after which the next call would fail too."""
 
 
+PROBE_FIRST_S = 1.0
+"""Pause between an outage and the first probe; it doubles. Chosen: a probe costs the server nothing."""
+
+PROBE_LONGEST_S = 5.0
+"""Longest pause between two probes; chosen: a crawl waits no longer for a server that is back."""
+
+
 class CircuitBreaker:
     """Lets no call through for a while after an outage, then one, and all again once that one is answered.
 
@@ -23,7 +30,13 @@ class CircuitBreaker:
         Wait after the first failure, and its bound, both chosen; it doubles with every failure in a row.
     """
 
-    def __init__(self, *, clock: Callable[[], float], first_s: float = 1.0, longest_s: float = 60.0) -> None:
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float],
+        first_s: float = PROBE_FIRST_S,
+        longest_s: float = PROBE_LONGEST_S,
+    ) -> None:
         self._clock = clock
         self._first_s = first_s
         self._longest_s = longest_s

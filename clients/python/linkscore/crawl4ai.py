@@ -58,8 +58,8 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
     Notes
     -----
     Results carry `depth`, `parent_url` and `score` in their metadata, as those of Crawl4AI's own do, and
-    `linkscore_ticket` for `reward`. Failed fetches are reported. While the server is away links are crawled
-    in the order they were found.
+    `linkscore_ticket` for `reward`. Failed fetches are reported. While the server is away links wait where
+    links like them were last found, and it is told later what it missed.
 
     Examples
     --------

@@ -2,7 +2,8 @@
 
 The manager stands in place of Crawlee's request queue. Each page goes to the server with its body and the
 links the handler enqueued, when the handler is done; the links wait in the buckets they are given. Failed
-requests are reported. While the server is away links wait in the order they were found: the crawl goes on.
+requests are reported. While the server is away links wait where links like them were last found, and it is
+told later what it missed: the crawl goes on.
 """
 
 from __future__ import annotations

@@ -9,9 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from linkscore.allotment import Allotment
+from linkscore.outages import Outlook
 
 MAX_PLACES = 4
 """Buckets a URL waits in at most; a bound, chosen."""
+
+# How far behind the best link of a bucket one waits that is only guessed to belong there: behind all others.
+_GUESSED = 1.0
 
 # Digits of a part of a score that count: differences below are noise of the server's arithmetic.
 _DIGITS = 6
@@ -43,6 +47,8 @@ class Item:
         Whatever the caller keeps with it.
     bucket
         Bucket it was taken from; empty if from none.
+    guessed
+        Whether the bucket it waits in is a guess.
     """
 
     url: str
@@ -52,6 +58,7 @@ class Item:
     bucket: str = ""
     places: dict[str, tuple[float, bytes]] = field(default_factory=dict)
     taken: bool = False
+    guessed: bool = False
 
 
 class Frontier:
@@ -64,6 +71,8 @@ class Frontier:
     ----------
     allotment
         What the server handed out: links of these buckets go first, and no others if it is short.
+    outlook
+        How far values hold while the server is away, and where new links belong.
 
     Examples
     --------
@@ -78,6 +87,7 @@ class Frontier:
 
     def __init__(self) -> None:
         self.allotment = Allotment()
+        self.outlook = Outlook()
         self._under_way: set[Item] = set()
         self._waiting: dict[str, Item] = {}
         self._heaps: dict[str, list[tuple[float, int, Item]]] = {}
@@ -127,15 +137,36 @@ class Frontier:
 
     def add(self, url: str, places: Sequence[Place], value: Any = None) -> None:
         """Let a link wait in its buckets."""
-        item = self._waiting.get(url) or self._new(url, value)
+        item = self._waiting.get(url)
+        if item is None:
+            item = self._new(url, value)
+            for place in places[:1]:
+                self.outlook.placed(url, place.bucket, place.value)
+        if item.guessed:
+            self._withdraw(item)
         for place in places:
             if place.bucket in item.places or len(item.places) >= MAX_PLACES:
                 continue
             worse = round(place.value - place.score, _DIGITS)
-            item.places[place.bucket] = (worse, place.ticket)
-            self._values.setdefault(place.bucket, place.value)
-            heapq.heappush(self._heaps.setdefault(place.bucket, []), (worse, self._number(), item))
-            self._sizes[place.bucket] = self._sizes.get(place.bucket, 0) + 1
+            self._enter(item, place.bucket, worse, place)
+
+    def add_guess(self, url: str, bucket: str, worth: float, value: Any = None) -> None:
+        """Let a link wait behind the scored links of a bucket worth so much, until `add` says more."""
+        if url not in self._waiting:
+            item = self._new(url, value)
+            item.guessed = True
+            self._enter(item, bucket, _GUESSED, Place(bucket, 0.0, worth))
+
+    def _enter(self, item: Item, bucket: str, worse: float, place: Place) -> None:
+        item.places[bucket] = (worse, place.ticket)
+        self._values.setdefault(bucket, place.value)
+        heapq.heappush(self._heaps.setdefault(bucket, []), (worse, self._number(), item))
+        self._sizes[bucket] = self._sizes.get(bucket, 0) + 1
+
+    def _withdraw(self, item: Item) -> None:
+        item.guessed = False
+        self._shrink(item)
+        item.places.clear()
 
     def revalue(self, values: Mapping[str, float]) -> None:
         """Take in what buckets are worth now."""
@@ -150,7 +181,9 @@ class Frontier:
             worse, _, item = self._head(bucket)
             item.bucket, item.ticket = bucket, item.places[bucket][1]
             self.allotment.take(bucket)
-            return self._leave(item, min(1.0, max(0.0, self._values[bucket] - worse)))
+            score = min(1.0, max(0.0, self._values[bucket] - worse))
+            self.outlook.taken(bucket)
+            return self._leave(item, score)
         if self.allotment.short and self._under_way:
             return None
         item = _first(self._unknown)
@@ -165,13 +198,16 @@ class Frontier:
         for may_go in self.allotment.rounds(idle=not self._under_way):
             able = [name for name in self._sizes if may_go(name)]
             if able:
-                return max(able, key=lambda name: (self._values[name], -self._head(name)[1]))
+                return max(able, key=self._rank_of)
         return ""
 
+    def _rank_of(self, bucket: str) -> tuple[float, int]:
+        return self.outlook.worth(bucket, self._values[bucket]), -self._head(bucket)[1]
+
     def _head(self, bucket: str) -> tuple[float, int, Item]:
-        """Return what is first in a bucket, without what was taken elsewhere."""
+        """Return what is first in a bucket, without what was taken or moved elsewhere."""
         heap = self._heaps[bucket]
-        while heap[0][2].taken:
+        while heap[0][2].taken or heap[0][0] != heap[0][2].places.get(bucket, (None,))[0]:
             heapq.heappop(heap)
         return heap[0]
 
@@ -179,11 +215,15 @@ class Frontier:
         item.taken, item.score = True, score
         self._under_way.add(item)
         del self._waiting[item.url]
+        self._shrink(item)
+        return item
+
+    def _shrink(self, item: Item) -> None:
+        """Take an item out of its buckets; what is left of it in their heaps is skipped."""
         for bucket in item.places:
             self._sizes[bucket] -= 1
             if not self._sizes[bucket]:
                 del self._sizes[bucket], self._heaps[bucket]
-        return item
 
     def _new(self, url: str, value: Any) -> Item:
         item = self._waiting[url] = Item(url, value)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Sequence
+from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from linkscore.aio import AsyncClient
-from linkscore.breaker import OUTAGES, CircuitBreaker
-from linkscore.errors import LinkscoreError, NotFound
+from linkscore.connection import Connection
 from linkscore.frontier import Frontier, Item, Place
-from linkscore.messages import Policy, failed_page, page, rows
+from linkscore.messages import Policy, Row, failed_page, feedback, page, rows
+from linkscore.outages import OwedPage
 from linkscore.v1 import common_pb2
-
-logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """Longer bodies are cut: what follows was never seen to matter, and it would hit the message limit."""
 
 # What one call may carry (the server's default of `max_buckets_per_call`).
 _MAX_RANKED = 100_000
+# A bound, chosen: what pages were worth, kept while the server is away.
+_MAX_UNSAID = 20_000
+_UNSAID_A_CALL = 1_000  # well below what one call may carry (setting `max_feedback_per_call`, 5,000)
 _FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 
 
@@ -36,11 +35,20 @@ class Found(NamedTuple):
     text: str = ""
 
 
+class OwedLink(NamedTuple):
+    """The place of a link that the server did not answer yet: a page to be sent, and which of its links."""
+
+    page: OwedPage
+    place: int
+    url: str
+
+
 class CrawlSession:
     """What adapters share: an order kept by a `Frontier`, and calls that never stop the crawl.
 
-    While the server is away links wait in the order they were found, and calls are tried after 1 s, 2 s, ...
-    up to a minute. A server that lost the crawl gets it again.
+    While the server is away links wait where links of their shape were last found, values of buckets fade
+    with what is taken from them, and a cheap call asks every 1 to 5 s whether it is back. Then the pages
+    fetched meanwhile are sent beside the crawl. A server that lost the crawl gets it again.
 
     Parameters
     ----------
@@ -61,7 +69,13 @@ class CrawlSession:
         What waits.
     counts
         `pages` and `failed` fetches the server took, `rewards`; links `scored`, `missed` (the server did not
-        know them) and `fallback` (found while it was away); `ranked` answers.
+        know them) and `fallback` (found while it was away), of these `guessed`; `ranked` answers;
+        `late/pages` sent and `late/scored` links placed when it was back.
+
+    Raises
+    ------
+    ValueError
+        `target` has no form of an address.
     """
 
     def __init__(
@@ -69,23 +83,27 @@ class CrawlSession:
     ) -> None:
         self.crawl = crawl
         self.frontier = Frontier()
-        self.counts: Counter[str] = Counter()
-        self._policy = policy
+        self._connection = Connection(target, crawl=crawl, adapter=self, config={"policy": policy}, **client)
+        self._connection.outlook = self.frontier.outlook
         self._rank_every = max(1, rank_every)
         self._since_ranked = self._rank_every
         self._is_news = False
         self._turn = asyncio.Lock()
-        self._breaker = CircuitBreaker(clock=time.monotonic)
-        self._target, self._options = target, client
-        self._client: AsyncClient | None = None
-        self._created = False
-        self._logged: set[str] = set()
+        self._unsaid: deque[scoring_pb2.Feedback] = deque(maxlen=_MAX_UNSAID)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """What happened so far."""
+        return self._connection.counts
+
+    @property
+    def away(self) -> bool:
+        """Whether the server is out."""
+        return self._connection.away
 
     async def close(self) -> None:
-        """Close the connection."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        """Send what waits, if the server answers, and close the connection."""
+        await self._connection.close()
 
     async def fetched(
         self,
@@ -97,10 +115,10 @@ class CrawlSession:
         status_code: int = 200,
         content_type: str = "",
         ticket: bytes = b"",
-    ) -> list[Place | None]:
-        """Send a page with all of its links; give the place of each, in their order.
+    ) -> list[Place | OwedLink | None]:
+        """Send a page with all of its links; give the place of each, in their order, for `wait`.
 
-        None is the place of a link that the server does not know, and of all of them while it is away.
+        None is the place of a link that the server does not know. While it is away places are owed.
         """
         sent = page(
             url=url,
@@ -111,17 +129,28 @@ class CrawlSession:
             ticket=ticket,
             outlinks=[common_pb2.Outlink(url=link.url, anchor_text=link.text) for link in links],
         )
-        answer = await self._call(lambda client: client.ingest_pages(crawl=self.crawl, pages=[sent]))
-        if answer is None or answer.results[0].status.code == common_pb2.ITEM_CODE_INVALID:
-            self.counts["fallback"] += len(links)
+        owed = OwedPage(sent)
+        self.frontier.outlook.fetched(url, is_page=status_code < _FIRST_FAILURE)
+        result = await self._connection.ingest(owed)
+        if result is None or result.status.code == common_pb2.ITEM_CODE_INVALID:
+            self._connection.count("fallback", len(links))
+            if result is None and self.away:
+                return [OwedLink(owed, index, link.url) for index, link in enumerate(links)]
             return [None] * len(links)
-        self.counts["pages"] += 1
+        self._connection.count("pages")
         # A page without links to send has those the server found, which the crawler does not follow.
-        places = _places(answer.results[0].links) if links else []
-        places += [None] * (len(links) - len(places))  # cut at the server's bound
+        places = self._places(result.links, len(links)) if links else []
         scored = sum(place is not None for place in places)
-        self.counts["scored"] += scored
-        self.counts["missed"] += len(links) - scored
+        self._connection.count("scored", scored)
+        self._connection.count("missed", len(links) - scored)
+        return places
+
+    @staticmethod
+    def _places(scores: common_pb2.LinkScores, n: int) -> list[Place | OwedLink | None]:
+        places: list[Place | OwedLink | None] = [None] * n  # an answer is cut at the server's bound
+        for row in rows(scores):
+            if row.usable:
+                places[row.index] = _place(row)
         return places
 
     async def failed(
@@ -131,24 +160,56 @@ class CrawlSession:
         if status_code < _FIRST_FAILURE:
             fetch_error = fetch_error or "unknown"
         sent = failed_page(url=url, status_code=status_code, fetch_error=fetch_error, ticket=ticket)
-        answer = await self._call(lambda client: client.ingest_pages(crawl=self.crawl, pages=[sent]))
-        self.counts["failed"] += answer is not None
+        self.frontier.outlook.fetched(url, is_page=False)
+        result = await self._connection.ingest(OwedPage(sent))
+        self._connection.count("failed", result is not None)
 
     async def reward(self, url: str, worth: float, *, ticket: bytes = b"") -> None:
-        """Say what a page was worth, in [0, 1]."""
+        """Say what a page was worth, in [0, 1]; while the server is away it is kept."""
+        self._unsaid.append(feedback(url=url, reward=worth, ticket=ticket))
+        await self.back()
 
-        async def report(client: AsyncClient) -> bool:
-            await client.reward(crawl=self.crawl, url=url, reward=worth, ticket=ticket)
-            return True
+    async def back(self) -> None:
+        """Say what pages were worth."""
+        while self._unsaid and not self.away:
+            events = [self._unsaid.popleft() for _ in range(min(_UNSAID_A_CALL, len(self._unsaid)))]
+            told = await self._connection.call(partial(self._say, events))
+            if told is None and self.away:
+                self._unsaid.extendleft(reversed(events))
+            self._connection.count("rewards", 0 if told is None else len(events))
 
-        self.counts["rewards"] += await self._call(report) is not None
+    async def _say(
+        self, events: Sequence[scoring_pb2.Feedback], client: AsyncClient
+    ) -> scoring_pb2.ReportFeedbackResponse:
+        return await client.report_feedback(crawl=self.crawl, feedback=events)
 
-    def wait(self, url: str, place: Place | None, value: Any = None) -> None:
+    def wait(self, url: str, place: Place | OwedLink | None, value: Any = None) -> None:
         """Let a link wait in its place; one without behind all that have one."""
+        if isinstance(place, OwedLink):
+            place.page.links.append((place.url, (url, place.place)))
+            guess = self.frontier.outlook.guess(url)
+            if guess and url not in self.frontier:
+                self._connection.count("guessed")
+                self.frontier.add_guess(url, *guess, value)
+                return
+            place = None
         if place is None:
             self.frontier.add_unknown(url, value)
         else:
             self.frontier.add(url, [place], value)
+
+    def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
+        """Place the links of a page that was sent when the server was back."""
+        self._is_news = True
+        by_index = {row.index: row for row in rows(result.links) if row.usable}
+        self.late_links([(key, by_index[key[1]]) for _, key in owed.links if key[1] in by_index])
+
+    def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
+        """Place links that were scored when the server was back."""
+        for (url, _), row in links:
+            if url in self.frontier:
+                self.frontier.add(url, [_place(row)])
+                self._connection.count("late/scored")
 
     async def take(self) -> Item | None:
         """Take the best URL, in the order of now.
@@ -179,7 +240,7 @@ class CrawlSession:
             return
         self._since_ranked, self._is_news = 0, False
         allotment.asked()
-        answer = await self._call(
+        answer = await self._connection.call(
             lambda client: client.rank_buckets(
                 crawl=self.crawl,
                 buckets=waiting,
@@ -190,54 +251,11 @@ class CrawlSession:
         if answer is None:
             allotment.lift()
             return
-        self.counts["ranked"] += 1
-        self.frontier.revalue(allotment.read(answer, waiting=waiting, n=self._rank_every))
-
-    async def _call(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T | None:
-        """Make a call; on any error say so once and give None, so that the crawl goes on."""
-        if not self._breaker.allows():
-            return None
-        try:
-            answer = await self._attempt(make)
-        except LinkscoreError as error:
-            self._note(error)
-            return None
-        except asyncio.CancelledError:
-            self._breaker.gave_up()
-            raise
-        if self._breaker.broken:
-            logger.info("linkscore answers again")
-        self._breaker.succeeded()
-        return answer
-
-    async def _attempt(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T:
-        if self._client is None:
-            self._client = AsyncClient(self._target, **self._options)
-        if not self._created:
-            await self._client.ensure_crawl(crawl=self.crawl, policy=self._policy)
-            self._created = True
-        try:
-            return await make(self._client)
-        except NotFound:  # the server lost the crawl: give it to it again
-            await self._client.ensure_crawl(crawl=self.crawl, policy=self._policy)
-            return await make(self._client)
-
-    def _note(self, error: LinkscoreError) -> None:
-        self.counts[f"errors/{error.code.name}"] += 1
-        if error.code in OUTAGES:
-            if not self._breaker.broken:
-                logger.warning("linkscore does not answer (%s): the crawl goes on without it", error)
-            self._breaker.failed(error.retry_after_s)
-            return
-        self._breaker.succeeded()
-        if error.code.name not in self._logged:
-            logger.error("linkscore refused a call: %s: %s", error.code.name, error)
-        self._logged.add(error.code.name)
+        self._connection.count("ranked")
+        values = allotment.read(answer, waiting=waiting, n=self._rank_every)
+        self._connection.best = next(iter(values.items()), None)
+        self.frontier.revalue(values)
 
 
-def _places(links: common_pb2.LinkScores) -> list[Place | None]:
-    values = dict(zip(links.bucket_names, links.bucket_values, strict=False))
-    return [
-        Place(row.bucket, row.score, values.get(row.bucket, row.score), row.ticket) if row.usable else None
-        for row in rows(links)
-    ]
+def _place(row: Row) -> Place:
+    return Place(row.bucket, row.score, row.bucket_value, row.ticket)

@@ -68,7 +68,6 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		defer q.Close()
 		stop = q.Stop
 		c.OnHTML("a[href]", func(e *colly.HTMLElement) { q.Add(e.Request, e.Attr("href")) })
 		if err := q.AddURL(*start); err != nil {
@@ -77,8 +76,10 @@ func main() {
 		if err := q.Run(); err != nil {
 			log.Fatal(err)
 		}
-		fmt.Fprintf(os.Stderr, "pages %d failed %d scored %d missed %d fallback %d; ",
-			q.Stats.Pages.Load(), q.Stats.Failed.Load(), q.Stats.Scored.Load(), q.Stats.Missed.Load(), q.Stats.Fallback.Load())
+		_ = q.Close()
+		fmt.Fprintf(os.Stderr, "pages %d failed %d scored %d missed %d fallback %d guessed %d late %d; ",
+			q.Stats.Pages.Load(), q.Stats.Failed.Load(), q.Stats.Scored.Load(), q.Stats.Missed.Load(), q.Stats.Fallback.Load(),
+			q.Stats.Guessed.Load(), q.Stats.Late.Load())
 	}
 	fmt.Fprintf(os.Stderr, "%d fetches in %.1f s\n", min(fetched.Load(), *fetches), time.Since(began).Seconds())
 }

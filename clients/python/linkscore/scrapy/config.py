@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linkscore._channel import DEFAULT_TARGET
-from linkscore.messages import Policy, Wanted, policy_spec, wanted_spec
+from linkscore._channel import DEFAULT_TARGET, target_problem
+from linkscore.client import Client
+from linkscore.errors import LinkscoreError
+from linkscore.messages import CrawlOptions, Policy, Wanted, policy_spec, wanted_spec
 from linkscore.v1.crawl_service_pb2 import Learn
 
 PREFIX = "LINKSCORE_"
@@ -40,20 +42,25 @@ class Config:
     token
         Bearer token; empty for none.
     tls
-        Whether to connect by TLS with the system's roots.
+        Whether to connect by TLS: with the system's roots, or with those of a PEM file.
     report_empty
         Once the crawl has scraped an item, report pages without one as not wanted.
     obey_skip
         Drop links a filtering policy advises to skip, instead of only ordering them.
     learn
-        When the server learns the templates of sites: ``always``, or ``on_demand``, when somebody asks. A
-        crawler alone asks never, so the second saves work of which the default policy reads nothing.
+        When the server learns the templates of sites: ``always``, or ``on_demand``, when somebody asks; empty
+        leaves it to the server, which learns always. A crawler alone asks never, so ``on_demand`` saves work
+        of which the default policy reads nothing.
     wanted
         What the crawl is for in words: a query, or a mapping such as ``{"query": "...", "languages":
         ["en"]}`` (`linkscore.messages.wanted_spec`); without a policy, `topic` then scores.
     experience
         What other crawls learned, for this one to start from: documents of ``linkscore export-experience``.
         The setting names their files.
+    required
+        Do not start the crawl without an answer of the server.
+    token_file
+        A file with the bearer token, read with each call, so that it can be renewed.
     """
 
     target: str = DEFAULT_TARGET
@@ -63,12 +70,14 @@ class Config:
     timeout: float = 5.0
     refresh: int = 1
     token: str = ""
-    tls: bool = False
+    tls: bool | str = False
     report_empty: bool = True
     obey_skip: bool = False
-    learn: str = "always"
+    learn: str = ""
     wanted: Wanted | None = None
     experience: tuple[bytes, ...] = ()
+    required: bool = False
+    token_file: str = ""
 
     @classmethod
     def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
@@ -85,17 +94,19 @@ class Config:
         experience, unread = _read_all("LINKSCORE_EXPERIENCE", settings.getlist("LINKSCORE_EXPERIENCE"))
         problems += unread
         made = cls(
-            target=settings.get("LINKSCORE_TARGET", DEFAULT_TARGET),
+            target=_text(settings.get("LINKSCORE_TARGET", DEFAULT_TARGET)),
             observe_only=settings.getbool("LINKSCORE_OBSERVE_ONLY"),
             crawl=settings.get("LINKSCORE_CRAWL") or crawl_id(spider_name),
             policy=settings.get("LINKSCORE_POLICY"),
             wanted=settings.get("LINKSCORE_WANTED") or None,
             experience=experience,
-            learn=settings.get("LINKSCORE_LEARN", "always"),
+            learn=settings.get("LINKSCORE_LEARN") or "",
+            required=settings.getbool("LINKSCORE_REQUIRED"),
             timeout=settings.getfloat("LINKSCORE_TIMEOUT", 5.0),
             refresh=settings.getint("LINKSCORE_REFRESH", 1),
             token=settings.get("LINKSCORE_TOKEN", ""),
-            tls=settings.getbool("LINKSCORE_TLS"),
+            token_file=_text(settings.get("LINKSCORE_TOKEN_FILE")),
+            tls=_tls(settings),
             report_empty=settings.getbool("LINKSCORE_REPORT_EMPTY", True),
             obey_skip=settings.getbool("LINKSCORE_OBEY_SKIP"),
         )
@@ -104,8 +115,53 @@ class Config:
             raise ValueError("; ".join(problems))
         return made
 
+    def crawl_options(self) -> CrawlOptions:
+        """Give what the crawl is created with: what was set, and nothing else."""
+        options: CrawlOptions = {"policy": self.policy, "wanted": wanted_spec(self.wanted)}
+        if self.learn:
+            options["learn"] = LEARN[self.learn]
+        if self.experience:
+            options["experience"] = self.experience
+        return options
+
+    def client_options(self) -> dict[str, Any]:
+        """Give the options of a client."""
+        return {
+            "tls": self.tls,
+            "token": self.token or None,
+            "token_file": self.token_file or None,
+            "timeout_s": self.timeout,
+        }
+
+    def check_server(self) -> None:
+        """Ask the server for the crawl, if the crawl is not to start without it.
+
+        Raises
+        ------
+        ValueError
+            It does not answer, or refuses.
+        """
+        if not self.required:
+            return
+        with Client(self.target, **self.client_options()) as client:
+            try:
+                client.ensure_crawl(crawl=self.crawl, **self.crawl_options())
+            except LinkscoreError as error:
+                raise ValueError(
+                    f"LINKSCORE_REQUIRED: the server at {self.target} does not give crawl {self.crawl!r}: "
+                    f"{error.code.name}: {error}"
+                ) from None
+
     def _problems(self) -> list[str]:
         found = []
+        if problem := target_problem(self.target):
+            found.append(f"LINKSCORE_TARGET: {problem}")
+        if self.token and self.token_file:
+            found.append("LINKSCORE_TOKEN, LINKSCORE_TOKEN_FILE: only one of them may be set")
+        for name in ("tls", "token_file"):
+            path = getattr(self, name)
+            if isinstance(path, str) and path:
+                found += _read_all(PREFIX + name.upper(), [path])[1]
         try:
             policy_spec(self.policy)
         except ValueError as e:
@@ -114,13 +170,26 @@ class Config:
             wanted_spec(self.wanted)
         except ValueError as e:
             found.append(f"LINKSCORE_WANTED: {e}")
-        if self.learn not in LEARN:
+        if self.learn and self.learn not in LEARN:
             found.append(f"LINKSCORE_LEARN: must be {' or '.join(LEARN)}, got {self.learn!r}")
         if self.timeout <= 0:
             found.append(f"LINKSCORE_TIMEOUT: must be > 0, got {self.timeout}")
         if self.refresh < 1:
             found.append(f"LINKSCORE_REFRESH: must be >= 1, got {self.refresh}")
         return found
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _tls(settings: Any) -> bool | str:
+    """Read whether to encrypt: anything that is no truth value is the name of a file."""
+    value = settings.get("LINKSCORE_TLS", False)
+    try:
+        return bool(settings.getbool("LINKSCORE_TLS"))
+    except ValueError:
+        return str(value)
 
 
 def _read_all(setting: str, names: Sequence[str]) -> tuple[tuple[bytes, ...], list[str]]:

@@ -32,7 +32,7 @@ class Throttle:
     def must_wait(self) -> bool:
         """Say whether pages on their way to the server take all places of `CONCURRENT_REQUESTS`."""
         engine = self._engine
-        if engine is None or engine.scraper.slot is None or self._session.breaker.broken:
+        if engine is None or engine.scraper.slot is None or self._session.away:
             return False
         places = engine.downloader.total_concurrency
         unscored = self._unscored(engine.scraper.slot)

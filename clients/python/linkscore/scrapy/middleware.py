@@ -14,6 +14,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
+from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
 from linkscore.scrapy.pages import FetchedPage, failed_page, fetched_page, page_message
@@ -27,13 +28,16 @@ GROUP = 500
 """A spider that yields many Requests gets them scheduled in groups of this size; chosen, not measured."""
 
 
+_FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
+
+
 class LinkscoreMiddleware:
     """Scores the links of a Scrapy crawl.
 
     Put it below 50, next to the engine, so that it sees failed responses before they are filtered and
     Requests after they are. Items pass at once; Requests wait for one answer of the server, at most
-    `LINKSCORE_TIMEOUT`. On any error they go on unscored, in Scrapy's own order, and `linkscore/fallback`
-    counts them.
+    `LINKSCORE_TIMEOUT`. Without an answer they wait where links like them were last found, or unscored, and
+    `linkscore/fallback` counts them; when the server is back they are scored.
     """
 
     def __init__(self, crawler: Any) -> None:
@@ -41,6 +45,7 @@ class LinkscoreMiddleware:
         self._session = Session.of(crawler)
         self._scorer = Scorer(self._session)
         self._reporter = Reporter(self._session)
+        self._session.when_back(self._reporter.flush)
         self._fetched: WeakKeyDictionary[Any, FetchedPage] = WeakKeyDictionary()
 
     @classmethod
@@ -49,6 +54,7 @@ class LinkscoreMiddleware:
         if not _has_asyncio():
             raise NotConfigured("linkscore needs Scrapy's asyncio reactor, see TWISTED_REACTOR")
         self = cls(crawler)
+        self._session.config.check_server()
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._scraped, signals.item_scraped)
         crawler.signals.connect(self._dropped, signals.item_dropped)
@@ -91,7 +97,7 @@ class LinkscoreMiddleware:
 
     async def _release(self, fetched: FetchedPage, requests: list[Any]) -> AsyncIterator[Any]:
         if not self._session.config.observe_only:
-            requests = await self._scorer.score(fetched.answer, requests)
+            requests = await self._scorer.score(fetched, requests)
         self._session.releasing += 1
         try:
             for request in requests:
@@ -110,13 +116,14 @@ class LinkscoreMiddleware:
         if fetched is None:
             fetched = self._fetched[response] = fetched_page(response)
             fetched.ticket = fetched.ticket or self._scorer.ticket(fetched.url)
+            self._session.connection.outlook.fetched(fetched.url, is_page=response.status < _FIRST_FAILURE)
             if is_web(fetched.url):
-                page = page_message(fetched, response)
-                fetched.answer = self._session.start(self._answer(page, response.request))
+                fetched.owed = OwedPage(page_message(fetched, response))
+                fetched.answer = self._session.start(self._answer(fetched.owed, response.request))
                 ANSWERS[response] = fetched.answer
         return fetched
 
-    async def _answer(self, page: Page, request: Any) -> PageAnswer | None:
+    async def _answer(self, page: OwedPage, request: Any) -> PageAnswer | None:
         answer = await self._scorer.ingest(page)
         self._session.answered(request)
         if answer is not None:
@@ -126,15 +133,18 @@ class LinkscoreMiddleware:
     def _opened(self) -> None:
         if not on_last_failure(self._crawler, self._fetch_failed):
             logger.warning("linkscore cannot see failed fetches with this downloader")
+        self._session.start(self._session.connection.greet())
 
     def _fetch_failed(self, request: Any, exception: Exception, spider: Any = None) -> None:
         if isinstance(exception, IgnoreRequest) or request.callback is NO_CALLBACK or not is_web(request.url):
             return
         self._session.count("failed")
-        self._session.start(self._failed(failed_page(request, exception), request))
+        page = failed_page(request, exception)
+        self._session.connection.outlook.fetched(page.url, is_page=False)
+        self._session.start(self._failed(page, request))
 
     async def _failed(self, page: Page, request: Any) -> None:
-        await self._scorer.ingest(page)
+        await self._scorer.ingest(OwedPage(page))
         self._session.answered(request)
         if not self._session.config.observe_only:
             await self._session.rank_if_due()

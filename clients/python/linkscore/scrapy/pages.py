@@ -10,6 +10,7 @@ from urllib.parse import urldefrag
 from scrapy.http import TextResponse
 
 from linkscore.messages import page
+from linkscore.outages import OwedPage
 from linkscore.scrapy.scoring import ticket_of
 from linkscore.v1 import common_pb2
 
@@ -27,6 +28,8 @@ class FetchedPage:
         How the server knows the fetch.
     answer
         Task of the server's answer; None for pages that are not sent.
+    owed
+        The page as it is sent, with its links that wait until it is.
     handed_on, scraped, dropped
         Items the spider gave, and what the pipelines made of them.
     reported
@@ -37,6 +40,7 @@ class FetchedPage:
     ticket: bytes = b""
     event_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     answer: Any = None
+    owed: OwedPage | None = None
     handed_on: int = 0
     scraped: int = 0
     dropped: int = 0

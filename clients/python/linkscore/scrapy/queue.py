@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,13 +12,17 @@ from scrapy import signals
 from scrapy.settings.default_settings import SCHEDULER_PRIORITY_QUEUE
 from scrapy.utils.misc import load_object
 
+from linkscore.messages import Row
 from linkscore.scrapy.engine import Throttle, flush_seen
 from linkscore.scrapy.frontier import BucketRanking, FrontierIndex, QueueKey
 from linkscore.scrapy.request_store import DiskRequestStore, MemoryRequestStore, RequestStore
-from linkscore.scrapy.scoring import QueueEntry, entries_of
+from linkscore.scrapy.scoring import META, QueueEntry, entries_of, is_guessed, mark
 from linkscore.scrapy.session import Session
 
 State = dict[str, Any]
+
+# A bound, chosen: requests that wait without a score whose place is looked for when the server is back.
+_MAX_UNSCORED = 100_000
 
 
 class BucketQueue:
@@ -26,7 +30,11 @@ class BucketQueue:
 
     Requests without a bucket wait in the priority queue that is Scrapy's default. It goes first while it
     holds a start request, a redirect or one the spider gave a positive priority, and last otherwise. With no
-    scored request waiting - the server is down, or only watches - the order is therefore Scrapy's own.
+    scored request waiting - the server was never there, or only watches - the order is thus Scrapy's own.
+
+    While the server is away, a new request waits behind the scored ones of the bucket where links like it
+    were last found. Values fade with what is taken from their buckets (`linkscore.outages.Outlook`). When the
+    server is back `place` lets requests wait where they belong.
 
     A URL found again while it waits also waits in the buckets it was found through then, at most four in all.
     With `JOBDIR` the buckets are kept in one file that also survives a kill.
@@ -67,6 +75,10 @@ class BucketQueue:
             start_queue_cls=start_queue_cls,
         )
         self._urgent: int = state.get("urgent", 0)
+        #: Requests of the plain queue that came while the server was away, by fingerprint.
+        self._unscored: dict[bytes, Any] = {}
+        #: Those of the plain queue that wait in buckets by now, or did: they are passed over there.
+        self._moved: set[bytes] = {bytes.fromhex(mark) for mark in state.get("moved", ())}
         self._index, self._ranking = FrontierIndex(), BucketRanking()
         self._numbers = itertools.count(1)
         self._store: RequestStore = self._disk(key) if key else MemoryRequestStore()
@@ -88,7 +100,7 @@ class BucketQueue:
         return store
 
     def __len__(self) -> int:
-        return len(self._index) + len(self._plain)
+        return len(self._index) + len(self._plain) - len(self._moved)
 
     def buckets(self) -> dict[str, int]:
         """Count the links of each bucket that is not empty; the one with the oldest link comes first."""
@@ -110,8 +122,7 @@ class BucketQueue:
         """Let a request wait; ValueError if it cannot be stored on disk."""
         entries = [] if self._session.config.observe_only else entries_of(request)
         if not entries:
-            self._plain.push(request)
-            self._urgent += _is_urgent(request)
+            self._push_plain(request)
             return
         number = next(self._numbers)
         fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
@@ -121,6 +132,55 @@ class BucketQueue:
             flush_seen(self._crawler)
         self._index.push(number, fingerprint, queues)
         self._rank(queues, entries)
+        if not is_guessed(request):  # links that were fetched before do not come here, and teach nothing
+            best = entries[0]
+            self._session.connection.outlook.placed(request.url, best.bucket, best.score - best.own)
+
+    def _push_plain(self, request: Any) -> None:
+        self._plain.push(request)
+        urgent = _is_urgent(request)
+        self._urgent += urgent
+        if self._session.away and not (urgent or self._session.config.observe_only):
+            self._unscored[self._crawler.request_fingerprinter.fingerprint(request)] = request
+            if len(self._unscored) > _MAX_UNSCORED:
+                del self._unscored[next(iter(self._unscored))]
+
+    def place(self, fingerprint: bytes, found: list[Row], values: dict[str, float]) -> bool:
+        """Let a request that waits without a score, or by a guess, wait where it belongs; say if it did."""
+        if number := self._index.guessed(fingerprint):
+            request = self._store.get(number)
+            mark(request, found, values)
+            self._move(number, request)
+            return True
+        request = self._unscored.pop(fingerprint, None)
+        if request is None:
+            return False
+        mark(request, found, values)
+        self._moved.add(fingerprint)
+        self.push(request)
+        return True
+
+    def _replace(self, fingerprint: bytes, scored: Any) -> bool:
+        """Let a request that waits by a guess wait as one of the same URL that is scored; say if it did."""
+        number = self._index.guessed(fingerprint)
+        if not number:
+            return False
+        request = self._store.get(number)
+        request.meta[META], request.priority = scored.meta[META], scored.priority
+        self._move(number, request)
+        return True
+
+    def _move(self, number: int, request: Any) -> None:
+        entries = entries_of(request)
+        queues = self._queues(request, entries)
+        for queue in self._index.move(number, queues):
+            self._ranking.drop(queue)
+        self._store.move(number, request, queues)
+        self._rank(queues, entries)
+
+    def weigh(self, worth: Callable[[str, float], float]) -> None:
+        """Order buckets by what is left of their values: the server is away."""
+        self._ranking.weigh(worth)
 
     def _queues(self, request: Any, entries: list[QueueEntry]) -> list[tuple[QueueKey, float]]:
         slot = self._throttle.slot_of(request)
@@ -134,9 +194,11 @@ class BucketQueue:
     def _seen_again(self, request: Any) -> None:
         """Let a URL that was found again, and dropped as a duplicate, wait where it was found too."""
         entries = entries_of(request)
-        if not entries:
+        if not entries or is_guessed(request):
             return
         fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        if self._replace(fingerprint, request):
+            return
         number, new = self._index.also(fingerprint, self._queues(request, entries))
         if not new:
             return
@@ -172,10 +234,22 @@ class BucketQueue:
         return not self._index or bool(self._urgent and self._plain)
 
     def _pop_plain(self) -> Any:
-        request = self._plain.pop()
-        if request is not None and self._urgent:
-            self._urgent -= _is_urgent(request)
-        return request
+        while (request := self._plain.pop()) is not None:
+            if self._urgent:
+                self._urgent -= _is_urgent(request)
+            if not self._left_plain(request):
+                return request
+        return None
+
+    def _left_plain(self, request: Any) -> bool:
+        """Say whether a request of the plain queue waits in buckets by now, or did."""
+        if not (self._moved or self._unscored):
+            return False
+        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        self._unscored.pop(fingerprint, None)
+        moved = fingerprint in self._moved
+        self._moved.discard(fingerprint)
+        return moved
 
     def _next(self) -> tuple[int, QueueKey] | None:
         return None if self._throttle.must_wait() else self._best()
@@ -199,7 +273,8 @@ class BucketQueue:
     def close(self) -> State:
         """Close what is open; give the state that Scrapy keeps for the next run."""
         self._store.close()
-        return {"plain": self._plain.close(), "urgent": self._urgent}
+        moved = {"moved": sorted(mark.hex() for mark in self._moved)} if self._moved else {}
+        return {"plain": self._plain.close(), "urgent": self._urgent, **moved}
 
 
 def _is_urgent(request: Any) -> bool:
@@ -208,7 +283,7 @@ def _is_urgent(request: Any) -> bool:
 
 
 def _checked(state: Any) -> State:
-    if isinstance(state, dict) and set(state) == {"plain", "urgent"}:
+    if isinstance(state, dict) and set(state) - {"moved"} == {"plain", "urgent"}:
         return state
     if state:
         raise ValueError(

@@ -25,6 +25,9 @@ class RequestStore(Protocol):
     def also(self, number: int, entries: Entries) -> None:
         """Note further queues of a request."""
 
+    def move(self, number: int, request: Any, entries: Entries) -> None:
+        """Keep a request as it is now, and in these queues only."""
+
     def get(self, number: int) -> Any:
         """Give a request and keep it."""
 
@@ -49,6 +52,9 @@ class MemoryRequestStore:
 
     def also(self, number: int, entries: Entries) -> None:
         pass
+
+    def move(self, number: int, request: Any, entries: Entries) -> None:
+        self._requests[number] = request
 
     def get(self, number: int) -> Any:
         return self._requests[number]
@@ -111,6 +117,13 @@ class DiskRequestStore:
 
     def also(self, number: int, entries: Entries) -> None:
         with self._transaction():
+            self._write(number, entries)
+
+    def move(self, number: int, request: Any, entries: Entries) -> None:
+        body = _dump(request, self._spider)
+        with self._transaction():
+            self._db.execute("UPDATE request SET body = ? WHERE number = ?", (body, number))
+            self._db.execute("DELETE FROM wait WHERE number = ?", (number,))
             self._write(number, entries)
 
     def _write(self, number: int, entries: Entries) -> None:

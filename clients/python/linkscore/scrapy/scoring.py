@@ -5,21 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urldefrag
 from weakref import WeakKeyDictionary
 
 from w3lib.url import canonicalize_url
 
 from linkscore.messages import Row, rows
-from linkscore.scrapy.session import Session
+from linkscore.outages import OwedPage
 from linkscore.v1 import common_pb2
+
+if TYPE_CHECKING:
+    from linkscore.scrapy.pages import FetchedPage
+    from linkscore.scrapy.session import Session
 
 META = "linkscore"
 """Key of `Request.meta` under which a scored request keeps what linkscore said about it."""
 
 MAX_BUCKETS = 4
 """A bound, chosen: buckets a link waits in at most."""
+
+
+GUESSED = -1.0
+"""Own part of the score of a link that is only guessed to belong to a bucket: it waits behind all others."""
 
 
 class QueueEntry(NamedTuple):
@@ -118,6 +126,19 @@ def mark(request: Any, found: Sequence[Row], values: dict[str, float]) -> None:
     request.meta[META] = note
 
 
+def mark_guess(request: Any, bucket: str, value: float) -> None:
+    """Let a Request wait behind the scored ones of a bucket, unless its spider wants it ahead of all."""
+    if request.priority <= 0:
+        buckets = [tuple(QueueEntry(bucket, value + GUESSED, GUESSED))]
+        redirects = request.meta.get("redirect_times", 0)
+        request.meta[META] = {"guessed": True, "buckets": buckets, "redirects": redirects}
+
+
+def is_guessed(request: Any) -> bool:
+    """Say whether the bucket a Request waits in is a guess."""
+    return bool((request.meta.get(META) or {}).get("guessed"))
+
+
 def entries_of(request: Any) -> list[QueueEntry]:
     """Give the buckets a Request waits in; none for one that is not scored, or that was redirected since."""
     note = request.meta.get(META) or {}
@@ -163,22 +184,14 @@ class Scorer:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        watching = session.config.observe_only
-        self._encoding = (
-            common_pb2.PRIORITY_ENCODING_UNSPECIFIED if watching else common_pb2.PRIORITY_ENCODING_SCRAPY
-        )
-        self._tickets: OrderedDict[str, bytes] | None = OrderedDict() if watching else None
+        self._tickets: OrderedDict[str, bytes] | None = OrderedDict() if session.config.observe_only else None
 
-    async def ingest(self, page: common_pb2.Page) -> PageAnswer | None:
-        """Send one page; None if the server does not answer or does not take the page."""
-        config = self._session.config
-        answer = await self._session.call(
-            lambda client: client.ingest_pages(crawl=config.crawl, pages=[page], encoding=self._encoding)
-        )
-        if answer is None:
+    async def ingest(self, owed: OwedPage) -> PageAnswer | None:
+        """Send one page; None if the server does not answer, or does not take the page."""
+        result = await self._session.connection.ingest(owed)
+        if result is None:
             return None
         self._session.count("pages")
-        result = answer.results[0]
         if result.status.code == common_pb2.ITEM_CODE_INVALID:
             self._session.count("errors/INVALID_PAGE")
             return None
@@ -198,14 +211,16 @@ class Scorer:
         while len(self._tickets) > _MAX_TICKETS:
             self._tickets.popitem(last=False)
 
-    async def score(self, pending: asyncio.Task[PageAnswer | None] | None, requests: list[Any]) -> list[Any]:
-        """Write score, ticket, buckets and priority into Requests; on an outage give them as they are."""
+    async def score(self, fetched: FetchedPage, requests: list[Any]) -> list[Any]:
+        """Write score, ticket, buckets and priority into Requests; on an outage a guess, until it is over."""
         for request in requests:
             request.meta.pop(META, None)  # what a spider copied from the page before
-        found = await asyncio.shield(pending) if pending is not None else None
+        found = await asyncio.shield(fetched.answer) if fetched.answer is not None else None
         if found is None:
             self._session.allotment.lift()
             self._session.count("fallback", len(requests))
+            if fetched.owed is not None:
+                self._session.owe(fetched.owed, requests)
             return requests
         pairs = await self._rows(found, requests)
         arrived = Counter(rows_[0].bucket for _, rows_, _ in pairs if rows_)
@@ -226,9 +241,10 @@ class Scorer:
         """Score the links the spider made itself, which stand in no anchor of the page."""
         config, urls = self._session.config, [request.url for request in requests]
         answer = await self._session.call(
-            lambda client: client.score_links(crawl=config.crawl, links=urls, encoding=self._encoding)
+            lambda client: client.score_links(crawl=config.crawl, links=urls, encoding=self._session.encoding)
         )
         if answer is None:
+            self._session.owe(None, requests)
             return {}
         values = bucket_values(answer.links)
         return {

@@ -1,27 +1,23 @@
-"""One crawl's connection to the server, shared by the middleware and the queues; fails open.
-
-A circuit breaker keeps a dead server from costing a deadline for every page.
-"""
+"""One Scrapy crawl and its server, shared by the middleware and the queues; fails open."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from linkscore.aio import AsyncClient
 from linkscore.allotment import Allotment
-from linkscore.breaker import OUTAGES, CircuitBreaker
-from linkscore.errors import LinkscoreError, NotFound
-from linkscore.messages import wanted_spec
-from linkscore.scrapy.config import LEARN, Config
-
-logger = logging.getLogger(__name__)
+from linkscore.connection import Connection
+from linkscore.messages import Row
+from linkscore.outages import OwedPage
+from linkscore.scrapy.config import Config
+from linkscore.scrapy.scoring import PageAnswer, is_web, mark_guess
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 T = TypeVar("T")
 
@@ -29,8 +25,6 @@ T = TypeVar("T")
 _MAX_RANKED = 100_000
 # Links that one call hands out at most, as the contract says.
 _MAX_PLACES = 10_000
-# A bound, chosen: distinct messages of refused calls that are logged; the stats count them all.
-_MAX_LOGGED = 20
 # Chosen, not measured: names a fetch may cost. With more buckets the order is refreshed more seldom.
 _NAMES_PER_FETCH = 500
 
@@ -42,7 +36,22 @@ class Session:
 
     def __init__(self, crawler: Any) -> None:
         self.config = Config.from_settings(crawler.settings, spider_name=crawler.spidercls.name)
-        self.breaker = CircuitBreaker(clock=time.monotonic)
+        config = self.config
+        #: How priorities are wanted: a crawl that is only watched gets none.
+        self.encoding = (
+            common_pb2.PRIORITY_ENCODING_UNSPECIFIED
+            if config.observe_only
+            else common_pb2.PRIORITY_ENCODING_SCRAPY
+        )
+        self.connection = Connection(
+            config.target,
+            crawl=config.crawl,
+            adapter=self,
+            config=config.crawl_options(),
+            count=self._add_to_stats,
+            encoding=self.encoding,
+            **config.client_options(),
+        )
         self.queues: WeakSet[Any] = WeakSet()
         #: Requests whose links are with the scheduler: they no longer hold back the next fetch.
         self.released: WeakSet[Any] = WeakSet()
@@ -56,12 +65,11 @@ class Session:
         self.allotment = Allotment()
         self._places = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._stats = crawler.stats
-        self._client: AsyncClient | None = None
-        self._created: asyncio.Future[Any] | None = None
+        self._crawler = ref(crawler)
+        self._when_back: list[Callable[[], Awaitable[None]]] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ranking = False
         self._arrived: Counter[str] | None = None
-        self._logged: set[str] = set()
 
     @classmethod
     def of(cls, crawler: Any) -> Session:
@@ -72,8 +80,15 @@ class Session:
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to a stats counter."""
-        if by:
-            self._stats.inc_value(f"linkscore/{name}", by)
+        self.connection.count(name, by)
+
+    def _add_to_stats(self, name: str, by: int) -> None:
+        self._stats.inc_value(f"linkscore/{name}", by)
+
+    @property
+    def away(self) -> bool:
+        """Whether the server is out."""
+        return self.connection.away
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run something beside the crawl; `close` waits for it."""
@@ -84,75 +99,62 @@ class Session:
 
     async def call(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T | None:
         """Make a call; on any error count it and give None, so that the crawl goes on."""
-        if not self.breaker.allows():
-            return None
-        try:
-            answer = await self._attempt(make)
-        except LinkscoreError as e:
-            self._failed(e)
-            return None
-        except asyncio.CancelledError:
-            self.breaker.gave_up()
-            raise
-        except Exception:
-            self.breaker.gave_up()
-            self.count("errors/CLIENT")
-            logger.exception("linkscore call failed in the client")
-            return None
-        if self.breaker.broken:
-            logger.info("linkscore answers again")
-        self.breaker.succeeded()
-        return answer
+        return await self.connection.call(make)
 
-    async def _attempt(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T:
-        client = await self._connected()
-        try:
-            return await make(client)
-        except NotFound:  # the server lost the crawl: give it to it again
-            self._created = None
-            return await make(await self._connected())
+    def owe(self, page: OwedPage | None, requests: Sequence[Any]) -> None:
+        """Let Requests wait where links like them were last found, until the server is back and says more.
 
-    async def _connected(self) -> AsyncClient:
-        config = self.config
-        if self._client is None:
-            self._client = AsyncClient(
-                config.target, tls=config.tls, token=config.token or None, timeout_s=config.timeout
-            )
-        if self._created is None:
-            work = self._client.ensure_crawl(
-                crawl=config.crawl,
-                policy=config.policy,
-                wanted=wanted_spec(config.wanted),
-                learn=LEARN[config.learn],
-                experience=config.experience,
-            )
-            self._created = asyncio.ensure_future(work)
-        created = self._created
-        try:
-            await asyncio.shield(created)
-        except LinkscoreError:
-            if self._created is created:
-                self._created = None
-            raise
-        return self._client
-
-    def _failed(self, error: LinkscoreError) -> None:
-        self.count(f"errors/{error.code.name}")
-        if error.code not in OUTAGES:
-            self.breaker.succeeded()
-            if str(error) not in self._logged and len(self._logged) < _MAX_LOGGED:
-                logger.error("linkscore refused a call: %s: %s", error.code.name, error)
-            self._logged.add(str(error))
+        Parameters
+        ----------
+        page
+            The page they were found on; None for links that are scored by their URLs.
+        """
+        if not self.away or self.config.observe_only:
             return
-        known = self.breaker.broken
-        self.breaker.failed(error.retry_after_s)
-        if not known:
-            logger.warning("linkscore does not answer (%s): the crawl goes on in Scrapy's own order", error)
+        web = [request for request in requests if is_web(request.url)]
+        crawler: Any = self._crawler()
+        links = [(request.url, crawler.request_fingerprinter.fingerprint(request)) for request in web]
+        if page is not None:
+            page.links += links
+        else:
+            self.connection.buffer.owe(OwedPage(None, links))
+        for request in web:
+            if guess := self.connection.outlook.guess(request.url):
+                mark_guess(request, *guess)
+                self.count("guessed")
+
+    def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
+        """Place the Requests of a page that was sent when the server was back."""
+        found = PageAnswer(result.links)
+        for url, fingerprint in owed.links:
+            self._place(fingerprint, found.of(url), found.values)
+
+    def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
+        """Place Requests that were scored when the server was back."""
+        for fingerprint, row in links:
+            self._place(fingerprint, [row], {row.bucket: row.bucket_value})
+
+    def _place(self, fingerprint: bytes, found: list[Row], values: dict[str, float]) -> None:
+        if found:
+            placed = sum(queue.place(fingerprint, found, values) for queue in self.queues)
+            self.count("late/scored", placed)
+
+    def when_back(self, do: Callable[[], Awaitable[None]]) -> None:
+        """Have something done when the server answers again."""
+        self._when_back.append(do)
+
+    async def back(self) -> None:
+        """Send what else was kept: the server answers again."""
+        for do in self._when_back:
+            await do()
 
     def took(self, request: Any, bucket: str) -> None:
         """Note that a request was taken from a bucket and is under way."""
         self.under_way[request] = bucket
         self.allotment.take(bucket)
+        self.connection.outlook.taken(bucket)
+        for queue in self.queues if self.away else ():
+            queue.weigh(self.connection.outlook.worth)
 
     def answered(self, request: Any) -> None:
         """Note that the server knows what came of a request, or never will."""
@@ -210,6 +212,7 @@ class Session:
         self.count("ranked")
         self._stats.set_value("linkscore/buckets", len(asked))
         values = self.allotment.read(answer, waiting=asked, n=n)
+        self.connection.best = next(iter(values.items()), None)
         for queue in self.queues:
             queue.reorder(values)
 
@@ -219,9 +222,7 @@ class Session:
             await asyncio.wait(self._tasks, timeout=self.config.timeout)
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Send what waits, if the server answers, and close the connection."""
         for task in self._tasks:
             task.cancel()
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        await self.connection.close()

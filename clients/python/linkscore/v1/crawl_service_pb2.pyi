@@ -187,10 +187,12 @@ class GetCrawlRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class GetCrawlResponse(_message.Message):
-    __slots__ = ("crawl",)
+    __slots__ = ("crawl", "server_version")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
+    SERVER_VERSION_FIELD_NUMBER: _ClassVar[int]
     crawl: Crawl
-    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ...) -> None: ...
+    server_version: str
+    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ..., server_version: _Optional[str] = ...) -> None: ...
 
 class ListCrawlsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

@@ -32,6 +32,8 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_OVERLOADED: _ClassVar[ErrorReason]
     ERROR_REASON_MALFORMED_MESSAGE: _ClassVar[ErrorReason]
     ERROR_REASON_CALLER_GONE: _ClassVar[ErrorReason]
+    ERROR_REASON_DISK_FULL: _ClassVar[ErrorReason]
+    ERROR_REASON_POLICY_FAILED: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_INVALID_VALUE: ErrorReason
 ERROR_REASON_REQUIRED: ErrorReason
@@ -58,3 +60,5 @@ ERROR_REASON_NOT_ALLOWED: ErrorReason
 ERROR_REASON_OVERLOADED: ErrorReason
 ERROR_REASON_MALFORMED_MESSAGE: ErrorReason
 ERROR_REASON_CALLER_GONE: ErrorReason
+ERROR_REASON_DISK_FULL: ErrorReason
+ERROR_REASON_POLICY_FAILED: ErrorReason

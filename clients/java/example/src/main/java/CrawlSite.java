@@ -7,9 +7,11 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
-import java.util.HashSet;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import linkscore.Client;
@@ -19,32 +21,38 @@ import linkscore.Session;
 import linkscore.v1.Page;
 
 /**
- * A whole crawler of one site in the order a linkscore server advises: {@code CrawlSite http://shop.example/ 500
- * localhost:7411}. Prints what it fetched; {@code -DproxyPort=8080} fetches through a proxy on this machine.
+ * A whole crawler of one site in the order a linkscore server advises: {@code CrawlSite --start http://shop.example/
+ * --fetches 500 --target localhost:7411}. Prints what it fetched; {@code --proxy http://127.0.0.1:8080} fetches through a
+ * proxy.
  */
 public final class CrawlSite {
-  private static final Pattern HREF = Pattern.compile("<a\\s[^>]*?href\\s*=\\s*[\"']([^\"']+)");
+  private static final Pattern HREF = Pattern.compile("<a\\s[^<>]*?href\\s*=\\s*[\"']([^\"']+)");
 
   private final Session session;
   private final Frontier frontier;
   private final HttpClient http;
-  private final Set<String> fetched = new HashSet<>();
+  private final Set<String> fetched = ConcurrentHashMap.newKeySet(); // answers may come later, from another thread
 
-  private CrawlSite(Session session) {
+  private CrawlSite(Session session, String proxy) {
     this.session = session;
     this.frontier = new Frontier(session, 1);
-    Integer port = Integer.getInteger("proxyPort");
     var settings = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL);
-    if (port != null) {
-      settings.proxy(ProxySelector.of(new InetSocketAddress("localhost", port)));
+    if (proxy != null) {
+      URI at = URI.create(proxy);
+      settings.proxy(ProxySelector.of(new InetSocketAddress(at.getHost(), at.getPort())));
     }
     this.http = settings.build();
   }
 
   public static void main(String[] arguments) throws InterruptedException {
-    String target = arguments.length > 2 ? arguments[2] : "localhost:7411";
+    Map<String, String> options = new HashMap<>();
+    for (int i = 0; i + 1 < arguments.length; i += 2) {
+      options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
+    }
+    String target = options.getOrDefault("target", "localhost:7411");
     try (Session session = new Session(Client.to(target).connect(), "example", null)) {
-      new CrawlSite(session).crawl(arguments[0], Integer.parseInt(arguments[1]));
+      new CrawlSite(session, options.get("proxy"))
+          .crawl(options.get("start"), Integer.parseInt(options.getOrDefault("fetches", "500")));
       System.err.println(session);
     }
   }
@@ -84,7 +92,7 @@ public final class CrawlSite {
             .setContentType(response.headers().firstValue("content-type").orElse(""))
             .setBody(ByteString.copyFrom(response.body()))
             .setTicket(item.ticket());
-    Optional<Result> result = session.ingest(page.build());
+    Optional<Result> result = session.ingest(page.build(), this::queue);
     result.ifPresentOrElse(this::queue, () -> queueUnscored(response));
   }
 
@@ -99,7 +107,7 @@ public final class CrawlSite {
             });
   }
 
-  /** Lets the links of a page wait behind all that is scored: the server is away. */
+  /** Lets the links of a page wait where links like them went: the server is away, and its answer comes later. */
   private void queueUnscored(HttpResponse<byte[]> page) {
     Matcher href = HREF.matcher(new String(page.body(), StandardCharsets.UTF_8));
     while (href.find()) {
@@ -108,7 +116,7 @@ public final class CrawlSite {
         URI found = page.uri().resolve(link.split("#", 2)[0]);
         if (page.uri().getHost().equals(found.getHost()) && !fetched.contains(found.toString())) {
           session.fallback.increment();
-          frontier.addUnknown(found.toString());
+          frontier.addUnscored(found.toString());
         }
       } catch (IllegalArgumentException e) {
         continue; // no URL

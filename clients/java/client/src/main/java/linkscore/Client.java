@@ -20,11 +20,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
-import linkscore.v1.GetCrawlRequest;
 import linkscore.v1.PolicySpec;
 import linkscore.v1.UpdateCrawlRequest;
 
@@ -53,6 +52,10 @@ public final class Client implements AutoCloseable {
   /** What the server accepts in one message: a page may have 8 MiB, a call 500 pages. */
   public static final int MAX_MESSAGE_BYTES = 64 << 20;
 
+  // Host and port, or an address by one of gRPC's resolvers, which has a name, a colon and slashes before a path.
+  private static final Pattern TARGET =
+      Pattern.compile("[^/\\s]+:\\d{1,5}|unix:\\S+|(?:dns|ipv4|ipv6|xds):\\S+");
+
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
@@ -73,19 +76,39 @@ public final class Client implements AutoCloseable {
                       "backoffMultiplier", 2.0,
                       "retryableStatusCodes", List.of("UNAVAILABLE")))));
 
+  private final String target;
   private final ManagedChannel connection;
   private final Channel channel;
   private final Duration timeout;
 
   private Client(ManagedChannel connection, Builder settings) {
+    this.target = settings.target;
     this.connection = connection;
     this.channel = ClientInterceptors.intercept(connection, settings.interceptor());
     this.timeout = settings.timeout;
   }
 
-  /** Begins a client of the server at {@code host:port}. */
+  /**
+   * Begins a client of the server at {@code host:port}.
+   *
+   * @throws IllegalArgumentException it is of another form: empty, a URL, or without a port
+   */
   public static Builder to(String target) {
+    if (!TARGET.matcher(target).matches()) {
+      throw new IllegalArgumentException(
+          "target must be host:port without a scheme, localhost:7411 for example, got \"" + target + "\"");
+    }
     return new Builder(target);
+  }
+
+  /** What it connects to. */
+  String target() {
+    return target;
+  }
+
+  /** Connects again at the next call: after some failures gRPC waits for a minute or two before it tries. */
+  void reconnect() {
+    connection.resetConnectBackoff();
   }
 
   /**
@@ -121,10 +144,7 @@ public final class Client implements AutoCloseable {
       if (e.code() != Status.Code.ALREADY_EXISTS) {
         throw e;
       }
-      var there =
-          LinkscoreException.typed(
-              () -> stub.getCrawl(GetCrawlRequest.newBuilder().setName(crawl.name()).build()));
-      if (policy != null && !policy.equals(there.getCrawl().getPolicy())) {
+      if (policy != null && !policy.equals(crawl.get().getCrawl().getPolicy())) {
         var change = UpdateCrawlRequest.newBuilder().setCrawl(config);
         change.getUpdateMaskBuilder().addPaths("policy");
         LinkscoreException.typed(() -> stub.updateCrawl(change.build()));
@@ -148,7 +168,7 @@ public final class Client implements AutoCloseable {
     private ChannelCredentials credentials = InsecureChannelCredentials.create();
 
     private Builder(String target) {
-      this.target = Objects.requireNonNull(target, "target");
+      this.target = target;
     }
 
     /** Bounds every unary call; streams have no deadline. */

@@ -12,9 +12,13 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import linkscore.v1.CandidateLink;
+import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.ExplainLinksRequest;
 import linkscore.v1.Feedback;
+import linkscore.v1.GetCrawlRequest;
+import linkscore.v1.GetCrawlResponse;
 import linkscore.v1.IngestPagesRequest;
+import linkscore.v1.ItemStatus;
 import linkscore.v1.LinkExplanation;
 import linkscore.v1.LinkScoringServiceGrpc;
 import linkscore.v1.LinkScoringServiceGrpc.LinkScoringServiceBlockingStub;
@@ -43,6 +47,13 @@ public final class Crawl {
   /** The same crawl with another deadline for each of its calls. */
   public Crawl withTimeout(Duration each) {
     return new Crawl(channel, name, each);
+  }
+
+  /** The crawl as the server has it: its policy, and what it took in; and the version of the server. */
+  public GetCrawlResponse get() {
+    var stub = CrawlServiceGrpc.newBlockingStub(channel).withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    var request = GetCrawlRequest.newBuilder().setName(name).build();
+    return LinkscoreException.typed(() -> stub.getCrawl(request));
   }
 
   /**
@@ -80,8 +91,12 @@ public final class Crawl {
    * @param ticket what came with the link; empty for none
    */
   public void failed(String url, int status, String reason, ByteString ticket) {
+    ingest(failure(url, status, reason, ticket));
+  }
+
+  static Page failure(String url, int status, String reason, ByteString ticket) {
     String why = status == 0 && reason.isEmpty() ? "unknown" : reason;
-    ingest(Page.newBuilder().setUrl(url).setStatusCode(status).setFetchError(why).setTicket(ticket).build());
+    return Page.newBuilder().setUrl(url).setStatusCode(status).setFetchError(why).setTicket(ticket).build();
   }
 
   /** The value of each bucket now. Name those that are not empty, every few fetches. */
@@ -122,10 +137,17 @@ public final class Crawl {
 
   /** Reports what extraction found on a page, its worth in [0, 1]; late and repeated reports are fine, the last counts. */
   public void reward(String url, ByteString ticket, double worth) {
-    var event = Feedback.newBuilder().setEventId(eventId()).setUrl(url).setTicket(ticket).setReward(worth);
-    var request = ReportFeedbackRequest.newBuilder().setCrawl(name).addFeedback(event).build();
-    var answer = LinkscoreException.typed(() -> stub().reportFeedback(request));
-    LinkscoreException.check(answer.getStatuses(0));
+    LinkscoreException.check(feedback(List.of(worth(url, ticket, worth))).get(0));
+  }
+
+  /** Reports several at once; what became of each. */
+  List<ItemStatus> feedback(List<Feedback> events) {
+    var request = ReportFeedbackRequest.newBuilder().setCrawl(name).addAllFeedback(events).build();
+    return LinkscoreException.typed(() -> stub().reportFeedback(request)).getStatusesList();
+  }
+
+  static Feedback worth(String url, ByteString ticket, double worth) {
+    return Feedback.newBuilder().setEventId(eventId()).setUrl(url).setTicket(ticket).setReward(worth).build();
   }
 
   /** Says why a link has its score, in words and numbers. */

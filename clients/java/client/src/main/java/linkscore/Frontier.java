@@ -5,33 +5,54 @@ import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import linkscore.v1.CandidateLink;
 
 /**
  * A queue of URLs in memory that gives the best first: one first-in-first-out queue a bucket, and one for URLs the
  * server does not know, which go before all others when they are seeds and after them when they are not. A URL is taken
  * once. Call {@link #done} when one that was taken is answered: what is under way counts when the next is chosen. Safe for
  * use by many threads; it grows with the URLs that wait.
+ *
+ * <p>While the server is away a bucket keeps the value it had, less with every URL that is taken from it, and the less the
+ * more were taken before. What {@link #addUnscored} brings waits where links of its shape went last, behind those that are
+ * scored. When the server is back, such URLs are scored.
  */
 public final class Frontier {
   // How many buckets a URL that was found several times may wait in at once.
   private static final int MAX_PLACES = 4;
+
+  // While the server is away, the value of a bucket counts half after so many URLs, for each that was taken before and
+  // one more. Measured with all adapters (docs/clients.md, rule 8).
+  private static final double TRUST = 16;
+
+  // Links that are scored in one call.
+  private static final int SLICE = 500;
 
   private final Planner planner;
   private final int every;
   private final ReentrantLock turn = new ReentrantLock(); // of those who ask: each knows what those before it took
   private final Map<String, Deque<Item>> queues = new LinkedHashMap<>();
   private final Map<String, Double> values = new HashMap<>();
-  private final Map<String, Item> waiting = new HashMap<>();
+  private final Map<String, Item> waiting = new LinkedHashMap<>();
   private final Deque<Item> seeds = new ArrayDeque<>();
   private final Deque<Item> unknown = new ArrayDeque<>();
+
+  /** URLs that wait in a bucket by a guess, behind those that are scored. */
+  private final Map<String, Deque<Item>> guessed = new LinkedHashMap<>();
+
+  /** How many URLs were taken from each bucket: until the server went away, and since; null if it is not. */
+  private final Map<String, Integer> proven = new HashMap<>();
+
+  private Map<String, Integer> since;
   private long numbers;
-  private int since;
+  private int asked; // URLs ago
 
   /** Links that wait in each bucket, links that were taken from each and are not done, and all that are not done. */
   private final Map<String, Integer> live = new HashMap<>();
@@ -47,7 +68,35 @@ public final class Frontier {
 
   /** An empty frontier that asks for the order of its buckets before every n-th {@link #next}. */
   public Frontier(Session session, int n) {
-    this((waiting, inFlight, places) -> session.planBuckets(waiting, inFlight, places, false), n);
+    this(
+        new Planner() {
+          @Override
+          public Optional<Plan> plan(Map<String, Integer> waiting, Map<String, Integer> inFlight, int places) {
+            return session.planBuckets(waiting, inFlight, places, false);
+          }
+
+          @Override
+          public Optional<Guess> guess(String url) {
+            return session.guess(url);
+          }
+
+          @Override
+          public double odds(String shape) {
+            return session.odds(shape);
+          }
+
+          @Override
+          public int pagesOf(String shape) {
+            return session.pagesOf(shape);
+          }
+
+          @Override
+          public Optional<List<Link>> score(List<CandidateLink> links) {
+            return session.score(links);
+          }
+        },
+        n);
+    session.onBack(this::scoreTheRest);
   }
 
   Frontier(Planner planner, int n) {
@@ -58,6 +107,25 @@ public final class Frontier {
   /** Asks the server: links that wait, links under way, places; none while it is away. */
   interface Planner {
     Optional<Plan> plan(Map<String, Integer> waiting, Map<String, Integer> inFlight, int places);
+
+    /** What a link is probably worth. */
+    default Optional<Guess> guess(String url) {
+      return Optional.empty();
+    }
+
+    /** How far a URL of a coarse shape can be expected to bring a page. */
+    default double odds(String shape) {
+      return 1;
+    }
+
+    default int pagesOf(String shape) {
+      return 0;
+    }
+
+    /** Scores links; none while it is away. */
+    default Optional<List<Link>> score(List<CandidateLink> links) {
+      return Optional.empty();
+    }
   }
 
   /** Lets a URL wait ahead of every scored one. */
@@ -74,6 +142,21 @@ public final class Frontier {
     }
   }
 
+  /**
+   * Lets a URL wait that was found while the server is away, where links of its shape went last, or behind every scored
+   * one. When the server is back it is scored by itself, if its page was not until then.
+   */
+  public synchronized void addUnscored(String url) {
+    if (waiting.containsKey(url)) {
+      return;
+    }
+    Item item = made(url);
+    item.isUnscored = true;
+    Optional<Guess> guess = planner.guess(url);
+    guess.ifPresentOrElse(
+        as -> place(guessed, item, as.bucket(), as.value(), ByteString.EMPTY), () -> unknown.add(item));
+  }
+
   /** Lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too. */
   public synchronized void add(Link link) {
     add(link.url(), link.bucket(), link.bucketValue(), link.ticket());
@@ -84,6 +167,15 @@ public final class Frontier {
     if (item == null) {
       item = made(url);
     }
+    if (item.isUnscored) { // what was guessed counts no longer
+      item.isUnscored = false;
+      item.places.keySet().forEach(this::leave);
+      item.places.clear();
+    }
+    place(queues, item, bucket, value, ticket);
+  }
+
+  private void place(Map<String, Deque<Item>> queues, Item item, String bucket, double value, ByteString ticket) {
     if (item.places.size() >= MAX_PLACES || item.places.containsKey(bucket)) {
       return;
     }
@@ -132,22 +224,32 @@ public final class Frontier {
     int waits = waiting.values().stream().mapToInt(Integer::intValue).sum();
     synchronized (this) {
       plan.ifPresent(now -> values.putAll(now.values()));
+      noteWhetherAway(plan.isEmpty());
       left = plan.map(now -> new HashMap<>(now.urls())).orElseGet(HashMap::new);
       isShort = plan.isPresent() && plan.get().isShort(Math.min(every, waits));
     }
   }
 
+  private void noteWhetherAway(boolean away) {
+    if (away && since == null) {
+      since = new HashMap<>();
+    } else if (!away && since != null) {
+      since.forEach((bucket, n) -> proven.merge(bucket, n, Integer::sum));
+      since = null;
+    }
+  }
+
   /** Says what is to be asked, if it is time: every few URLs, and after each answer while places are empty. */
   private synchronized boolean isDue(Map<String, Integer> waiting, Map<String, Integer> inFlight) {
-    since++;
+    asked++;
     boolean nothingNew = isShort && !news && taken > 0;
-    if ((since < every && !isShort) || nothingNew || live.isEmpty()) {
+    if ((asked < every && !isShort) || nothingNew || live.isEmpty()) {
       return false;
     }
-    since = 0;
+    asked = 0;
     news = false;
     live.keySet().stream()
-        .sorted(Comparator.comparingLong(bucket -> first(queues.get(bucket)).number(bucket)))
+        .sorted(Comparator.comparingLong(bucket -> head(bucket).number(bucket)))
         .forEach(bucket -> waiting.put(bucket, live.get(bucket)));
     inFlight.putAll(underWay);
     return true;
@@ -177,11 +279,20 @@ public final class Frontier {
     item.taken = true;
     taken++;
     waiting.remove(item.url);
-    item.places.keySet().forEach(bucket -> count(live, bucket, -1));
+    item.places.keySet().forEach(this::leave);
     if (item.from != null) {
       item.ticket = item.places.get(item.from).ticket;
       count(underWay, item.from, 1);
+      count(since == null ? proven : since, item.from, 1);
       left.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
+    }
+  }
+
+  private void leave(String bucket) {
+    count(live, bucket, -1);
+    if (!live.containsKey(bucket)) {
+      queues.remove(bucket);
+      guessed.remove(bucket);
     }
   }
 
@@ -189,14 +300,11 @@ public final class Frontier {
   private Item best(Predicate<String> mayGo) {
     Item best = null;
     String from = null;
-    for (Iterator<Map.Entry<String, Deque<Item>>> it = queues.entrySet().iterator(); it.hasNext(); ) {
-      var queue = it.next();
-      Item head = first(queue.getValue());
-      if (head == null) {
-        it.remove();
-      } else if (mayGo.test(queue.getKey()) && (best == null || isBetter(queue.getKey(), head, from, best))) {
+    for (String bucket : live.keySet()) {
+      Item head = mayGo.test(bucket) ? head(bucket) : null;
+      if (head != null && (best == null || isBetter(bucket, head, from, best))) {
         best = head;
-        from = queue.getKey();
+        from = bucket;
       }
     }
     if (best != null) {
@@ -205,9 +313,59 @@ public final class Frontier {
     return best;
   }
 
+  /** What goes next of a bucket: a URL that is scored, if there is one. */
+  private Item head(String bucket) {
+    Item scored = head(queues, bucket, false);
+    return scored == null ? head(guessed, bucket, true) : scored;
+  }
+
+  /** The head of the queue of a bucket, after what was taken or waits elsewhere by now is dropped. */
+  private static Item head(Map<String, Deque<Item>> queues, String bucket, boolean isGuess) {
+    Deque<Item> queue = queues.get(bucket);
+    if (queue == null) {
+      return null;
+    }
+    while (!queue.isEmpty() && (queue.peek().taken || queue.peek().isUnscored != isGuess)) {
+      queue.remove();
+    }
+    return queue.peek();
+  }
+
   private boolean isBetter(String bucket, Item head, String other, Item itsHead) {
-    int worth = Double.compare(values.get(bucket), values.get(other));
+    int worth = Double.compare(value(bucket, head), value(other, itsHead));
     return worth > 0 || (worth == 0 && head.number(bucket) < itsHead.number(other));
+  }
+
+  /** What a bucket is worth as far as it is known. */
+  private double value(String bucket, Item head) {
+    double known = values.get(bucket);
+    if (since == null) {
+      return known;
+    }
+    double half = TRUST * (1 + Math.max(proven.getOrDefault(bucket, 0), planner.pagesOf(head.shape())));
+    return known * half / (half + since.getOrDefault(bucket, 0)) * planner.odds(head.shape());
+  }
+
+  /** Has what was found while the server was away scored by itself, as far as it still waits. */
+  private void scoreTheRest() {
+    List<CandidateLink> links = unscored();
+    for (int from = 0; from < links.size(); from += SLICE) {
+      List<CandidateLink> slice = links.subList(from, Math.min(from + SLICE, links.size()));
+      planner.score(slice).ifPresent(scored -> scored.forEach(this::addIfItWaits));
+    }
+  }
+
+  private synchronized List<CandidateLink> unscored() {
+    return waiting.values().stream()
+        .filter(item -> item.isUnscored)
+        .map(item -> CandidateLink.newBuilder().setUrl(item.url).build())
+        .collect(Collectors.toList());
+  }
+
+  private synchronized void addIfItWaits(Link link) {
+    if (link.usable() && waiting.containsKey(link.url())) {
+      add(link);
+    }
   }
 
   private static void count(Map<String, Integer> counts, String bucket, int more) {
@@ -244,7 +402,9 @@ public final class Frontier {
     private final String url;
     private final Map<String, Place> places = new HashMap<>(2); // by the bucket it waits in
     private ByteString ticket = ByteString.EMPTY;
+    private String shape; // the coarse one, once somebody asked
     private boolean taken;
+    private boolean isUnscored; // where it waits was guessed
     private String from; // bucket it was taken from, null if from none
 
     private Item(String url) {
@@ -253,6 +413,13 @@ public final class Frontier {
 
     private long number(String bucket) {
       return places.get(bucket).number;
+    }
+
+    private String shape() {
+      if (shape == null) {
+        shape = Shapes.of(url)[1];
+      }
+      return shape;
     }
 
     /** What to fetch. */

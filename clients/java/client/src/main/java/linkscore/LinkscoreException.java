@@ -61,11 +61,15 @@ public final class LinkscoreException extends RuntimeException {
     return metadata;
   }
 
-  /** Whether the server is away or has no room: no server, no answer in time, or too much load. */
+  /** Whether the server is away or has no room: no server, no answer in time, too much load, or a full disk. */
   public boolean isOutage() {
-    return code == Status.Code.UNAVAILABLE
-        || code == Status.Code.DEADLINE_EXCEEDED
-        || code == Status.Code.RESOURCE_EXHAUSTED;
+    boolean hasNoRoom = code == Status.Code.RESOURCE_EXHAUSTED && !reason.equals("LIMIT_EXCEEDED");
+    return code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED || hasNoRoom;
+  }
+
+  /** Whether the server has no room to keep what it is told; it still answers questions. */
+  public boolean isDiskFull() {
+    return reason.equals("DISK_FULL");
   }
 
   /** Turns what a generated stub threw into an error of this class. */

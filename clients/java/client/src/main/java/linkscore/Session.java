@@ -3,22 +3,44 @@ package linkscore;
 import com.google.protobuf.ByteString;
 import io.grpc.Status;
 import java.io.IOException;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import linkscore.Backlog.Kept;
+import linkscore.v1.CandidateLink;
+import linkscore.v1.Feedback;
+import linkscore.v1.ItemCode;
+import linkscore.v1.ItemStatus;
 import linkscore.v1.Page;
 import linkscore.v1.PolicySpec;
 
 /**
  * What a crawler's plugin needs of a crawl: calls that are left out while the server is away instead of stopping the
  * crawler, and counts of what became of them. The crawl is made at the first call, and again if the server lost it.
+ *
+ * <p>A server that is away is asked once a second, then every five, whether it is back, from a thread of the session. What
+ * it was not told waits, up to 64 MiB, and is sent when it is back, beside the crawl. Meanwhile {@link #guess} says what
+ * links of a shape were last worth. It logs how it goes by {@link System.Logger} {@code linkscore}: at the start and the
+ * end, once a minute, and of each outage.
  */
 public final class Session implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger("linkscore");
+  private static final Duration LOG_EVERY = Duration.ofMinutes(1);
+
+  // Long enough for a server at work, short enough to be asked again soon.
+  private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
+
   /** Pages the server took, failed fetches and rewards reported to it. */
   public final LongAdder pages = new LongAdder();
 
@@ -34,9 +56,13 @@ public final class Session implements AutoCloseable {
   private final Client client;
   private final String id;
   private final PolicySpec policy;
-  private final Breaker breaker = new Breaker();
+  private final Shapes shapes = new Shapes();
+  private final List<Runnable> whenBack = new CopyOnWriteArrayList<>();
+  private final Outage outage;
+  private final AtomicLong said = new AtomicLong(System.nanoTime());
   private volatile boolean made;
   private volatile LinkscoreException refusal;
+  private volatile String best = "none";
 
   /**
    * A session that makes its calls through a client, which it closes in the end.
@@ -45,24 +71,38 @@ public final class Session implements AutoCloseable {
    * @param policy null leaves it to the server
    */
   public Session(Client client, String id, PolicySpec policy) {
+    this(client, id, policy, Outage.FIRST_PAUSE);
+  }
+
+  Session(Client client, String id, PolicySpec policy, Duration firstPause) {
     this.client = client;
     this.id = id;
     this.policy = policy;
+    this.outage =
+        new Outage(
+            new Asked(), () -> whenBack.forEach(Runnable::run), firstPause, Backlog.MAX_BYTES);
   }
 
   /**
    * A session by a crawler's own configuration: {@code linkscore.target} (localhost:7411), {@code linkscore.crawl}, {@code
    * linkscore.policy} (the server's), {@code linkscore.timeout.ms} (10000), {@code linkscore.token.file} and {@code
-   * linkscore.tls.ca} (none; a PEM file, or {@code system}).
+   * linkscore.tls.ca} (none; a PEM file, or {@code system}), {@code linkscore.required} (false; true asks the server
+   * now).
    *
    * @param crawl its id unless the configuration says another
    * @param setting gives the value of a key, null without one
    * @throws IllegalArgumentException a value cannot be used; the message names its key
+   * @throws LinkscoreException the server is required and does not answer
    */
   public static Session configured(String crawl, UnaryOperator<String> setting) {
     UnaryOperator<String> said = key -> Optional.ofNullable(setting.apply(key)).orElse("").trim();
     String target = said.apply("linkscore.target");
-    Client.Builder client = Client.to(target.isEmpty() ? "localhost:7411" : target);
+    Client.Builder client;
+    try {
+      client = Client.to(target.isEmpty() ? "localhost:7411" : target);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("linkscore." + e.getMessage(), e);
+    }
     try {
       String timeout = said.apply("linkscore.timeout.ms");
       if (!timeout.isEmpty()) {
@@ -85,43 +125,110 @@ public final class Session implements AutoCloseable {
     }
     String policy = said.apply("linkscore.policy");
     String id = said.apply("linkscore.crawl");
-    return new Session(
-        client.connect(), id.isEmpty() ? crawl : id, policy.isEmpty() ? null : Policies.named(policy));
+    Session session =
+        new Session(client.connect(), id.isEmpty() ? crawl : id, policy.isEmpty() ? null : Policies.named(policy));
+    if (said.apply("linkscore.required").equals("true")) {
+      session.require();
+    }
+    return session;
+  }
+
+  private void require() {
+    try {
+      make();
+    } catch (LinkscoreException e) {
+      close();
+      throw e;
+    }
   }
 
   /**
    * Sends a page, or a fetch that brought none (no body); its answer, none while the server is away or if it refuses the
-   * page. A page that may be sent twice needs an event id of its own.
+   * page. A page of an outage is sent when the server is back. A page that may be sent twice needs an event id of its own.
    */
   public Optional<Result> ingest(Page page) {
-    var results = call(page.hasBody() ? pages : failed, crawl -> crawl.ingest(page));
-    return results.filter(result -> result.status().getCode() != linkscore.v1.ItemCode.ITEM_CODE_INVALID);
+    return ingest(page, result -> {});
+  }
+
+  /**
+   * Sends a page, as {@link #ingest(Page)}.
+   *
+   * @param later is told the answer if there is none now, from another thread, when the server is back
+   */
+  public Optional<Result> ingest(Page page, Consumer<Result> later) {
+    LongAdder count = page.hasBody() ? pages : failed;
+    Kept sent =
+        new Kept(
+            Crawl.completed(page),
+            result -> {
+              count.increment();
+              usable(result).ifPresent(later);
+            });
+    shapes.meet(page.getUrl());
+    if (!page.hasBody() || !outage.isAway()) { // what was good is known only of pages the server has seen
+      shapes.fetched(page.getUrl(), page.hasBody());
+    }
+    if (outage.keep(sent)) {
+      return Optional.empty();
+    }
+    var results = call(sent, crawl -> crawl.ingest(sent.page));
+    results.ifPresent(result -> count.increment());
+    return results.flatMap(this::usable);
   }
 
   /** Reports a fetch that brought no page, as {@link Crawl#failed}. */
   public void failed(String url, int status, String reason, ByteString ticket) {
-    call(failed, crawl -> done(() -> crawl.failed(url, status, reason, ticket)));
+    ingest(Crawl.failure(url, status, reason, ticket));
   }
 
-  /** Says what a page was worth, in [0, 1]. */
+  /** Says what a page was worth, in [0, 1]; kept while the server is away. */
   public void reward(String url, ByteString ticket, double worth) {
-    call(rewards, crawl -> done(() -> crawl.reward(url, ticket, worth)));
+    Feedback event = Crawl.worth(url, ticket, worth);
+    if (!outage.keep(event) && call(null, crawl -> reported(crawl, List.of(event))).isEmpty()) {
+      outage.keep(event);
+    }
+  }
+
+  /** Scores links again, as {@link Crawl#score}; none while the server is away. */
+  public Optional<List<Link>> score(List<CandidateLink> links) {
+    return call(null, crawl -> crawl.score(links)).map(this::learned);
   }
 
   /** The value of each bucket now; none while the server is away. */
   public Optional<Map<String, Double>> rankBuckets(Collection<String> buckets) {
-    return call(null, crawl -> crawl.rankBuckets(buckets));
+    return call(null, crawl -> crawl.rankBuckets(buckets)).map(this::noteBest);
   }
 
   /** What to fetch next, as {@link Crawl#planBuckets}; none while the server is away. */
   public Optional<Plan> planBuckets(
       Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
-    return call(null, crawl -> crawl.planBuckets(waiting, inFlight, n, fill));
+    Optional<Plan> plan = call(null, crawl -> crawl.planBuckets(waiting, inFlight, n, fill));
+    plan.ifPresent(now -> noteBest(now.values()));
+    return plan;
   }
 
-  /** Whether the last call met an outage. */
+  /** What the last new link of the same shape was worth when it was scored; none if there was no such link of late. */
+  public Optional<Guess> guess(String url) {
+    return shapes.guess(url);
+  }
+
+  /** How far a URL of this shape can be expected to bring a page, in [0, 1]. */
+  double odds(String shape) {
+    return shapes.odds(shape);
+  }
+
+  int pagesOf(String shape) {
+    return shapes.pages(shape);
+  }
+
+  /** Does something each time the server is back and was told what it missed, from a thread of the session. */
+  public void onBack(Runnable then) {
+    whenBack.add(then);
+  }
+
+  /** Whether the server is away, or has no room for pages. */
   public boolean isBroken() {
-    return breaker.isBroken();
+    return outage.isAway();
   }
 
   /** What the server last refused a call for, which a plugin may want to log; null if it refused none. */
@@ -139,33 +246,40 @@ public final class Session implements AutoCloseable {
 
   @Override
   public void close() {
+    outage.close();
     client.close();
+    long all = scored.sum() + missed.sum() + fallback.sum();
+    LOG.log(Level.INFO, "linkscore: {0} of {1} links scored; {2}", scored.sum(), all, this);
   }
 
-  private <T> Optional<T> call(LongAdder count, Function<Crawl, T> call) {
-    if (!breaker.allows()) {
+  private <T> Optional<T> call(Kept page, Function<Crawl, T> call) {
+    if (outage.isAway()) {
       return Optional.empty();
     }
+    sayHowItGoes();
+    int before = outage.over();
     try {
-      T answer = onceMoreIfLost(call);
-      breaker.done(null);
-      if (count != null) {
-        count.increment();
-      }
-      return Optional.of(answer);
+      return Optional.of(onceMoreIfLost(call));
     } catch (LinkscoreException e) {
-      breaker.done(e);
-      if (!e.isOutage()) {
-        refusal = e;
+      if (e.isOutage()) {
+        outage.met(e, before, page);
+      } else if (e.code() != Status.Code.CANCELLED) { // which says nothing of the server
+        refuse(e);
       }
       return Optional.empty();
     }
+  }
+
+  private void refuse(LinkscoreException e) {
+    if (refusal == null) {
+      LOG.log(Level.WARNING, "linkscore: the server refuses a call: {0}", e.getMessage());
+    }
+    refusal = e;
   }
 
   private <T> T onceMoreIfLost(Function<Crawl, T> call) {
     if (!made) {
-      client.ensureCrawl(id, policy);
-      made = true;
+      make();
     }
     try {
       return call.apply(client.crawl(id));
@@ -177,8 +291,78 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  private static Boolean done(Runnable call) {
-    call.run();
+  private synchronized void make() {
+    if (made) {
+      return;
+    }
+    var there = client.ensureCrawl(id, policy).get();
+    made = true;
+    LOG.log(
+        Level.INFO,
+        "linkscore: server {0} at {1}, crawl {2}, policy {3}",
+        there.getServerVersion(),
+        client.target(),
+        id,
+        there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT));
+  }
+
+  private void sayHowItGoes() {
+    long last = said.get();
+    long now = System.nanoTime();
+    if (now - last > LOG_EVERY.toNanos() && said.compareAndSet(last, now)) {
+      LOG.log(Level.INFO, "linkscore: {0}; best bucket {1}", this, best);
+    }
+  }
+
+  private Map<String, Double> noteBest(Map<String, Double> values) {
+    values.entrySet().stream()
+        .max(Map.Entry.comparingByValue())
+        .ifPresent(entry -> best = String.format("%s (%.2f)", entry.getKey(), entry.getValue()));
+    return values;
+  }
+
+  private List<Link> learned(List<Link> links) {
+    shapes.learn(links);
+    return links;
+  }
+
+  private Optional<Result> usable(Result result) {
+    learned(result.links());
+    return result.status().getCode() == ItemCode.ITEM_CODE_INVALID ? Optional.empty() : Optional.of(result);
+  }
+
+  private Boolean reported(Crawl crawl, List<Feedback> events) {
+    List<ItemStatus> statuses = crawl.feedback(events);
+    rewards.add(statuses.stream().filter(status -> status.getCode() != ItemCode.ITEM_CODE_INVALID).count());
+    if (events.size() == 1) {
+      LinkscoreException.check(statuses.get(0));
+    }
     return true;
+  }
+
+  /** What is asked of the server of an outage. */
+  private final class Asked implements Outage.Server {
+    @Override
+    public void probe() {
+      client.reconnect();
+      try {
+        client.crawl(id).withTimeout(PROBE_TIMEOUT).get();
+      } catch (LinkscoreException e) {
+        if (e.code() != Status.Code.NOT_FOUND) {
+          throw e;
+        }
+        client.ensureCrawl(id, policy);
+      }
+    }
+
+    @Override
+    public Result ingest(Page kept) {
+      return onceMoreIfLost(crawl -> crawl.ingest(kept));
+    }
+
+    @Override
+    public void feedback(List<Feedback> kept) {
+      onceMoreIfLost(crawl -> reported(crawl, kept));
+    }
   }
 }

@@ -3,10 +3,10 @@ package linkscore;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
-import io.grpc.Status;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,14 +14,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
 import linkscore.v1.Page;
 import org.junit.jupiter.api.Test;
 
 class ClientTest {
-  private static final LinkscoreException DOWN =
-      LinkscoreException.from(Status.UNAVAILABLE.asRuntimeException());
-
   private static Page page(String path, String... links) {
     String body = "<a href=\"" + String.join("\"> <a href=\"", links) + "\">";
     return Page.newBuilder().setUrl("http://a.test" + path).setBody(ByteString.copyFromUtf8(body)).build();
@@ -49,30 +45,8 @@ class ClientTest {
     try (Session session = session(gone)) {
       assertTrue(session.ingest(page("/")).isEmpty());
       assertTrue(session.isBroken());
-      long began = System.nanoTime();
-      for (int i = 0; i < 1000; i++) {
-        assertTrue(session.rankBuckets(List.of("good")).isEmpty());
-      }
-      assertTrue(System.nanoTime() - began < 1e9, "calls were made while the breaker was open");
+      assertTrue(session.rankBuckets(List.of("good")).isEmpty());
       assertEquals(0, session.pages.sum());
-    }
-  }
-
-  @Test
-  void aSessionFindsTheServerThatComesBack() throws Exception {
-    FakeServer first = new FakeServer();
-    try (Session session = session(first)) {
-      assertTrue(session.ingest(page("/")).isPresent());
-      first.close();
-      assertTrue(session.ingest(page("/2")).isEmpty());
-      try (FakeServer second = new FakeServer(first.port())) {
-        for (int i = 0; i < 100 && second.pages.isEmpty(); i++) {
-          Thread.sleep(100);
-          session.ingest(page("/3"));
-        }
-        assertEquals("http://a.test/3", second.pages.get(0).getUrl());
-        assertFalse(session.isBroken());
-      }
     }
   }
 
@@ -190,22 +164,30 @@ class ClientTest {
   }
 
   @Test
-  void aBreakerLetsOneCallThroughAfterAnOutageAndWaitsTwiceAsLongAfterEach() {
-    AtomicLong now = new AtomicLong();
-    Breaker breaker = new Breaker(now::get);
-    assertTrue(breaker.allows());
-    breaker.done(DOWN);
-    assertFalse(breaker.allows());
-    now.addAndGet(Duration.ofMillis(1001).toNanos());
-    assertTrue(breaker.allows());
-    assertFalse(breaker.allows(), "one call at a time");
-    breaker.done(DOWN);
-    now.addAndGet(Duration.ofMillis(1001).toNanos());
-    assertFalse(breaker.allows(), "the wait must have doubled");
-    now.addAndGet(Duration.ofMillis(1000).toNanos());
-    assertTrue(breaker.allows());
-    breaker.done(null);
-    assertTrue(breaker.allows() && !breaker.isBroken());
+  void aTargetOfAnotherFormIsRefusedWithTheKeyItWasGivenBy() {
+    for (String wrong : List.of("", "http://localhost:7411", "https://a.test:7411/", "localhost", "a b:1", "a:port")) {
+      var error = assertThrows(IllegalArgumentException.class, () -> Client.to(wrong), wrong);
+      assertTrue(error.getMessage().startsWith("target must be host:port"), error.getMessage());
+    }
+    for (String right : List.of("localhost:7411", "10.0.0.1:7411", "[::1]:7411", "dns:///a.test:7411", "unix:/run/x")) {
+      Client.to(right);
+    }
+    var error =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> Session.configured("c", key -> key.equals("linkscore.target") ? "http://a.test:1" : null));
+    assertTrue(error.getMessage().startsWith("linkscore.target must be"), error.getMessage());
+  }
+
+  @Test
+  void aServerThatIsRequiredMustAnswerAtTheStart() throws Exception {
+    FakeServer server = new FakeServer();
+    Map<String, String> settings = Map.of("linkscore.target", server.target(), "linkscore.required", "true");
+    Session.configured("c", settings::get).close();
+    assertEquals(Map.of("crawls/c", true), server.crawls);
+    server.close();
+    var error = assertThrows(LinkscoreException.class, () -> Session.configured("c", settings::get));
+    assertTrue(error.isOutage());
   }
 
   @Test

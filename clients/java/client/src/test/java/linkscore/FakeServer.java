@@ -5,19 +5,24 @@ import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import linkscore.v1.BucketInFlight;
+import linkscore.v1.Crawl;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
 import linkscore.v1.CreateCrawlResponse;
 import linkscore.v1.Feedback;
+import linkscore.v1.GetCrawlRequest;
+import linkscore.v1.GetCrawlResponse;
 import linkscore.v1.IngestPagesRequest;
 import linkscore.v1.IngestPagesResponse;
 import linkscore.v1.LinkScores;
@@ -29,6 +34,8 @@ import linkscore.v1.RankBucketsRequest;
 import linkscore.v1.RankBucketsResponse;
 import linkscore.v1.ReportFeedbackRequest;
 import linkscore.v1.ReportFeedbackResponse;
+import linkscore.v1.ScoreLinksRequest;
+import linkscore.v1.ScoreLinksResponse;
 
 /**
  * A server for tests of the client and of the adapters: knows the crawls that were made, and scores links with {@code
@@ -44,6 +51,14 @@ public final class FakeServer implements AutoCloseable {
   public final List<List<String>> ranked = new CopyOnWriteArrayList<>();
   public final List<RankBucketsRequest> planned = new CopyOnWriteArrayList<>();
   public final Map<String, Boolean> crawls = new ConcurrentHashMap<>();
+
+  /** Candidates of ScoreLinks, and what every call of pages and feedback is refused with, if anything. */
+  public final List<String> scoredAlone = new CopyOnWriteArrayList<>();
+
+  public volatile StatusRuntimeException refusal;
+
+  /** Questions that were cheap, by any client: GetCrawl. */
+  public final LongAdder probes = new LongAdder();
   private final Server server;
   private final int port;
 
@@ -79,15 +94,18 @@ public final class FakeServer implements AutoCloseable {
     }
   }
 
+  private static LinkScores.Builder buckets() {
+    return LinkScores.newBuilder()
+        .addBucketNames("bad")
+        .addBucketNames("good")
+        .addBucketValues(.1)
+        .addBucketValues(.9)
+        .addTicketValues(ByteString.copyFromUtf8("tb"))
+        .addTicketValues(ByteString.copyFromUtf8("tg"));
+  }
+
   private static LinkScores scores(Page page) {
-    LinkScores.Builder links =
-        LinkScores.newBuilder()
-            .addBucketNames("bad")
-            .addBucketNames("good")
-            .addBucketValues(.1)
-            .addBucketValues(.9)
-            .addTicketValues(ByteString.copyFromUtf8("tb"))
-            .addTicketValues(ByteString.copyFromUtf8("tg"));
+    LinkScores.Builder links = buckets();
     if (page.getOutlinksCount() > 0) {
       page.getOutlinksList().stream().map(Outlink::getUrl).forEach(url -> add(links, url));
     } else {
@@ -112,6 +130,10 @@ public final class FakeServer implements AutoCloseable {
   private final class Links extends LinkScoringServiceGrpc.LinkScoringServiceImplBase {
     @Override
     public void ingestPages(IngestPagesRequest request, StreamObserver<IngestPagesResponse> to) {
+      if (refusal != null) {
+        to.onError(refusal);
+        return;
+      }
       if (!crawls.containsKey(request.getCrawl())) {
         to.onError(Status.NOT_FOUND.asRuntimeException());
         return;
@@ -146,6 +168,14 @@ public final class FakeServer implements AutoCloseable {
     }
 
     @Override
+    public void scoreLinks(ScoreLinksRequest request, StreamObserver<ScoreLinksResponse> to) {
+      LinkScores.Builder links = buckets();
+      request.getLinksList().forEach(link -> add(links, link.getUrl()));
+      request.getLinksList().forEach(link -> scoredAlone.add(link.getUrl()));
+      answer(to, ScoreLinksResponse.newBuilder().setLinks(links.clearUrls()).build());
+    }
+
+    @Override
     public void reportFeedback(ReportFeedbackRequest request, StreamObserver<ReportFeedbackResponse> to) {
       rewards.addAll(request.getFeedbackList());
       var answer = ReportFeedbackResponse.newBuilder();
@@ -155,6 +185,16 @@ public final class FakeServer implements AutoCloseable {
   }
 
   private final class Crawls extends CrawlServiceGrpc.CrawlServiceImplBase {
+    @Override
+    public void getCrawl(GetCrawlRequest request, StreamObserver<GetCrawlResponse> to) {
+      probes.increment();
+      if (crawls.containsKey(request.getName())) {
+        answer(to, GetCrawlResponse.newBuilder().setCrawl(Crawl.newBuilder().setName(request.getName())).build());
+      } else {
+        to.onError(Status.NOT_FOUND.asRuntimeException());
+      }
+    }
+
     @Override
     public void createCrawl(CreateCrawlRequest request, StreamObserver<CreateCrawlResponse> to) {
       crawls.put(request.getCrawl().getName(), true);

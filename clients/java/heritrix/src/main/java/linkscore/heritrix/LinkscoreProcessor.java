@@ -22,7 +22,8 @@ import org.archive.modules.Processor;
  *
  * <p>Only navigational links (hop L, not of a {@code <link>} element) are scored; feeds, embedded resources and guesses
  * found in scripts are not, and go last.
- * While the server is away links are scheduled behind those that were scored, and the crawl goes on.
+ * While the server is away links are scheduled by what links of their URL shape were worth last, and behind all others if there
+ * was none; pages wait in memory and are sent when it is back.
  */
 public final class LinkscoreProcessor extends Processor {
   /** What another processor puts into the data of a URI to say what its page was worth: a Double in [0, 1]. */
@@ -73,6 +74,11 @@ public final class LinkscoreProcessor extends Processor {
     settings.put("linkscore.timeout.ms", Long.toString(milliseconds));
   }
 
+  /** Whether the job must not start without the server; false if not set. */
+  public void setRequired(boolean required) {
+    settings.put("linkscore.required", Boolean.toString(required));
+  }
+
   @Override
   public void start() {
     if (!isRunning()) {
@@ -84,7 +90,6 @@ public final class LinkscoreProcessor extends Processor {
   @Override
   public void stop() {
     if (isRunning()) {
-      LOG.info("linkscore: " + session);
       session.close();
       super.stop();
     }
@@ -143,7 +148,15 @@ public final class LinkscoreProcessor extends Processor {
     links.forEach(link -> page.addOutlinksBuilder().setUrl(link.getURI()));
     session
         .ingest(page.build())
-        .ifPresentOrElse(answer -> place(links, answer.links()), () -> session.fallback.add(links.size()));
+        .ifPresentOrElse(answer -> place(links, answer.links()), () -> guess(links));
+  }
+
+  /** Gives links of an outage the value links of their shape had last: Heritrix asks once, so no answer comes too late. */
+  private void guess(List<CrawlURI> links) {
+    session.fallback.add(links.size());
+    for (CrawlURI link : links) {
+      session.guess(link.getURI()).ifPresent(guess -> link.getData().put(VALUE, guess.value()));
+    }
   }
 
   /** Whether a reader could follow it: not embedded, not guessed, and not one of the head's feeds and interfaces. */

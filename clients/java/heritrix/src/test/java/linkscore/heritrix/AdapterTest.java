@@ -115,6 +115,18 @@ class AdapterTest {
   }
 
   @Test
+  void withoutAServerLinksAreWorthWhatLinksOfTheirShapeWereLast() throws Exception {
+    processor.process(page());
+    server.close();
+    CrawlURI page = page();
+    page.getOutLinks().add(page.createCrawlURI(PAGE + "unlike/any", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
+    processor.process(page);
+    assertEquals(14, precedence(page, "good"));
+    assertEquals(119, precedence(page, "unlike/any"));
+    assertEquals(120, precedence(page, "guess"));
+  }
+
+  @Test
   void seedsGoFirstAndWithoutAServerLinksWaitBehindWhatWasScored() throws Exception {
     CrawlURI seed = fetched(0);
     seed.setSeed(true);

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>It reads what waits in the crawl database, asks the server once which links to take, and lets Nutch's generator take
  * those. A round has one link at first, and one more for every four pages answered, up to topN. While the server is away links
- * are taken by the value they came with.
+ * are taken by the value they came with, less with each that is taken from a bucket.
  */
 public final class Generate extends Configured implements Tool {
   private static final Logger LOG = LoggerFactory.getLogger(Generate.class);
@@ -44,7 +44,7 @@ public final class Generate extends Configured implements Tool {
     Configuration conf = new Configuration(getConf());
     try (Session session = Session.configured("nutch", conf::getTrimmed)) {
       Optional<Round> round = waiting.plan(session);
-      round.ifPresent(links -> links.write(conf));
+      round.orElseGet(waiting::withoutServer).write(conf);
       LOG.info("linkscore: a round of {}, {}", waiting.size(), round.isPresent() ? "as advised" : "without advice");
     }
     conf.setFloat(Generator.GENERATOR_MIN_SCORE, 0); // links the round does not take are below

@@ -36,7 +36,8 @@ import org.slf4j.LoggerFactory;
  * given in its CrawlDatum. {@link Generate} says which of them a round takes; without it, a round takes URLs by what their
  * buckets are worth when it is generated, less the more links of one bucket of which little is known are in it. Start pages
  * go first, links the server does not know last. Failed fetches are reported when the crawl database is updated. While the
- * server is away the crawl goes on: links that waited keep the value they had, new ones come behind them.
+ * server is away the crawl goes on: buckets keep the value they had, less with every link that is taken of them, and new links
+ * wait where links of their URL shape went last.
  */
 public final class LinkscoreScoringFilter implements ScoringFilter {
   /** What a parse filter sets in the parse metadata to say what a page was worth, in [0, 1]. */
@@ -107,11 +108,10 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     }
     if (round != null) {
       Optional<Place> from = round.place(places);
-      from.ifPresent(place -> place.takenOf(datum));
+      from.ifPresent(place -> place.takenOf(datum, round.isAdvised()));
       return from.isEmpty() ? NOT_NOW : SCORED + (float) round.value(from.get().bucket);
     }
-    Place best = places.get(0);
-    return SCORED + (float) (double) values.next(best.bucket).orElse(best.value);
+    return SCORED + (float) values.next(places.get(0));
   }
 
   /** Hands the ticket on to the page. */
@@ -161,6 +161,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
       List<Place> places = found.get(Answer.form(target.getKey().toString()));
       if (said == null) {
         session.fallback.increment();
+        guess(target);
       } else if (places == null) {
         session.missed.increment();
         target.getValue().getMetaData().put(MISSED, new Text("1"));
@@ -170,6 +171,13 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
       }
     }
     return adjust;
+  }
+
+  /** Lets a link of an outage wait where links of its shape went last, since now. */
+  private void guess(Entry<Text, CrawlDatum> target) {
+    session
+        .guess(target.getKey().toString())
+        .ifPresent(like -> Place.keep(target.getValue(), List.of(new Place(like.bucket(), like.value(), "", now(1)))));
   }
 
   /** Reports a fetch that failed; lets a link that was found again wait where that was, too. */

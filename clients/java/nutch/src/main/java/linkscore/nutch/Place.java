@@ -24,6 +24,7 @@ final class Place {
   private static final Text VALUE = new Text("linkscore.value");
   private static final Text TICKET = new Text("linkscore.ticket");
   private static final Text FOUND = new Text("linkscore.found");
+  private static final Text UNADVISED = new Text("linkscore.unadvised");
 
   final String bucket;
   final double value;
@@ -63,12 +64,20 @@ final class Place {
     datum.setScore((float) best.get(0).value);
   }
 
-  /** Remembers from which bucket a link was taken: its ticket goes back with the page. */
-  void takenOf(CrawlDatum datum) {
+  /** Remembers from which bucket a link was taken, and whether the server said so: its ticket goes back with the page. */
+  void takenOf(CrawlDatum datum, boolean isAdvised) {
+    if (!isAdvised) {
+      datum.getMetaData().put(UNADVISED, new Text("1"));
+    }
     List<Place> places = of(datum);
     places.removeIf(place -> place.bucket.equals(bucket));
     places.add(0, this);
     write(datum, places);
+  }
+
+  /** Whether a link was taken while the server was away. */
+  static boolean isUnadvised(CrawlDatum datum) {
+    return datum.getMetaData().containsKey(UNADVISED);
   }
 
   private static void write(CrawlDatum datum, List<Place> places) {

@@ -16,8 +16,23 @@ import org.apache.hadoop.conf.Configuration;
  */
 final class Round {
   private static final String KEY = "linkscore.round";
+  private static final String ADVISED = "linkscore.round.advised";
 
   private final Map<String, Share> shares = new HashMap<>();
+
+  private boolean isAdvised = true;
+
+  /** A round that the server was not asked for. */
+  static Round unadvised() {
+    Round round = new Round();
+    round.isAdvised = false;
+    return round;
+  }
+
+  /** Whether the server said what to take. */
+  boolean isAdvised() {
+    return isAdvised;
+  }
 
   /** Takes the links of a bucket that were found no later than the last one, each worth so much. */
   void take(String bucket, double value, long last) {
@@ -43,6 +58,7 @@ final class Round {
   void write(Configuration conf) {
     StringJoiner lines = new StringJoiner("\n");
     shares.forEach((bucket, share) -> lines.add(share.value + "\t" + share.last + "\t" + bucket));
+    conf.setBoolean(ADVISED, isAdvised);
     // In base64, because Hadoop replaces variables in values and keeps them as XML.
     conf.set(KEY, Base64.getEncoder().encodeToString(lines.toString().getBytes(StandardCharsets.UTF_8)));
   }
@@ -53,7 +69,7 @@ final class Round {
     if (written == null) {
       return null;
     }
-    Round round = new Round();
+    Round round = conf.getBoolean(ADVISED, true) ? new Round() : unadvised();
     String lines = new String(Base64.getDecoder().decode(written), StandardCharsets.UTF_8);
     for (String line : lines.split("\n")) {
       String[] parts = line.split("\t", 3);

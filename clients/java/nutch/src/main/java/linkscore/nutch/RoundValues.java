@@ -33,8 +33,9 @@ final class RoundValues {
     this.last = nanoTime.getAsLong();
   }
 
-  /** The value of the next link of a bucket; none while the server is away. */
-  synchronized Optional<Double> next(String bucket) {
+  /** The value of the next link of the bucket of a place; while the server is away what it was, less with each link. */
+  synchronized double next(Place place) {
+    String bucket = place.bucket;
     if (nanoTime.getAsLong() - last > PAUSE.toNanos()) {
       buckets.clear();
     }
@@ -42,9 +43,9 @@ final class RoundValues {
     if (known.links < size && Long.bitCount(known.links) <= 1) { // none, or a power of two
       known.value = valued(bucket, known.links);
     }
-    known.links++;
+    long before = known.links++;
     last = nanoTime.getAsLong(); // the wait for an answer is no pause
-    return known.value;
+    return known.value.orElse(place.value * Waiting.TRUST / (Waiting.TRUST + before));
   }
 
   /** Begins a new round: what was learned since is asked for. */

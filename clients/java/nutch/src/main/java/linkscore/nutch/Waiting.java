@@ -37,6 +37,10 @@ final class Waiting {
   // As the server grants places to crawlers that fetch without rounds (docs/policies.md#many-in-flight).
   private static final int ANSWERS_A_LINK = 4;
 
+  // While the server is away the value of a bucket counts half after so many links, for each that was taken before and one
+  // more: as in the frontiers of the other clients (docs/clients.md, rule 8).
+  static final double TRUST = 16;
+
   // How long a generated URL waits for its update before it is generated again; Nutch's own default.
   private static final long GENERATED_MS = 604_800_000;
 
@@ -77,6 +81,7 @@ final class Waiting {
   void add(CrawlDatum datum, boolean isDue) {
     if (datum.getStatus() != CrawlDatum.STATUS_DB_UNFETCHED) {
       answered++;
+      Place.of(datum).stream().limit(1).forEach(from -> bucket(from).took(datum));
     }
     if (!isDue) {
       return;
@@ -86,8 +91,12 @@ final class Waiting {
       return;
     }
     for (Place place : Place.of(datum)) {
-      buckets.computeIfAbsent(place.bucket, name -> new Bucket()).add(place.found, most);
+      bucket(place).add(place, most);
     }
+  }
+
+  private Bucket bucket(Place place) {
+    return buckets.computeIfAbsent(place.bucket, Bucket::new);
   }
 
   /**
@@ -102,6 +111,7 @@ final class Waiting {
   Optional<Round> plan(Session session) {
     Map<String, Integer> counts = new LinkedHashMap<>();
     buckets.entrySet().stream()
+        .filter(bucket -> bucket.getValue().links > 0)
         .sorted(Comparator.comparingLong(bucket -> bucket.getValue().oldest))
         .limit(MAX_BUCKETS)
         .forEach(bucket -> counts.put(bucket.getKey(), bucket.getValue().links));
@@ -112,6 +122,29 @@ final class Waiting {
     return session.planBuckets(counts, Map.of(), places, true).map(this::round);
   }
 
+  /**
+   * What to take while the server is away: by the values links came with. A bucket of which few links were taken before loses
+   * its value soon, one whose pages were not there has little.
+   */
+  Round withoutServer() {
+    Round round = Round.unadvised();
+    Queue<Bucket> best = new PriorityQueue<>(Comparator.comparingDouble(bucket -> -bucket.worth()));
+    buckets.values().stream().filter(bucket -> bucket.links > 0).forEach(best::add);
+    for (long places = Math.min(MAX_LINKS, size() - seeds); places > 0 && !best.isEmpty(); places--) {
+      Bucket from = best.remove();
+      from.taking++;
+      if (from.taking < Math.min(from.links, most)) {
+        best.add(from);
+      }
+    }
+    for (Bucket bucket : buckets.values()) {
+      if (bucket.taking > 0) {
+        round.take(bucket.name, bucket.worth(), bucket.upTo(bucket.taking));
+      }
+    }
+    return round;
+  }
+
   private Round round(Plan plan) {
     Round round = new Round();
     plan.urls().forEach((bucket, n) -> round.take(bucket, plan.values().get(bucket), buckets.get(bucket).upTo(n)));
@@ -120,12 +153,51 @@ final class Waiting {
 
   private static final class Bucket {
     private final Queue<Long> first = new PriorityQueue<>(Collections.reverseOrder()); // latest of them on top
+    private final String name;
     private long oldest = Long.MAX_VALUE;
+    private long latest = -1;
+    private double value; // that of the link found last
     private int links;
+    private int taking;
 
-    private void add(long found, int most) {
+    /** Links that were taken: on advice and while the server was away; and those of both that brought a page, or not. */
+    private int proven;
+
+    private int unadvised;
+    private int pages;
+    private int failures;
+
+    private Bucket(String name) {
+      this.name = name;
+    }
+
+    private void took(CrawlDatum datum) {
+      if (Place.isUnadvised(datum)) {
+        unadvised++;
+      } else {
+        proven++;
+      }
+      if (datum.getStatus() == CrawlDatum.STATUS_DB_GONE) {
+        failures++;
+      } else {
+        pages++;
+      }
+    }
+
+    private double worth() {
+      double half = TRUST * (1 + proven);
+      double odds = (1.0 + pages) / (1 + pages + failures);
+      return value * odds * half / (half + unadvised + taking);
+    }
+
+    private void add(Place place, int most) {
+      long found = place.found;
       links++;
       oldest = Math.min(oldest, found);
+      if (found > latest) {
+        latest = found;
+        value = place.value;
+      }
       first.add(found);
       if (first.size() > most) {
         first.remove();

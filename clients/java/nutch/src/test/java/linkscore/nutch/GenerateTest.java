@@ -202,4 +202,47 @@ class GenerateTest {
     server.close();
     assertTrue(waiting(50).plan(Sessions.of(conf)).isEmpty());
   }
+
+  @Test
+  void withoutAServerARoundTakesOfProvenBucketsAndLittleOfOthers() throws IOException {
+    for (int i = 0; i < 40; i++) {
+      link("proven", 100 + i);
+      link("untried", 200 + i);
+      link("gone", 300 + i);
+    }
+    for (int i = 0; i < 9; i++) {
+      taken("proven", i, CrawlDatum.STATUS_DB_FETCHED, true);
+      taken("gone", i, CrawlDatum.STATUS_DB_GONE, true);
+    }
+    fetched(42); // 60 answered: a round of 16
+    Round round = waiting(50).withoutServer();
+    assertFalse(round.isAdvised());
+    // .5 * 160 / (160 + k) and .5 * 16 / (16 + k): ten of proven for one of untried
+    assertTrue(takes(round, "proven", 113) && takes(round, "untried", 200), "most and some");
+    assertFalse(takes(round, "proven", 115) || takes(round, "untried", 202) || takes(round, "gone", 300));
+  }
+
+  @Test
+  void linksTakenWithoutAServerCostTheirBucketTrust() throws IOException {
+    for (int i = 0; i < 40; i++) {
+      link("used", 100 + i);
+      link("fresh", 200 + i);
+    }
+    for (int i = 0; i < 8; i++) {
+      taken("used", i, CrawlDatum.STATUS_DB_FETCHED, false);
+    }
+    fetched(20);
+    Round round = waiting(50).withoutServer();
+    assertTrue(takes(round, "fresh", 207));
+    assertFalse(takes(round, "used", 100));
+    round.write(conf);
+    assertFalse(Round.read(conf).isAdvised());
+  }
+
+  private void taken(String bucket, long found, int status, boolean isAdvised) {
+    CrawlDatum datum = link(bucket, found);
+    datum.setStatus(status);
+    datum.setFetchTime(NOW + 1);
+    Place.of(datum).get(0).takenOf(datum, isAdvised);
+  }
 }

@@ -138,12 +138,16 @@ class LinkscoreScoringFilterTest {
     RoundValues round = new RoundValues(Sessions.of(filter.getConf()), 10, () -> 0);
     List<Double> values = new ArrayList<>();
     for (int i = 0; i < 40; i++) {
-      values.add(round.next("unknown").orElseThrow());
+      values.add(round.next(at("unknown")));
     }
     assertEquals(List.of(0, 1, 2, 4, 8), inFlight(), "at powers of two, and not beyond the round");
     assertEquals(List.of(.1, .05, .1 / 3, .1 / 3, .1 / 5), values.subList(0, 5));
     assertEquals(.1 / 9, values.get(39));
-    assertEquals(.9, round.next("good").orElseThrow(), "another bucket");
+    assertEquals(.9, round.next(at("good")), "another bucket");
+  }
+
+  private static Place at(String bucket) {
+    return new Place(bucket, .5, "", 0);
   }
 
   private List<Integer> inFlight() {
@@ -156,11 +160,11 @@ class LinkscoreScoringFilterTest {
   void aNewRoundBeginsAfterAPauseOrWhenTheCrawlDatabaseIsUpdated() {
     AtomicLong now = new AtomicLong();
     RoundValues round = new RoundValues(Sessions.of(filter.getConf()), 50, now::get);
-    round.next("good");
+    round.next(at("good"));
     now.addAndGet(Duration.ofSeconds(4).toNanos());
-    round.next("good");
+    round.next(at("good"));
     now.addAndGet(Duration.ofSeconds(6).toNanos());
-    round.next("good");
+    round.next(at("good"));
     assertEquals(List.of(0, 1, 0), inFlight());
     CrawlDatum link = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
     sortValue(GOOD, link);
@@ -224,12 +228,22 @@ class LinkscoreScoringFilterTest {
   }
 
   @Test
+  void withoutAServerABucketLosesValueWithEachLinkAndNewLinksWaitWithThoseLikeThem() {
+    var scored = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    server.close();
+    var guessed = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
+    assertEquals("good", Place.of(guessed).get(0).bucket);
+    assertEquals(1.9f, sortValue(GOOD, scored));
+    assertEquals(1 + (float) (.9 * 16 / 17), sortValue(GOOD, guessed));
+  }
+
+  @Test
   void withoutAServerLinksWaitBehindWhatWasScoredAndNothingFails() {
     var scored = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
     server.close();
     filter = filterOf(server.target()); // another task
     var unscored = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
-    assertTrue(sortValue(GOOD, scored) > sortValue(GOOD, unscored));
     assertEquals(1.9f, sortValue(GOOD, scored), "the value it came with");
+    assertTrue(sortValue(GOOD, scored) > sortValue(GOOD, unscored));
   }
 }

@@ -61,6 +61,7 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
       place(outlinks, answer.get().links());
     } else {
       session.fallback.add(outlinks.size());
+      outlinks.forEach(this::guess);
     }
     if (session.pages.sum() % PAGES_A_LOG_LINE == 0) {
       LOG.info("linkscore: {}", session);
@@ -88,14 +89,23 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
     return at < 0 ? url : url.substring(0, at);
   }
 
+  /** Gives a link of an outage the value of its shape, and no bucket: a frontier asks for that when the server is back. */
+  private void guess(Outlink outlink) {
+    session.guess(outlink.getTargetURL()).ifPresent(guess -> metadata(outlink).setValue(Keys.VALUE, "" + guess.value()));
+  }
+
+  private static Metadata metadata(Outlink outlink) {
+    if (outlink.getMetadata() == null) {
+      outlink.setMetadata(new Metadata());
+    }
+    return outlink.getMetadata();
+  }
+
   /** Gives outlinks their places; the answer has them in their order. */
   private void place(List<Outlink> outlinks, List<Link> links) {
     for (int i = 0; i < outlinks.size(); i++) {
       Link link = i < links.size() && links.get(i).usable() ? links.get(i) : null;
-      if (outlinks.get(i).getMetadata() == null) {
-        outlinks.get(i).setMetadata(new Metadata());
-      }
-      Metadata metadata = outlinks.get(i).getMetadata();
+      Metadata metadata = metadata(outlinks.get(i));
       if (link == null) {
         session.missed.increment();
         metadata.setValue(Keys.BUCKET, "");

@@ -106,6 +106,15 @@ class AdapterTest {
   }
 
   @Test
+  void withoutAServerLinksAreWorthWhatLinksOfTheirShapeWereLastAndHaveNoBucket() {
+    filtered(null);
+    server.close();
+    Metadata good = filtered(null).get(1).getMetadata();
+    assertNull(good.getFirstValue(Keys.BUCKET), "a frontier has it scored when the server is back");
+    assertEquals("0.9", good.getFirstValue(Keys.VALUE));
+  }
+
+  @Test
   void failuresAndRewardsAreReportedWithTheirTickets() {
     var session = Sessions.of(conf());
     Metadata metadata = new Metadata();

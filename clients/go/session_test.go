@@ -1,0 +1,473 @@
+package linkscore_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	linkscore "linkscore.example/go"
+)
+
+// away is not repeated by the client, as UNAVAILABLE would be.
+var away = status.Error(codes.DeadlineExceeded, "away")
+
+var everything = []string{"IngestPages", "RankBuckets", "ReportFeedback", "ScoreLinks", "GetCrawl"}
+
+// clock lets a test say when a session probes, and notes how long it would have waited.
+type clock struct {
+	mu    sync.Mutex
+	waits []time.Duration
+	tick  chan time.Time
+	asked chan struct{}
+}
+
+func newClock() *clock { return &clock{tick: make(chan time.Time), asked: make(chan struct{}, 100)} }
+
+func (c *clock) after(wait time.Duration) <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waits = append(c.waits, wait)
+	c.asked <- struct{}{}
+	return c.tick
+}
+
+// probe lets one probe happen, and returns when the next is waited for or the session is back.
+func (c *clock) probe(back func() bool) {
+	<-c.asked
+	c.tick <- time.Time{}
+	for !back() && len(c.asked) == 0 {
+		time.Sleep(time.Millisecond) // the loop waits for either of two events
+	}
+}
+
+// lines keeps what is logged.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
+func session(t *testing.T, f *fake) (*linkscore.Session, *clock, *lines) {
+	t.Helper()
+	said, timer := &lines{}, newClock()
+	s, err := linkscore.NewSession(serve(t, f), "x", linkscore.SessionOptions{Logger: slog.New(slog.NewTextHandler(said, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ProbeWhen(timer.after)
+	t.Cleanup(s.Close)
+	return s, timer, said
+}
+
+func page(n int) linkscore.Page {
+	return linkscore.Page{URL: fmt.Sprintf("http://a.test/page/%d", n), Body: []byte("<a>")}
+}
+
+func TestPagesAndRewardsOfAnOutageAreSentWhenTheServerIsBackOldestFirst(t *testing.T) {
+	f := &fake{}
+	s, timer, said := session(t, f)
+	f.refuses(away, everything...)
+	for n := range 20 {
+		if _, answered := s.Page(t.Context(), page(n)); answered {
+			t.Fatal("nobody answers")
+		}
+		s.Reward(t.Context(), page(n).URL, nil, 1)
+	}
+	f.refuses(nil)
+	timer.probe(s.Allows)
+	s.CaughtUp()
+	var sent []string
+	for _, call := range f.ingested {
+		if len(call.GetPages()) != 1 {
+			t.Fatalf("%d pages in one call", len(call.GetPages()))
+		}
+		for _, p := range call.GetPages() {
+			sent = append(sent, p.GetUrl())
+		}
+	}
+	if len(sent) != 20 || sent[0] != page(0).URL || sent[19] != page(19).URL {
+		t.Fatal(sent)
+	}
+	if len(f.rewards) != 20 || s.Stats.Pages.Load() != 20 || s.Stats.Rewards.Load() != 20 {
+		t.Fatalf("%d rewards, %+v", len(f.rewards), &s.Stats)
+	}
+	if said.count("does not answer") != 1 || said.count("answers again") != 1 {
+		t.Fatal(said.text.String())
+	}
+}
+
+func TestAPageWhoseCallFailedIsSentAgainWithItsEventID(t *testing.T) {
+	f := &fake{}
+	s, timer, _ := session(t, f)
+	f.refuses(away, everything...)
+	sent := page(1)
+	sent.EventID = "mine"
+	s.Page(t.Context(), sent)
+	f.refuses(nil)
+	timer.probe(s.Allows)
+	if got := f.ingested[0].GetPages()[0].GetEventId(); got != "mine" {
+		t.Fatal(got)
+	}
+}
+
+func TestNoCallIsMadeWhileTheServerIsAwayButProbes(t *testing.T) {
+	f := &fake{}
+	s, timer, said := session(t, f)
+	f.refuses(away, everything...)
+	s.Page(t.Context(), page(0))
+	s.Frontier.AddUnscored("http://a.test/1", nil)
+	before := f.callCount()
+	for n := range 50 {
+		s.Page(t.Context(), page(n))
+		s.Frontier.Next(t.Context())
+	}
+	if f.callCount() != before {
+		t.Fatal("pages were sent to a server that is away")
+	}
+	for range 5 {
+		timer.probe(s.Allows)
+	}
+	if f.callCount() != before+5 {
+		t.Fatal("a probe is one call")
+	}
+	<-timer.asked
+	seconds := []time.Duration{1, 2, 4, 5, 5, 5}
+	for i := range seconds {
+		seconds[i] *= time.Second
+	}
+	if !slices.Equal(timer.waits, seconds) || said.count("level=WARN") != 1 {
+		t.Fatal(timer.waits, said.text.String())
+	}
+}
+
+func TestAFullDiskIsAnOutageUntilAPageIsTakenIn(t *testing.T) {
+	f := &fake{}
+	s, timer, said := session(t, f)
+	full, err := status.New(codes.ResourceExhausted, "the server's disk is full").WithDetails(&errdetails.ErrorInfo{Reason: "DISK_FULL"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.refuses(full.Err(), "IngestPages", "ReportFeedback")
+	s.Page(t.Context(), page(0))
+	for range 3 {
+		timer.probe(s.Allows)
+	}
+	if s.Allows() {
+		t.Fatal("its other answers must not steer")
+	}
+	f.refuses(nil)
+	timer.probe(s.Allows)
+	s.CaughtUp()
+	if s.Stats.Pages.Load() != 1 || said.count("disk is full: links go on") != 1 || said.count("answers again") != 1 {
+		t.Fatal(said.text.String())
+	}
+}
+
+func TestLinksFoundMeanwhileGetTheirScoresFromTheirPageOrFromScoreLinks(t *testing.T) {
+	f := &fake{values: map[string]float64{"high": .9, "low": .1, "asked": .5}}
+	s, timer, _ := session(t, f)
+	f.refuses(away, everything...)
+	s.Page(t.Context(), page(0)) // the fake's answer names /1 and /2
+	for _, url := range []string{"http://a.test/1", "http://a.test/2", "http://a.test/3"} {
+		s.Frontier.AddUnscored(url, nil)
+	}
+	f.refuses(nil)
+	timer.probe(s.Allows)
+	s.CaughtUp()
+	if len(f.scored) != 1 || len(f.scored[0]) != 1 || f.scored[0][0].GetUrl() != "http://a.test/3" {
+		t.Fatal(f.scored)
+	}
+	var order, tickets []string
+	for item := s.Frontier.Next(t.Context()); item != nil; item = s.Frontier.Next(t.Context()) {
+		order, tickets = append(order, item.URL[len(item.URL)-1:]), append(tickets, string(item.Ticket))
+	}
+	if strings.Join(order, "") != "231" || strings.Join(tickets, "") != "t1tat0" || s.Stats.Late.Load() != 3 {
+		t.Fatal(order, tickets, s.Stats.Late.Load())
+	}
+}
+
+func TestWhatWaitsIsBoundedInBytesAndTheOldestFallsOut(t *testing.T) {
+	f := &fake{}
+	s, timer, _ := session(t, f)
+	f.refuses(away, everything...)
+	big := make([]byte, 8<<20)
+	for n := range 12 {
+		p := page(n)
+		p.Body = big
+		s.Page(t.Context(), p)
+	}
+	f.refuses(nil)
+	timer.probe(s.Allows)
+	s.CaughtUp()
+	if len(f.ingested) != 7 || f.ingested[0].GetPages()[0].GetUrl() != page(5).URL {
+		t.Fatalf("%d pages, the first %s", len(f.ingested), f.ingested[0].GetPages()[0].GetUrl())
+	}
+}
+
+func TestTheEndOfACrawlSendsWhatWaitsIfTheServerIsThere(t *testing.T) {
+	f := &fake{}
+	s, _, said := session(t, f)
+	f.refuses(away, everything...)
+	for n := range 3 {
+		s.Page(t.Context(), page(n))
+	}
+	f.refuses(nil)
+	s.Close()
+	if len(f.ingested) != 3 || said.count("pages=3 pages_not_sent=0") != 1 {
+		t.Fatal(said.text.String())
+	}
+}
+
+func TestAPageThatAlwaysTakesTooLongIsGivenUp(t *testing.T) {
+	f := &fake{}
+	s, timer, _ := session(t, f)
+	f.refuses(away, "IngestPages")
+	s.Page(t.Context(), page(0))
+	for !s.Allows() {
+		timer.probe(s.Allows)
+	}
+	if len(timer.waits) != 3+1 {
+		t.Fatal(timer.waits)
+	}
+}
+
+func TestAServerThatIsAwayAtTheStartIsAnErrorOnlyIfItIsRequired(t *testing.T) {
+	client, err := linkscore.New("127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	quiet := linkscore.SessionOptions{Logger: slog.New(slog.DiscardHandler)}
+	s, err := linkscore.NewSession(client, "x", quiet)
+	if err != nil || s.Allows() {
+		t.Fatal(err)
+	}
+	s.Close()
+	quiet.Required = true
+	if _, err := linkscore.NewSession(client, "x", quiet); linkscore.CodeOf(err) != codes.Unavailable {
+		t.Fatal(err)
+	}
+}
+
+func TestTheLogSaysWhoOrdersTheCrawlAndHowItWent(t *testing.T) {
+	f := &fake{}
+	s, _, said := session(t, f)
+	s.Stats.Scored.Add(3)
+	s.Stats.Fallback.Add(1)
+	s.Close()
+	if said.count("version=1.2.3 crawl=crawls/x") != 1 || said.count("crawl=crawls/x") != 2 || said.count("links=4 scored=3") != 1 {
+		t.Fatal(said.text.String())
+	}
+}
+
+func TestABreakerTurnsOnceAnOutage(t *testing.T) {
+	timer, turned := newClock(), make(chan error, 10)
+	answers := make(chan error, 1)
+	b := linkscore.BreakerWhen(linkscore.NewBreaker(func(context.Context) error { return <-answers }), timer.after, func(err error) { turned <- err })
+	defer b.Close()
+	down := &linkscore.Error{Code: codes.Unavailable, RetryAfter: 3 * time.Second}
+	b.Done(&linkscore.Error{Code: codes.Internal})
+	b.Done(&linkscore.Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"})
+	if !b.Allows() {
+		t.Fatal("a fault is no outage, nor is a call beyond a limit")
+	}
+	b.Done(down)
+	b.Done(down)
+	b.Done(nil) // of a call made before
+	if b.Allows() || <-turned != error(down) || len(turned) != 0 {
+		t.Fatal("one outage")
+	}
+	<-timer.asked
+	if timer.waits[0] != 3*time.Second {
+		t.Fatal("the server said when")
+	}
+	timer.tick <- time.Time{}
+	answers <- &linkscore.Error{Code: codes.NotFound}
+	if <-turned != nil || !b.Allows() {
+		t.Fatal("an answer ends it, a refusal too")
+	}
+}
+
+func TestURLsAreRememberedByTwoShapes(t *testing.T) {
+	for url, want := range map[string][2]string{
+		"http://a.org/2026/11/hello-world/":         {"a.org/#/#/hello-world/", "*a.org/#/#/*/"},
+		"http://a.org/viewtopic.php?t=5&start=10#p": {"a.org/viewtopic.php?start&t", "*a.org/*.php?start&t"},
+		"http://a.org/123/some-title":               {"a.org/#/some-title", "*a.org/#/*"},
+		"http://a.org/":                             {"a.org/", "*a.org/"},
+		"http://a.org/x/f12.html?b1=2&b2=3":         {"a.org/x/f#.html?b#", "*a.org/x/*.html?b#"},
+	} {
+		if got := linkscore.Shapes(url); !slices.Equal(got, want[:]) {
+			t.Fatal(url, got)
+		}
+	}
+}
+
+// order takes all that waits, by the last part of its URL, and says each done.
+func order(t *testing.T, frontier *linkscore.Frontier, most int) string {
+	t.Helper()
+	var taken []string
+	for range most {
+		item := frontier.Next(t.Context())
+		if item == nil {
+			break
+		}
+		taken = append(taken, item.URL[strings.LastIndex(item.URL, "/")+1:])
+		frontier.Done(item)
+	}
+	return strings.Join(taken, " ")
+}
+
+func TestALinkFoundMeanwhileWaitsBehindThoseOfItsShape(t *testing.T) {
+	f := &fake{values: map[string]float64{"a": .9, "b": .5}}
+	s, _, _ := session(t, f)
+	for _, found := range []linkscore.Link{link("http://a.test/a/1", "a", .9), link("http://a.test/b/1", "b", .5)} {
+		s.Frontier.Add(found, nil)
+	}
+	f.refuses(away, everything...)
+	s.Page(t.Context(), page(0))
+	if s.Frontier.AddUnscored("http://a.test/c", nil) {
+		t.Fatal("of no known shape")
+	}
+	if !s.Frontier.AddUnscored("http://a.test/b/2", nil) || !s.Frontier.AddUnscored("http://a.test/a/2", nil) {
+		t.Fatal("of known shapes")
+	}
+	s.Frontier.Add(link("http://a.test/a/3", "a", .9), nil)
+	if got := order(t, s.Frontier, 9); got != "1 3 2 1 2 c" {
+		t.Fatal(got)
+	}
+}
+
+func TestALinkFoundAgainDoesNotChangeWhereLinksOfItsShapeAreGuessed(t *testing.T) {
+	f := &fake{values: map[string]float64{"list": .5, "side": .9}}
+	s, _, _ := session(t, f)
+	s.Frontier.Add(link("http://a.test/post/1", "list", .5), nil)
+	s.Frontier.Add(link("http://a.test/post/1", "side", .9), nil)
+	s.Frontier.Add(link("http://a.test/tag/1", "side", .9), nil)
+	f.refuses(away, everything...)
+	s.Page(t.Context(), page(0))
+	s.Frontier.AddUnscored("http://a.test/post/2", nil)
+	s.Frontier.AddUnscored("http://a.test/tag/3", nil)
+	if got := order(t, s.Frontier, 9); got != "1 1 3 2" {
+		t.Fatal(got)
+	}
+}
+
+func TestWhileAwayABucketFadesByWhatIsTakenTheSlowerTheMoreItWasTried(t *testing.T) {
+	f := &fake{values: map[string]float64{"new": .9, "tried": .6}}
+	s, _, _ := session(t, f)
+	fill := func(bucket string, n int) {
+		for i := range n {
+			s.Frontier.Add(link(fmt.Sprintf("http://a.test/%s/%s%d", bucket, bucket[:1], i), bucket, f.values[bucket]), nil)
+		}
+	}
+	fill("tried", 9)
+	order(t, s.Frontier, 9) // n = 9 of the tried one: h = 160, of the new one 16
+	f.refuses(away, everything...)
+	s.Page(t.Context(), page(0))
+	fill("new", 100)
+	fill("tried", 100)
+	// .9 * 16 / (16 + k) falls below .6 with the ninth link (8 taken: exactly .6, and its head is the older one).
+	got := strings.Fields(order(t, s.Frontier, 60))
+	if strings.Join(got[:10], " ") != "n0 n1 n2 n3 n4 n5 n6 n7 n8 t0" {
+		t.Fatal(got)
+	}
+	if n := strings.Count(strings.Join(got, " "), "n"); n > 20 {
+		t.Fatalf("%d of 60 from a bucket nobody had tried", n)
+	}
+}
+
+func TestWhileAwayABucketWhoseLinksFailGoesBehind(t *testing.T) {
+	f := &fake{values: map[string]float64{"register": .4, "post": .3}}
+	s, _, _ := session(t, f)
+	fill := func(bucket, format string) {
+		for i := range 5 {
+			s.Frontier.Add(link(fmt.Sprintf("http://a.test/"+format, i), bucket, f.values[bucket]), nil)
+		}
+	}
+	fill("register", "register?to=%d")
+	fill("post", "post/%d")
+	f.refuses(away, everything...)
+	s.Page(t.Context(), page(0))
+	first := s.Frontier.Next(t.Context())
+	s.Failed(t.Context(), first.URL, 404, "", nil)
+	if next := s.Frontier.Next(t.Context()); !strings.Contains(first.URL, "register") || !strings.Contains(next.URL, "post") {
+		t.Fatal(first.URL, next.URL) // .4 * 1/2 * 16/17 is less than .3
+	}
+}
+
+func TestWhileAwayAShapeThatWasFetchedOftenIsTrustedInABucketNobodyTried(t *testing.T) {
+	f := &fake{values: map[string]float64{"new": .9, "other": .6}}
+	s, _, _ := session(t, f)
+	for n := range 50 {
+		s.Page(t.Context(), page(n))
+	}
+	f.refuses(away, everything...)
+	s.Page(t.Context(), linkscore.Page{URL: "http://a.test/", Body: []byte("<a>")})
+	for n := range 100 {
+		s.Frontier.Add(link(fmt.Sprintf("http://a.test/page/n%d", n), "new", .9), nil)
+		s.Frontier.Add(link(fmt.Sprintf("http://a.test/o%d", n), "other", .6), nil)
+	}
+	// .9 * 816 / (816 + k) stays above .6 for 408 links; without the 50 pages of the shape for 8.
+	if got := order(t, s.Frontier, 50); strings.Contains(got, "o") {
+		t.Fatal(got)
+	}
+}
+
+func TestWhileAwayLinksOfOneKindFadeTogetherThoughEachHasABucket(t *testing.T) {
+	f := &fake{}
+	s, _, _ := session(t, f)
+	f.refuses(away, everything...)
+	s.Page(t.Context(), linkscore.Page{URL: "http://a.test/", Body: []byte("<a>")})
+	for n := range 40 {
+		s.Frontier.Add(link(fmt.Sprintf("http://a.test/tag/t%d", n), fmt.Sprintf("tag %d", n), .9), nil)
+	}
+	s.Frontier.Add(link("http://a.test/post", "post", .6), nil)
+	var got []string
+	for range 10 {
+		item := s.Frontier.Next(t.Context())
+		s.Page(t.Context(), linkscore.Page{URL: item.URL, Body: []byte("<a>")})
+		got = append(got, item.URL)
+	}
+	if !slices.Contains(got, "http://a.test/post") { // .9 * 16 / (16 + k) is below .6 after nine
+		t.Fatal(got)
+	}
+}
+
+func TestAWrongTargetIsAnErrorThatSaysWhatToGive(t *testing.T) {
+	for target, hint := range map[string]string{
+		"": "localhost:7411", "http://shop:7411": "shop:7411", "shop": "shop:7411", "7411": "localhost:7411", ":7411": "host:port",
+		"shop:port": "host:port", "shop:7411/path": "host:port", "sh op:7411": "host:port",
+	} {
+		if _, err := linkscore.New(target); err == nil || !strings.Contains(err.Error(), hint) {
+			t.Fatal(target, err)
+		}
+	}
+	for _, target := range []string{"localhost:7411", "[::1]:7411", "dns:///shop:7411", "unix:/run/linkscore"} {
+		client, err := linkscore.New(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = client.Close()
+	}
+}

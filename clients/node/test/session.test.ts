@@ -1,0 +1,313 @@
+import assert from "node:assert/strict";
+import { setImmediate as later } from "node:timers/promises";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { create, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Metadata } from "@grpc/grpc-js";
+
+import { ErrorInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
+import { Breaker, Client, Code, LinkscoreError, Session, type SessionOptions } from "../src/index.js";
+import { shapes } from "../src/outage.js";
+import { Fake, type Failure } from "./fake.js";
+
+const ROOT = "http://a.test";
+const EVERYTHING = ["IngestPages", "RankBuckets", "ReportFeedback", "ScoreLinks", "GetCrawl"];
+/** Is not repeated by the client, as UNAVAILABLE would be. */
+const AWAY: Failure = { code: Code.DEADLINE_EXCEEDED };
+
+let fake: Fake;
+let client: Client;
+let sessions: Session<string>[];
+beforeEach(async () => {
+  fake = new Fake();
+  client = new Client({ target: await fake.start() });
+  sessions = [];
+});
+afterEach(() => {
+  for (const session of sessions) session.close();
+  client.close();
+  fake.stop();
+});
+
+/** A session whose probes a test times: each waits until `probe` is called. */
+async function started(options: SessionOptions = {}) {
+  const waits: number[] = [];
+  const asleep: (() => void)[] = [];
+  const lines: string[] = [];
+  const note = (message: string, data?: object) => void lines.push(`${message} ${JSON.stringify(data)}`);
+  const session = new Session<string>(client, "x", {
+    log: { info: note, warning: note },
+    sleep: (ms) => new Promise<void>((resolve) => void (waits.push(ms), asleep.push(resolve))),
+    ...options,
+  });
+  sessions.push(session);
+  await session.start();
+  const probe = async () => {
+    asleep.shift()?.();
+    while (!session.present && !asleep.length) await later(); // the loop waits for either of two events
+  };
+  return { session, waits, lines, probe };
+}
+
+function refuse(failure: Failure, ...methods: string[]): void {
+  for (const method of methods) fake.refuses.set(method, failure);
+}
+
+const page = (n: number) => ({ url: `${ROOT}/page/${n}`, body: '<a href="/good/1"></a><a href="/bad/1"></a>' });
+
+async function order(session: Session<string>, most = 99) {
+  const taken = [];
+  while (taken.length < most) {
+    const item = await session.frontier.next();
+    if (!item) break;
+    taken.push(item.key);
+    session.frontier.done(item.key);
+  }
+  return taken.join(" ");
+}
+
+test("pages and rewards of an outage are sent when the server is back, oldest first", async () => {
+  const { session, lines, probe } = await started();
+  refuse(AWAY, ...EVERYTHING);
+  for (let n = 0; n < 20; n++) {
+    assert.equal(await session.page(page(n)), undefined);
+    await session.reward({ url: page(n).url }, 1);
+  }
+  fake.refuses.clear();
+  await probe();
+  await session.finish();
+  assert.deepEqual(fake.ingested.map(({ url }) => url), Array.from({ length: 20 }, (_, n) => page(n).url));
+  assert.equal(new Set(fake.ingested.map(({ eventId }) => eventId)).size, 20);
+  assert.deepEqual([fake.rewards.length, session.stats.pages, session.stats.rewards], [20, 20, 20]);
+  assert.deepEqual(["does not answer", "answers again"].map((part) => lines.filter((line) => line.includes(part)).length), [1, 1]);
+});
+
+test("a page whose call failed is sent again with its event id", async () => {
+  const { session, probe } = await started();
+  refuse(AWAY, ...EVERYTHING);
+  await session.page({ ...page(1), eventId: "mine" });
+  fake.refuses.clear();
+  await probe();
+  assert.equal(fake.ingested[0]?.eventId, "mine");
+});
+
+test("no call is made while the server is away but probes", async () => {
+  const { session, waits, lines, probe } = await started();
+  refuse(AWAY, ...EVERYTHING);
+  await session.page(page(0));
+  session.found("1", `${ROOT}/1`, [], false, "1");
+  const before = fake.calls.length;
+  for (let n = 0; n < 50; n++) {
+    await session.page(page(n));
+    await session.frontier.next();
+  }
+  assert.equal(fake.calls.length, before);
+  for (let n = 0; n < 5; n++) await probe();
+  assert.deepEqual(fake.calls.slice(before), Array.from({ length: 5 }, () => "GetCrawl"));
+  assert.deepEqual(waits, [1000, 2000, 4000, 5000, 5000, 5000]);
+  assert.equal(lines.filter((line) => line.includes("does not answer")).length, 1);
+});
+
+test("a full disk is an outage until a page is taken in", async () => {
+  const { session, lines, probe } = await started();
+  const info = anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason: "DISK_FULL" }));
+  const metadata = new Metadata();
+  const packed = toBinary(StatusSchema, create(StatusSchema, { code: Code.RESOURCE_EXHAUSTED, details: [info] }));
+  metadata.set("grpc-status-details-bin", Buffer.from(packed));
+  refuse({ code: Code.RESOURCE_EXHAUSTED, metadata }, "IngestPages", "ReportFeedback");
+  await session.page(page(0));
+  for (let n = 0; n < 3; n++) await probe();
+  assert.equal(session.present, false, "its other answers must not steer");
+  fake.refuses.clear();
+  await probe();
+  await session.finish();
+  assert.equal(session.stats.pages, 1);
+  assert.deepEqual(["disk is full: links go on", "answers again"].map((part) => lines.filter((line) => line.includes(part)).length), [1, 1]);
+});
+
+test("links found meanwhile get their scores from their page or from ScoreLinks", async () => {
+  const { session, probe } = await started();
+  refuse(AWAY, ...EVERYTHING);
+  await session.page(page(0));
+  for (const path of ["bad/1", "good/1", "good/2"]) session.found(path, `${ROOT}/${path}`, [], false, path);
+  fake.refuses.clear();
+  await probe();
+  await session.finish();
+  assert.deepEqual(fake.scored, [[`${ROOT}/good/2`]]);
+  assert.equal(session.stats.late, 3);
+  assert.equal(await order(session), "good/1 good/2 bad/1");
+});
+
+test("what waits is bounded in bytes, and the oldest falls out", async () => {
+  const { session, probe } = await started();
+  refuse(AWAY, ...EVERYTHING);
+  const body = new Uint8Array(8 << 20);
+  for (let n = 0; n < 12; n++) await session.page({ ...page(n), body });
+  fake.refuses.clear();
+  await probe();
+  await session.finish();
+  assert.deepEqual(fake.ingested.map(({ url }) => url), [5, 6, 7, 8, 9, 10, 11].map((n) => page(n).url));
+});
+
+test("the end of a crawl sends what waits if the server is there", async () => {
+  const { session, lines } = await started();
+  refuse(AWAY, ...EVERYTHING);
+  for (let n = 0; n < 3; n++) await session.page(page(n));
+  fake.refuses.clear();
+  await session.finish();
+  assert.equal(fake.ingested.length, 3);
+  assert.match(lines.at(-1) ?? "", /"pages":3,"pagesNotSent":0/);
+});
+
+test("a page that always takes too long is given up", async () => {
+  const { session, waits, probe } = await started();
+  refuse(AWAY, "IngestPages");
+  await session.page(page(0));
+  while (!session.present) await probe();
+  assert.equal(waits.length, 4);
+});
+
+test("a link found meanwhile waits behind those of its shape", async () => {
+  const { session } = await started();
+  const link = (path: string, bucket: string) => session.frontier.add(path, { bucket, bucketValue: bucket === "good" ? 0.9 : 0.1, ticket: new Uint8Array(), url: `${ROOT}/${path}` }, path);
+  link("a/1", "good");
+  link("b/1", "bad");
+  refuse(AWAY, ...EVERYTHING);
+  await session.page(page(0));
+  for (const path of ["c", "b/2", "a/2"]) session.found(path, `${ROOT}/${path}`, [], false, path);
+  link("a/3", "good");
+  assert.deepEqual([session.stats.fallback, session.stats.guessed], [3, 2]);
+  assert.equal(await order(session), "a/1 a/3 a/2 b/1 b/2 c");
+});
+
+test("a link found again does not change where links of its shape are guessed", async () => {
+  const { session } = await started();
+  const link = (path: string, bucket: string, bucketValue: number) => session.frontier.add(path, { bucket, bucketValue, ticket: new Uint8Array(), url: `${ROOT}/${path}` }, path);
+  link("post/1", "list", 0.5);
+  link("post/1", "side", 0.9);
+  link("tag/1", "side", 0.9);
+  refuse(AWAY, ...EVERYTHING);
+  await session.page(page(0));
+  for (const path of ["post/2", "tag/3"]) session.found(path, `${ROOT}/${path}`, [], false, path);
+  assert.equal(await order(session), "post/1 tag/1 tag/3 post/2");
+});
+
+test("while away a bucket fades by what is taken, the slower the more it was tried", async () => {
+  const { session } = await started();
+  const fill = (bucket: string, n: number, bucketValue: number) => {
+    for (let i = 0; i < n; i++) session.frontier.add(`${bucket}${i}`, { bucket, bucketValue, ticket: new Uint8Array() }, bucket);
+  };
+  fill("bad", 9, 0.1); // nine taken: h = 160, of the other one 16
+  await order(session, 9);
+  refuse(AWAY, ...EVERYTHING);
+  await session.page(page(0));
+  fill("new", 100, 0.16);
+  fill("bad", 100, 0.1);
+  // .16 * 16 / (16 + k) is below .1 when ten were taken.
+  assert.equal(await order(session, 11), "new0 new1 new2 new3 new4 new5 new6 new7 new8 new9 bad0");
+});
+
+test("while away a bucket whose links fail goes behind", async () => {
+  const { session } = await started();
+  const fill = (bucket: string, bucketValue: number, url: (n: number) => string) => {
+    for (let n = 0; n < 5; n++) session.frontier.add(url(n), { bucket, bucketValue, ticket: new Uint8Array(), url: url(n) }, bucket);
+  };
+  fill("register", 0.4, (n) => `${ROOT}/register?to=${n}`);
+  fill("post", 0.3, (n) => `${ROOT}/post/${n}`);
+  refuse(AWAY, ...EVERYTHING);
+  await session.page(page(0));
+  const first = await session.frontier.next();
+  await session.failed({ url: first?.key ?? "", statusCode: 404 });
+  assert.deepEqual([first?.value, (await session.frontier.next())?.value], ["register", "post"]); // .4 * 1/2 * 16/17 is less than .3
+});
+
+test("while away a shape that was fetched often is trusted in a bucket nobody tried", async () => {
+  const { session } = await started();
+  for (let n = 0; n < 50; n++) await session.page(page(n));
+  refuse(AWAY, ...EVERYTHING);
+  await session.page({ url: `${ROOT}/`, body: "" });
+  const add = (url: string, bucket: string, bucketValue: number) =>
+    session.frontier.add(url, { bucket, bucketValue, ticket: new Uint8Array(), url }, bucket);
+  for (let n = 0; n < 100; n++) {
+    add(`${ROOT}/page/n${n}`, "new", 0.9);
+    add(`${ROOT}/other${n}`, "other", 0.6);
+  }
+  // .9 * 816 / (816 + k) stays above .6 for 408 links; without the 50 pages of the shape for 8.
+  assert.ok(!(await order(session, 50)).includes("other"));
+});
+
+test("while away links of one kind fade together, though each has a bucket", async () => {
+  const { session } = await started();
+  refuse(AWAY, ...EVERYTHING);
+  await session.page({ url: `${ROOT}/`, body: "" });
+  const add = (url: string, bucket: string, bucketValue: number) =>
+    session.frontier.add(url, { bucket, bucketValue, ticket: new Uint8Array(), url }, bucket);
+  for (let n = 0; n < 40; n++) add(`${ROOT}/tag/t${n}`, `tag ${n}`, 0.9);
+  add(`${ROOT}/post`, "post", 0.6);
+  const taken = [];
+  for (let n = 0; n < 10; n++) {
+    const item = await session.frontier.next();
+    await session.page({ url: item?.key ?? "", body: "" });
+    taken.push(item?.value);
+  }
+  assert.ok(taken.includes("post"), taken.join()); // .9 * 16 / (16 + k) is below .6 after nine
+});
+
+test("a server that is away at the start is an error only if it is required", async () => {
+  const gone = new Client({ target: "127.0.0.1:1" });
+  const log = { info: () => undefined, warning: () => undefined };
+  const session = new Session<string>(gone, "x", { log });
+  await session.start();
+  assert.equal(session.present, false);
+  session.close();
+  await assert.rejects(new Session<string>(gone, "x", { log, required: true }).start(), { code: Code.UNAVAILABLE });
+  gone.close();
+});
+
+test("the log says who orders the crawl, and how it went", async () => {
+  const { session, lines } = await started({ policy: "harvest" });
+  await session.page(page(0));
+  session.stats.scored = 3;
+  session.stats.fallback = 1;
+  await session.finish();
+  await session.finish();
+  assert.match(lines[0] ?? "", /orders this crawl.*1.2.3.*crawls\/x.*harvest/);
+  assert.match(lines[1] ?? "", /ends.*"links":4,"scored":3,"pages":1/);
+  assert.equal(lines.length, 2);
+});
+
+test("a breaker turns once an outage", async () => {
+  const turned: unknown[] = [];
+  const waits: number[] = [];
+  let answer: (said: unknown) => void = () => undefined;
+  const breaker = new Breaker(
+    () => new Promise((_, reject) => (answer = reject)),
+    (error) => turned.push(error?.code),
+    async (ms) => waits.push(ms),
+  );
+  breaker.done(new LinkscoreError("", Code.INTERNAL));
+  breaker.done(new LinkscoreError("", Code.RESOURCE_EXHAUSTED, [], "LIMIT_EXCEEDED")); // of that call alone
+  assert.equal(breaker.allows(), true);
+  breaker.done(new LinkscoreError("", Code.UNAVAILABLE, [], "", 3000));
+  breaker.done(new LinkscoreError("", Code.UNAVAILABLE));
+  breaker.done(); // of a call made before
+  assert.deepEqual([breaker.allows(), turned, waits], [false, [Code.UNAVAILABLE], [3000]]);
+  await later();
+  answer(new LinkscoreError("", Code.NOT_FOUND)); // an answer, though a refusal
+  await later();
+  assert.deepEqual([breaker.allows(), turned], [true, [Code.UNAVAILABLE, undefined]]);
+});
+
+test("URLs are remembered by two shapes", () => {
+  for (const [url, fine, coarse] of [
+    ["http://a.org/2026/11/hello-world/", "a.org/#/#/hello-world/", "*a.org/#/#/*/"],
+    ["http://a.org/viewtopic.php?t=5&start=10#p", "a.org/viewtopic.php?start&t", "*a.org/*.php?start&t"],
+    ["http://a.org/123/some-title", "a.org/#/some-title", "*a.org/#/*"],
+    ["http://a.org/", "a.org/", "*a.org/"],
+    ["http://a.org/x/f12.html?b1=2&b2=3", "a.org/x/f#.html?b#", "*a.org/x/*.html?b#"],
+  ]) {
+    assert.deepEqual(shapes(url ?? ""), [fine, coarse]);
+  }
+});
