@@ -1,14 +1,24 @@
-"""Who may do what: the role each call of the contract asks for, checked before it is answered."""
+"""What stands before every call: who may make it, checked before any of its bytes are asked for.
+
+Every handler is given to gRPC as one that takes a stream of raw bytes, also where the contract has a single
+request: on the wire that is the same, and a message that nobody asks for stays with the client.
+"""
 
 from __future__ import annotations
 
+import logging
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
 
 from linkscore_frontier.advice import linkscore_name
+from linkscore_server.grpc.overload import Overloaded
+from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.tokens import ANYBODY, Caller, Role, TokenFile
 
 ROLES: dict[str, Role] = {
@@ -34,58 +44,208 @@ ROLES: dict[str, Role] = {
 }
 """Every call of the contract. One that is not here is refused to everybody."""
 
+# Seconds in which a message must come once it is begun, and longest wait for room. Bounds.
+_RECEIVE_S, _WAIT_S = 10.0, 5.0
+_log = logging.getLogger(__name__)
 _OURS = "/urlfrontier.URLFrontier/"
-_caller: ContextVar[Caller] = ContextVar("frontier_caller", default=ANYBODY)
+
+
+@dataclass(slots=True)
+class _Who:
+    """Who makes a call: one for all tasks of it, so that each sees when the token file changes."""
+
+    now: Caller = ANYBODY
+
+
+_who: ContextVar[_Who] = ContextVar("frontier_caller")
 
 
 def may_touch(crawl: str) -> bool:
     """Say whether a crawl is among those of the caller; patterns of tokens are of linkscore's crawl names."""
-    return _caller.get().may_touch(linkscore_name(crawl))
+    return _who.get().now.may_touch(linkscore_name(crawl))
 
 
-class TokenInterceptor(grpc.aio.ServerInterceptor):
-    """Refuses calls without a token of the file, and those whose role does not include the call."""
+def may_touch_all() -> bool:
+    """Say whether all crawls are the caller's, those to come too."""
+    return "*" in _who.get().now.crawls
 
-    def __init__(self, tokens: TokenFile) -> None:
+
+class Refused(Exception):
+    """A call that ends with a status and the rule that it broke.
+
+    Only the gate aborts calls, in the task that answers them: a stream may be read in another task, and gRPC
+    aborts no call that is sending.
+
+    Parameters
+    ----------
+    code
+        The status.
+    rule
+        What the caller is told.
+    """
+
+    def __init__(self, code: grpc.StatusCode, rule: str) -> None:
+        super().__init__(rule)
+        self.code = code
+
+
+class Gate(grpc.aio.ServerInterceptor):
+    """Refuses calls without a token of the file, and those whose role does not include the call.
+
+    What goes wrong inside a call is logged, and said to its caller without a word of the inside.
+
+    Parameters
+    ----------
+    tokens
+        Who may call; None: everybody may do everything.
+    room
+        Bounds the bytes of messages.
+    """
+
+    def __init__(self, tokens: TokenFile | None, room: InflightBytes) -> None:
         self._tokens = tokens
+        self._room = room
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
-        """Check one call; health and reflection pass."""
+        """Wrap the handler of one call; health and reflection pass."""
         handler = await continuation(details)
         if handler is None or not details.method.startswith(_OURS):
             return handler
         header = str(dict(details.invocation_metadata).get("authorization", ""))
-        refused = self._refusal(header, details.method.removeprefix(_OURS))
-        return handler if refused is None else _refusing(handler, *refused)
+        method = details.method.removeprefix(_OURS)
+        if handler.response_streaming:
+            streamed = self._streamed(handler, method, header)
+            return grpc.stream_stream_rpc_method_handler(streamed, None, handler.response_serializer)
+        answered = self._answered(handler, method, header)
+        return grpc.stream_unary_rpc_method_handler(answered, None, handler.response_serializer)
 
-    def _refusal(self, header: str, method: str) -> tuple[grpc.StatusCode, str] | None:
+    def _answered(self, handler: Any, method: str, header: str) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def answer(_: Any, context: Any) -> Any:
+            _who.set(_Who())
+            try:
+                self._check(method, header)
+                request = await self._only_message(handler, method, context)
+                return await handler.unary_unary(request, context)
+            except Exception as exc:
+                await _failed(method, exc, context)
+
+        return answer
+
+    def _streamed(self, handler: Any, method: str, header: str) -> Callable[[Any, Any], AsyncIterator[Any]]:
+        async def answer(_: Any, context: Any) -> AsyncIterator[Any]:
+            _who.set(_Who())
+            try:
+                self._check(method, header)
+                if handler.request_streaming:
+                    with _InWork(self._room) as in_work:
+                        messages = self._messages(handler, method, header, context, in_work)
+                        async with aclosing(handler.stream_stream(messages, context)) as answers:
+                            async for one in answers:
+                                in_work.end_oldest()
+                                yield one
+                else:
+                    request = await self._only_message(handler, method, context)
+                    async for one in handler.unary_stream(request, context):
+                        yield one
+            except Exception as exc:
+                await _failed(method, exc, context)
+
+        return answer
+
+    async def _messages(
+        self, handler: Any, method: str, header: str, context: Any, in_work: _InWork
+    ) -> AsyncIterator[Any]:
+        """Give the messages of a stream; the token is looked up for each, as it may have been revoked."""
+        while True:
+            await self._room.room_for_a_stream(in_work.size)
+            raw = await self._read(context, None, may_be_silent=True)
+            if raw is grpc.aio.EOF:
+                return
+            in_work.begin(len(raw))
+            self._check(method, header)
+            yield _parsed(handler, method, raw)
+
+    async def _only_message(self, handler: Any, method: str, context: Any) -> Any:
+        raw = await self._read(context, _WAIT_S, may_be_silent=False)
+        if raw is grpc.aio.EOF:
+            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "there is no request")
+        return _parsed(handler, method, raw)
+
+    async def _read(self, context: Any, wait_s: float | None, *, may_be_silent: bool) -> Any:
+        """Read a message when there is room for it; one that does not come is not waited for."""
+        who, peer = _who.get().now, context.peer()
+        async with self._room.reading(
+            wait_s,
+            peer=peer,
+            caller=peer.rpartition(":")[0] if who is ANYBODY else who.name,
+            receive_s=_RECEIVE_S,
+            may_be_silent=may_be_silent,
+        ) as reading:
+            raw = await context.read()
+            if raw is not grpc.aio.EOF:
+                reading.size = len(raw)
+        return raw
+
+    def _check(self, method: str, header: str) -> None:
+        if self._tokens is None:
+            return
         who = self._tokens.caller_of(header)
         if who is None:
             rule = "authorization: must be 'Bearer <token>' with a token of this frontier"
-            return grpc.StatusCode.UNAUTHENTICATED, rule
+            raise Refused(grpc.StatusCode.UNAUTHENTICATED, rule)
         need = ROLES.get(method)
         if need is None or who.role < need:
             wanted = "none" if need is None else need.name.lower()
             rule = f"{method} needs role {wanted}, {who.name} has {who.role.name.lower()}"
-            return grpc.StatusCode.PERMISSION_DENIED, rule
-        _caller.set(who)
-        return None
+            raise Refused(grpc.StatusCode.PERMISSION_DENIED, rule)
+        _who.get().now = who
 
 
-def _refusing(handler: Any, code: grpc.StatusCode, message: str) -> Any:
-    """Return a handler of the same kind that refuses the call."""
+class _InWork:
+    """The messages of one stream that are not acknowledged yet; each has one, in their order."""
 
-    async def refuse(_: Any, context: Any) -> None:
-        await context.abort(code, message)
+    def __init__(self, room: InflightBytes) -> None:
+        self._room = room
+        self._sizes: deque[int] = deque()
+        self._is_over = False
 
-    async def refuse_stream(_: Any, context: Any) -> AsyncIterator[Any]:
-        await context.abort(code, message)
-        yield  # never reached: makes this a generator
+    def __enter__(self) -> _InWork:
+        return self
 
-    kinds = {
-        (False, False): (grpc.unary_unary_rpc_method_handler, refuse),
-        (False, True): (grpc.unary_stream_rpc_method_handler, refuse_stream),
-        (True, True): (grpc.stream_stream_rpc_method_handler, refuse_stream),
-    }
-    make, answer = kinds[handler.request_streaming, handler.response_streaming]
-    return make(answer, handler.request_deserializer, handler.response_serializer)
+    def __exit__(self, *error: object) -> None:
+        self._is_over = True
+        while self._sizes:
+            self.end_oldest()
+
+    def size(self) -> int:
+        """Return their bytes."""
+        return sum(self._sizes)
+
+    def begin(self, size: int) -> None:
+        """Count a message; one that is read when the call is over goes with it."""
+        if self._is_over:
+            return
+        self._room.take(size)
+        self._sizes.append(size)
+
+    def end_oldest(self) -> None:
+        """Count the message that came first no more."""
+        if self._sizes:
+            self._room.give_back(self._sizes.popleft())
+
+
+def _parsed(handler: Any, method: str, raw: bytes) -> Any:
+    try:
+        return handler.request_deserializer(raw)
+    except Exception:  # what protobuf raises depends on its implementation
+        rule = f"the {len(raw)} bytes sent are no request of {method}"
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, rule) from None
+
+
+async def _failed(method: str, error: Exception, context: Any) -> None:
+    if isinstance(error, Refused):
+        await context.abort(error.code, str(error))
+    if isinstance(error, Overloaded):
+        await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
+    _log.error("%s failed", method, exc_info=error)
+    await context.abort(grpc.StatusCode.INTERNAL, f"{method} failed inside the frontier; its log says why")

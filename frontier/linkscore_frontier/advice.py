@@ -1,7 +1,7 @@
 """Asks linkscore: what buckets are worth, where new URLs belong; and tells it which fetches failed.
 
-Nothing waits for it for long. While linkscore is away buckets keep their last values, and what is new waits
-in the order it came, behind them; what was missed is made up for when linkscore answers again.
+Nothing waits for it for long. While linkscore is away the stores go on by what they know (see `CrawlStore`),
+and a cheap call beside the crawl looks whether it is back; what was missed is made up for then.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
 from linkscore.v1 import common_pb2
 from linkscore_frontier import urlfrontier_pb2 as pb
-from linkscore_frontier.crawls import Crawls
+from linkscore_frontier.crawls import DEFAULT_CRAWL, Crawls
 from linkscore_frontier.metrics import FrontierMetrics
 from linkscore_frontier.records import Failure, Place, Question
 from linkscore_frontier.store import CrawlStore
@@ -33,10 +33,16 @@ BUCKET, SCORE, VALUE, TICKET = "linkscore.bucket", "linkscore.score", "linkscore
 STATUS = "fetch.statusCode"
 """Metadata in which StormCrawler keeps the HTTP status of a fetch."""
 
-# URLs of one ScoreLinks call: a tenth of what the server takes (setting `max_links_per_call`).
-_BATCH = 2_000
+# URLs of one ScoreLinks call: other calls are answered in between. Chosen.
+_BATCH = 500
 # Pages of one IngestPages call that reports failures: below the server's `max_pages_per_call` of 500.
 _FAILURES = 200
+# Longest name of a bucket: all are kept in memory. Those of linkscore have some twenty characters; a bound.
+_MAX_BUCKET_CHARS = 256
+# Deadline of the call that looks whether linkscore is back, and the longest pause between two.
+_PROBE_S, _PROBE_LONGEST_S = 1.0, 5.0
+# Longest pause after calls that were refused, which waiting may not mend.
+_REFUSED_LONGEST_S = 60.0
 # Seconds between two looks for work: new URLs wait that long, at most, in the order they came. Chosen.
 _PAUSE_S = 0.1
 
@@ -72,7 +78,9 @@ class Advisor:
         self._metrics = metrics
         self._crawl = crawl
         self._timeout_s = timeout_s
-        self._breaker = CircuitBreaker(clock=time.monotonic)
+        self._breaker = CircuitBreaker(clock=time.monotonic, longest_s=_PROBE_LONGEST_S)
+        self._away_since = 0.0
+        self._refusals: dict[str, CircuitBreaker] = {}
         self._ranking: dict[str, asyncio.Task[None]] = {}
         self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._work: asyncio.Task[None] | None = None
@@ -102,6 +110,8 @@ class Advisor:
         ask
             Returns the question. Who comes while one is being asked takes of what its answer hands out.
         """
+        if crawl not in self._crawls:
+            return
         running = self._ranking.get(crawl)
         if running is None:
             running = self._ranking[crawl] = asyncio.create_task(self._rank(crawl, ask))
@@ -109,13 +119,10 @@ class Advisor:
         await asyncio.wait([running], timeout=self._timeout_s)
 
     async def _rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
-        store = self._crawls.find(crawl)
-        if store is None:
-            return
         # A fetch that failed is under way no longer: the order is asked for when linkscore knows of it, or
         # the next link goes out of the bucket that just failed.
         await self._report(crawl)
-        question = await self._crawls.run(lambda: ask(store))
+        question = await self._crawls.ask(crawl, ask)
         if question is None:
             return
         answer = await self._call(
@@ -130,12 +137,15 @@ class Advisor:
             ),
         )
         self._metrics.ranked.inc(answer is not None)
-        await self._crawls.run(lambda: store.answered(question, answer))
+        await self._crawls.ask(crawl, lambda store: store.answered(question, answer))
 
     async def _keep_working(self) -> None:
         while True:
             try:
-                worked = [await self._work_on(crawl) for crawl, _ in self._crawls.stores()]
+                if self._breaker.broken:
+                    await self._probe()
+                busy = [] if self._breaker.broken else self._crawls.busy()
+                worked = [await self._work_on(crawl) for crawl in busy]
             except Exception:
                 _log.exception("scoring of new URLs failed, trying again")
                 worked = []
@@ -147,10 +157,7 @@ class Advisor:
         return await self._score(crawl) | await self._report(crawl)
 
     async def _score(self, crawl: str) -> bool:
-        store = self._crawls.find(crawl)
-        if store is None or not self._breaker.ready:
-            return False
-        found = await self._crawls.run(lambda: store.unscored(_BATCH))
+        found = await self._crawls.ask(crawl, lambda store: store.unscored(_BATCH))
         if not found:
             return False
         links = [(url, _ticket(info)) for _, url, info in found]
@@ -161,25 +168,28 @@ class Advisor:
             (number, place) for (number, _, _), place in zip(found, places_of(answer.links), strict=True)
         ]
         self._metrics.scored.inc(sum(bool(places) for _, places in placed))
-        await self._crawls.run(lambda: store.place(placed))
+        await self._crawls.ask(crawl, lambda store: store.place(placed))
         return True
 
     async def _report(self, crawl: str) -> bool:
         async with self._reporting[crawl]:
-            store = self._crawls.find(crawl)
-            if store is None or not store.failures or not self._breaker.ready:
-                return False
-            failures = await self._crawls.run(lambda: store.unreported(_FAILURES))
+            failures = await self._unreported(crawl, _FAILURES)
             pages = [_page(failure) for failure in failures]
-            if not await self._call(crawl, lambda client, name: client.ingest_pages(crawl=name, pages=pages)):
+            if not pages or not await self._call(
+                crawl, lambda client, name: client.ingest_pages(crawl=name, pages=pages)
+            ):
                 return False
             self._metrics.failures.inc(len(failures))
-            await self._crawls.run(lambda: store.reported(failures))
+            await self._crawls.ask(crawl, lambda store: store.reported(failures))
             return True
+
+    async def _unreported(self, crawl: str, most: int) -> list[Failure]:
+        return await self._crawls.ask(crawl, lambda store: store.unreported(most)) or []
 
     async def _call(self, crawl: str, make: Callable[[AsyncClient, str], Awaitable[T]]) -> T | None:
         """Make a call; None if linkscore is away or refuses it."""
-        if not self._breaker.allows():
+        refusal = self._refusals.get(crawl)
+        if self._breaker.broken or (refusal is not None and not refusal.allows()):
             return None
         name = self.name_of(crawl)
         try:
@@ -189,21 +199,63 @@ class Advisor:
                 await self._client.ensure_crawl(crawl=name)
                 answer = await make(self._client, name)
         except LinkscoreError as exc:
-            self._note(exc)
+            self._note(crawl, exc)
             return None
+        except BaseException:
+            if refusal is not None:
+                refusal.gave_up()
+            raise
+        self._refusals.pop(crawl, None)
+        return answer
+
+    async def _probe(self) -> None:
+        """Look whether linkscore is back: by a cheap call, then by a failure it was not told of, if any.
+
+        A server whose disk is full answers the first, and refuses the second.
+        """
+        if not self._breaker.allows():
+            return
+        crawl = next(iter(self._crawls.busy() or self._crawls.all()), DEFAULT_CRAWL)
+        try:
+            try:
+                await self._client.get_crawl(crawl=self.name_of(crawl), timeout_s=_PROBE_S)
+            except NotFound:
+                await self._client.ensure_crawl(crawl=self.name_of(crawl))
+            for failure in await self._unreported(crawl, 1):
+                await self._client.ingest_pages(crawl=self.name_of(crawl), pages=[_page(failure)])
+        except LinkscoreError as exc:
+            if exc.code in OUTAGES:
+                self._breaker.failed(min(exc.retry_after_s or 0.0, _PROBE_LONGEST_S))
+                return
         except BaseException:
             self._breaker.gave_up()
             raise
         self._breaker.succeeded()
         self._metrics.away.set(0)
-        return answer
+        waiting = self._crawls.all().values()
+        _log.info(
+            "linkscore answers again after %.0f s: %d URLs are scored and %d failed fetches reported now",
+            *(time.monotonic() - self._away_since, sum(each.new for each in waiting)),
+            sum(each.failures for each in waiting),
+        )
 
-    def _note(self, error: LinkscoreError) -> None:
+    def _note(self, crawl: str, error: LinkscoreError) -> None:
         self._metrics.errors.labels(error.code.name).inc()
+        if error.code not in OUTAGES:  # refused again at once: one crawl waits, longer each time
+            refusal = self._refusals.get(crawl)
+            if refusal is None:
+                _log.warning("linkscore refuses calls of crawl %s: %s", crawl, error)
+                refusal = self._refusals[crawl] = CircuitBreaker(
+                    clock=time.monotonic, longest_s=_REFUSED_LONGEST_S
+                )
+            refusal.failed()
+            return
         if not self._breaker.broken:
-            _log.warning("linkscore does not help (%s): URLs go out in the order known so far", error)
-        # What it refuses would be refused again at once: that waits as an outage does.
-        self._breaker.failed(error.retry_after_s if error.code in OUTAGES else None)
+            _log.warning(
+                "linkscore does not answer (%s): URLs go on by what URLs like them were last worth", error
+            )
+            self._away_since = time.monotonic()
+        self._breaker.failed(min(error.retry_after_s or 0.0, _PROBE_LONGEST_S))
         self._metrics.away.set(1)
 
 
@@ -242,7 +294,7 @@ def places_in(metadata: dict[str, list[str]]) -> list[Place] | None:
         score = _number(scores[i]) if i < len(scores) else 0.0
         value = _number(values[i]) if i < len(values) else score
         found.append(Place(name, score, value, tickets[i] if i < len(tickets) else ""))
-    return [place for place in found if place.bucket]
+    return [place for place in found if 0 < len(place.bucket) <= _MAX_BUCKET_CHARS]
 
 
 def ticket_in(metadata: dict[str, list[str]]) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,12 @@ from grpc_reflection.v1alpha import reflection
 
 from linkscore import AsyncClient
 from linkscore_frontier import urlfrontier_pb2, urlfrontier_pb2_grpc
-from linkscore_frontier.access import TokenInterceptor
+from linkscore_frontier.access import Gate
 from linkscore_frontier.advice import Advisor
 from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.metrics import CrawlCollector, FrontierMetrics
 from linkscore_frontier.service import FrontierService
+from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
@@ -29,8 +31,14 @@ SERVICE = urlfrontier_pb2.DESCRIPTOR.services_by_name["URLFrontier"].full_name
 
 # Seconds in which the calls that give or take URLs end; streams of crawlers have no end, and are cut then.
 _DRAIN_S = 5.0
-# Bounds of a message: a batch of discovered URLs with all they carry.
-_MAX_MESSAGE_BYTES = 64 << 20
+# Bound of a message, and of what may come of one before it is refused: that of gRPC and of URLFrontier.
+_MAX_MESSAGE_BYTES = 4 << 20
+# Bytes of messages that are on their way in or not acknowledged yet. A bound.
+_MAX_INFLIGHT_BYTES = 64 << 20
+# Calls over one connection, as linkscore's own server has it; and connections.
+_STREAMS, _CONNECTIONS = 100, 10_000
+# Calls under way at a time, open streams among them; one more is refused at once. A bound.
+_MAX_CALLS = 1_000
 # Pings of clients closer together than this are refused, as linkscore's own server does.
 _MIN_PING_MS = 5_000
 
@@ -50,6 +58,7 @@ class FrontierSettings:
     tls_key: str = ""
     tls_client_ca: str = ""
     token_file: Path | None = None
+    max_crawls: int = 1_000
 
 
 class FrontierApplication:
@@ -72,7 +81,7 @@ class FrontierApplication:
         self.settings = settings
         self.address = settings.listen
         self.metrics_port = 0
-        self._crawls = Crawls(settings.data_dir)
+        self._crawls = Crawls(settings.data_dir, max_crawls=settings.max_crawls)
         self.metrics = FrontierMetrics()
         self.metrics.registry.register(CrawlCollector(self._crawls))
         tls = settings.target_tls_ca or False
@@ -80,19 +89,24 @@ class FrontierApplication:
         self._advisor = Advisor(client, self._crawls, self.metrics, crawl=settings.crawl)
         self.service = FrontierService(self._crawls, self._advisor, self.metrics)
         self._health = health.aio.HealthServicer()
+        self._room = InflightBytes(_MAX_INFLIGHT_BYTES, _MAX_MESSAGE_BYTES)
         self._server = self._build()
         self._metrics_server: MetricsServer | None = None
 
     def _build(self) -> grpc.aio.Server:
         tokens = self.settings.token_file
         server = grpc.aio.server(
-            interceptors=[TokenInterceptor(TokenFile(tokens))] if tokens else [],
+            interceptors=[Gate(TokenFile(tokens) if tokens else None, self._room)],
+            maximum_concurrent_rpcs=_MAX_CALLS,
             options=[
                 ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
                 ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
                 ("grpc.http2.min_ping_interval_without_data_ms", _MIN_PING_MS),
                 ("grpc.keepalive_permit_without_calls", 1),
                 ("grpc.so_reuseport", 0),
+                ("grpc.max_concurrent_streams", _STREAMS),
+                ("grpc.max_allowed_incoming_connections", _connections()),
+                ("grpc.http2.bdp_probe", 0),  # as there: windows that grow hold messages nobody asked for
             ],
         )
         urlfrontier_pb2_grpc.add_URLFrontierServicer_to_server(self.service, server)
@@ -134,10 +148,17 @@ class FrontierApplication:
         """Say NOT_SERVING, let calls end, close the files."""
         await self._health.enter_graceful_shutdown()
         await self._server.stop(_DRAIN_S)
+        self._room.close()
         await self._advisor.close()
         self._crawls.close()
         if self._metrics_server is not None:
             self._metrics_server.close()
+
+
+def _connections() -> int:
+    """Return how many connections there may be: half of the descriptors is for crawls."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _CONNECTIONS if soft == resource.RLIM_INFINITY else min(_CONNECTIONS, soft // 2)
 
 
 async def run(settings: FrontierSettings) -> None:

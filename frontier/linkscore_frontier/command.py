@@ -53,6 +53,13 @@ def _address(context: click.Context, parameter: click.Parameter, value: str) -> 
     "--token-file", type=_FILE, help="Tokens that calls must carry, as `linkscore token new` prints them."
 )
 @click.option(
+    "--max-crawls",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="Crawls there may be; URLs of one more are not taken.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
@@ -68,13 +75,20 @@ def frontier(log_level: str, target_token_file: Path | None, **given: Any) -> No
         raise click.UsageError("--tls-cert and --tls-key must be set together")
     if given["tls_client_ca"] and not given["tls_cert"]:
         raise click.UsageError("--tls-client-ca needs --tls-cert and --tls-key")
+    from linkscore_cli.files import reading, text_of
     from linkscore_frontier import app
     from linkscore_server.observability import logs
+    from linkscore_server.tls_files import tls_problems
 
     logs.set_up(log_level)
     for name in ("tls_cert", "tls_key", "tls_client_ca"):
         given[name] = str(given[name] or "")
-    token = target_token_file.read_text().strip() if target_token_file else ""
+    for problem in tls_problems(given["tls_cert"], given["tls_key"], given["tls_client_ca"]):
+        raise click.BadParameter(problem.rule, param_hint="--" + problem.field.replace("_", "-"))
+    token = ""
+    if target_token_file:
+        with reading("--target-token-file", target_token_file):
+            token = text_of(target_token_file).strip()
     try:
         asyncio.run(app.run(app.FrontierSettings(**given, target_token=token)))
     except (OSError, ValueError) as exc:

@@ -43,10 +43,9 @@ class CrawlCollector:
         """Give the gauges of each crawl."""
         urls = GaugeMetricFamily("linkscore_frontier_urls", "URLs by state", labels=["crawl", "state"])
         queues = GaugeMetricFamily("linkscore_frontier_queues", "Queues", labels=["crawl"])
-        for crawl, store in list(self._crawls.stores())[:_MAX_CRAWLS]:
-            found = list(store.queues.values())
-            queues.add_metric([crawl], len(found))
+        for crawl, summary in list(self._crawls.all().items())[:_MAX_CRAWLS]:
+            queues.add_metric([crawl], summary.queues)
             for state in State:
-                urls.add_metric([crawl, state.name.lower()], sum(queue.states[state] for queue in found))
+                urls.add_metric([crawl, state.name.lower()], summary.states[state])
         yield urls
         yield queues

@@ -91,6 +91,11 @@ class Given(NamedTuple):
     info: bytes
     ticket: str = ""
 
+    @property
+    def size(self) -> int:
+        """Its bytes, about."""
+        return len(self.url) + len(self.key) + len(self.info) + len(self.ticket)
+
 
 class Listed(NamedTuple):
     """A URL as a list shows it."""
@@ -102,6 +107,20 @@ class Listed(NamedTuple):
     state: State
     due: int
     created: int
+
+
+class Summary(NamedTuple):
+    """What a crawl holds: queues, URLs by state, URLs and failures that linkscore does not know of yet."""
+
+    queues: int = 0
+    states: tuple[int, ...] = (0,) * len(State)
+    new: int = 0
+    failures: int = 0
+
+    @property
+    def active(self) -> int:
+        """URLs that are not done."""
+        return sum(self.states) - self.states[State.DONE]
 
 
 class Question(NamedTuple):

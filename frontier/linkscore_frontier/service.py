@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import grpc
 
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
-from linkscore_frontier.access import may_touch
+from linkscore_frontier.access import Refused, may_touch, may_touch_all
 from linkscore_frontier.advice import STATUS, TICKET, Advisor, places_in, ticket_in
-from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls
+from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls, TooManyCrawlsError, file_name
 from linkscore_frontier.metrics import FrontierMetrics
 from linkscore_frontier.records import Arrival, Listed, Question, State, Status
 from linkscore_frontier.store import CrawlStore
@@ -25,14 +28,22 @@ T = TypeVar("T")
 
 # Items of one stream in work at a time; more stay with the client. One write to the disk takes up to so many.
 _WINDOW = 1_024
-# URLs of one read of a list.
-_PAGE = 1_000
+# Bytes of items of one stream at which it is read no further until they are written.
+_WINDOW_BYTES = 1 << 20
+# URLs of one read of a list: 6 MB with the most metadata that is kept.
+_PAGE = 200
 # Entries of a list that does not say how many it wants, as in URLFrontier.
 _LIST = 100
 # Seconds of a lease that the crawler does not choose, as in URLFrontier.
 _LEASE_S = 30
 # Longest URL taken: what linkscore takes.
 _MAX_URL_CHARS = 2_083
+# Longest key of a queue, in bytes: a host has 253 characters. A bound.
+_MAX_KEY_BYTES = 1_024
+# Most bytes of metadata that are kept with a URL: StormCrawler's have some hundred. A bound.
+_MAX_INFO_BYTES = 32_768
+# Bytes of names of queues that one answer holds: gRPC's own bound of an answer is 4 MiB.
+_MAX_LISTED_BYTES = 2 << 20
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
 _FIRST_FAILURE = 400
 _DAY_S = 24 * 60 * 60  # PurgeURLs counts in days
@@ -76,10 +87,11 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         self, request_iterator: AsyncIterator[pb.URLItem], context: Any
     ) -> AsyncIterator[pb.AckMessage]:
         """Take in URLs; what is acknowledged is on the disk."""
-        async for items in _batches(request_iterator, _WINDOW):
-            statuses = await self._put([_arrival(item) for item in items])
-            for item, status in zip(items, statuses, strict=True):
-                yield pb.AckMessage(ID=item.ID or _info(item).url, status=int(status))  # type: ignore[arg-type]
+        async with aclosing(_batches(request_iterator)) as batches:
+            async for items in batches:
+                statuses = await self._put([_arrival(item) for item in items])
+                for item, status in zip(items, statuses, strict=True):
+                    yield pb.AckMessage(ID=item.ID or _info(item).url, status=int(status))  # type: ignore[arg-type]
 
     async def PutDiscovered(
         self, request_iterator: AsyncIterator[pb.DiscoveredBatch], context: Any
@@ -112,6 +124,9 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     async def _write(self, crawl: str, arrivals: list[Arrival], now: float) -> list[Status]:
         try:
             return await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
+        except TooManyCrawlsError as exc:
+            _log.warning("%d URLs of crawl %s are refused: %s", len(arrivals), crawl, exc)
+            return [Status.FAIL] * len(arrivals)
         except Exception:  # a full disk, say: the crawler sends them again
             _log.exception("%d URLs of crawl %s could not be written", len(arrivals), crawl)
             return [Status.FAIL] * len(arrivals)
@@ -122,10 +137,9 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             return
         with self._metrics.get_s.time():
             if request.HasField("crawlID"):
-                crawls = [_crawl(request.crawlID)]
+                crawls = [crawl for crawl in [_crawl(request.crawlID)] if may_touch(crawl)]
             else:
-                crawls = [crawl for crawl, _ in self._crawls.stores()]
-            crawls = [crawl for crawl in crawls if may_touch(crawl)]
+                crawls = self._crawls.turns(may_touch)
             await asyncio.gather(*(self._advisor.rank(crawl, self._asker(request)) for crawl in crawls))
             given = await self._crawls.run(
                 lambda: self._crawls.take(
@@ -158,14 +172,12 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         """Say where a URL stands."""
         key = request.key or _host(request.url)
         if not key:
-            await context.abort(
-                grpc.StatusCode.INVALID_ARGUMENT, f"url: has no host, got {request.url[:200]!r}"
-            )
+            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, f"url: has no host, got {request.url[:200]!r}")
         crawl = _crawl(request.crawlID)
         found = await self._read(crawl, lambda store: store.listing.find(key, request.url))
         if found is None:
-            await context.abort(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")
-        return _item(crawl, cast(Listed, found))  # abort raises
+            raise Refused(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")
+        return _item(crawl, found)
 
     async def ListURLs(self, request: pb.ListUrlParams, context: Any) -> AsyncIterator[pb.URLItem]:
         """Give URLs in the order they came."""
@@ -206,7 +218,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
     async def DeleteCrawl(self, request: pb.DeleteCrawlMessage, context: Any) -> pb.Long:
         """Delete a crawl; how many URLs were not done."""
         crawl = _crawl(request.value)
-        await _check(crawl, context)
+        _check(crawl)
         return pb.Long(value=await self._crawls.run(lambda: self._crawls.delete(crawl)))
 
     async def ListQueues(self, request: pb.Pagination, context: Any) -> pb.QueueList:
@@ -222,7 +234,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             ),
         )
         found = found or []
-        names = found[request.start : request.start + size]
+        names = _within(found[request.start : request.start + size], _MAX_LISTED_BYTES)
         return pb.QueueList(
             values=names, total=len(found), start=request.start, size=len(names), crawlID=crawl
         )
@@ -235,7 +247,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def DeleteQueue(self, request: pb.QueueWithinCrawlParams, context: Any) -> pb.Long:
         """Delete a queue; how many URLs were not done."""
-        await _check(_crawl(request.crawlID), context)
+        _check(_crawl(request.crawlID))
         gone = await self._read(_crawl(request.crawlID), lambda store: store.delete_queue(request.key))
         return pb.Long(value=gone or 0)
 
@@ -243,6 +255,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def SetActive(self, request: pb.Active, context: Any) -> pb.Empty:
         """Let GetURLs give URLs, or none; it stays so over restarts."""
+        _check_node()
         await self._crawls.run(lambda: self._crawls.set_node(is_active=request.state))
         return pb.Empty()
 
@@ -255,6 +268,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         if request.key:
             await self._set(request, "delay", request.delay_requestable)
         else:
+            _check_node()
             await self._crawls.run(lambda: self._crawls.set_node(delay_s=request.delay_requestable))
         return pb.Empty()
 
@@ -267,12 +281,17 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         """Bound how many URLs of a queue are fetched at all."""
         if not await self._set(request, "most", request.limit):
             crawl = _crawl(request.crawlID)
-            await context.abort(grpc.StatusCode.NOT_FOUND, f"key: no queue {request.key} in crawl {crawl}")
+            raise Refused(grpc.StatusCode.NOT_FOUND, f"key: no queue {request.key} in crawl {crawl}")
         return pb.Empty()
 
     async def SetLogLevel(self, request: pb.LogLevelParams, context: Any) -> pb.Empty:
-        """Set how much a package of this process writes, `linkscore_frontier` for example; empty: all."""
-        logging.getLogger(request.package or None).setLevel(_LEVELS.get(request.level, logging.INFO))
+        """Set how much a package of this process writes, `linkscore_frontier` for example; empty: all.
+
+        One that this process has not is passed over.
+        """
+        _check_node()
+        if not request.package or request.package in logging.root.manager.loggerDict:
+            logging.getLogger(request.package or None).setLevel(_LEVELS.get(request.level, logging.INFO))
         return pb.Empty()
 
     async def _set(self, request: Any, name: str, value: int) -> bool:
@@ -281,52 +300,63 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def _read(self, crawl: str, ask: Callable[[CrawlStore], T]) -> T | None:
         """Ask the store of a crawl; None if there is none that the caller may touch."""
-
-        def work() -> T | None:
-            store = self._crawls.find(crawl)
-            return None if store is None else ask(store)
-
-        return await self._crawls.run(work) if may_touch(crawl) else None
+        return await self._crawls.ask(crawl, ask) if may_touch(crawl) else None
 
 
-async def _check(crawl: str, context: Any) -> None:
+def _check(crawl: str) -> None:
     if not may_touch(crawl):
-        await context.abort(
-            grpc.StatusCode.PERMISSION_DENIED, f"crawl {crawl} is not among those of the caller"
+        raise Refused(grpc.StatusCode.PERMISSION_DENIED, f"crawl {crawl} is not among those of the caller")
+
+
+def _check_node() -> None:
+    """Refuse what holds for the crawls of others too."""
+    if not may_touch_all():
+        raise Refused(
+            grpc.StatusCode.PERMISSION_DENIED, "this holds for all crawls: it needs a token for the crawls *"
         )
 
 
-async def _batches(items: AsyncIterator[T], most: int) -> AsyncIterator[list[T]]:
+async def _batches(items: AsyncIterator[pb.URLItem]) -> AsyncGenerator[list[pb.URLItem], None]:
     """Give what has come since the last batch: a write takes all that came during the one before."""
-    coming: asyncio.Queue[T | _End] = asyncio.Queue(most)
+    coming: asyncio.Queue[pb.URLItem | _End] = asyncio.Queue(_WINDOW)
+    size, room = 0, asyncio.Event()
+    room.set()
 
     async def read() -> None:
-        error: Exception | None = None
+        nonlocal size
         try:
             async for item in items:
+                size += item.ByteSize()
                 await coming.put(item)
+                if size >= _WINDOW_BYTES:
+                    room.clear()
+                await room.wait()
         except Exception as exc:
-            error = exc
-        await coming.put(_End())
-        if error is not None:
-            raise error
+            await coming.put(_End(exc))
+        else:
+            await coming.put(_End(None))
 
-    reader, ended = asyncio.create_task(read()), False
+    reader, end = asyncio.create_task(read()), None
     try:
-        while not ended:
+        while end is None:
             found = [await coming.get()]
             while not coming.empty():
                 found.append(coming.get_nowait())
-            ended = isinstance(found[-1], _End)
+            end, size = next((item for item in found if isinstance(item, _End)), None), 0
+            room.set()
             if batch := [item for item in found if not isinstance(item, _End)]:
                 yield batch
-        await reader
+        if end.error is not None:
+            raise end.error
     finally:
         reader.cancel()
 
 
+@dataclass(frozen=True, slots=True)
 class _End:
-    """The end of a stream."""
+    """The end of a stream; with an error, what ended it."""
+
+    error: Exception | None
 
 
 def _portion(
@@ -385,10 +415,18 @@ def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
 def _discovered(info: pb.URLInfo) -> tuple[str, Arrival | None]:
     crawl = _crawl(info.crawlID)
     key = info.key or _host(info.url)
-    if not info.url or not key or len(info.url) > _MAX_URL_CHARS or len(crawl) > MAX_CRAWL_CHARS:
+    if not info.url or not key or len(info.url) > _MAX_URL_CHARS or len(file_name(crawl)) > MAX_CRAWL_CHARS:
         return crawl, None
     kept = pb.URLInfo(metadata=info.metadata).SerializeToString() if info.metadata else b""
+    if len(key.encode()) > _MAX_KEY_BYTES or len(kept) > _MAX_INFO_BYTES:
+        return crawl, None
     return crawl, Arrival(info.url, key, kept, places_in(_metadata(info)) if info.metadata else None)
+
+
+def _within(names: list[str], most: int) -> list[str]:
+    """Return the first names that have no more bytes together."""
+    sizes = accumulate(len(name.encode()) for name in names)
+    return [name for name, size in zip(names, sizes, strict=True) if size <= most]
 
 
 def _metadata(info: pb.URLInfo) -> dict[str, list[str]]:

@@ -1,9 +1,12 @@
 """The URLs of one crawl in one SQLite file: what waits, what is leased, what is done; one writer.
 
 A URL waits in up to four buckets of its queue. Buckets are ordered by their values, the URLs of a bucket by
-the part of the score that is their own, then first in, first out. Counts of what waits and of what is under
-way are kept in memory and read anew when the file is opened; everything else is in the file before a call
-returns.
+the part of the score that is their own, then first in, first out. While linkscore is away, or learns nothing,
+the value of a bucket fades with each URL that is taken from it, and a new URL waits behind the others of the
+bucket in which the last new URL of its shape was, until linkscore says where it belongs (see `Outlook`).
+
+Counts of what waits and of what is under way are kept in memory and read anew when the file is opened;
+everything else is in the file before a call returns.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import NamedTuple
 from linkscore.allotment import Allotment
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_frontier.listing import Listing, condition, mark
+from linkscore_frontier.outlook import Outlook
 from linkscore_frontier.records import (
     Arrival,
     Failure,
@@ -32,6 +36,7 @@ from linkscore_frontier.records import (
     Spot,
     State,
     Status,
+    Summary,
     read_spots,
 )
 
@@ -41,8 +46,18 @@ MAX_PLACES = 4
 MAX_GIVEN = 10_000
 """URLs of one answer at most: a bound, so that one call does not lease a whole crawl."""
 
+MAX_GIVEN_BYTES = 8 << 20
+"""Bytes of one answer at which no further URL is leased for it; a crawler asks again. A bound, chosen."""
+
+# Pages fetched without one event of linkscore, after which it is taken to learn nothing: its disk is full,
+# say. A crawler may have so many on their way. Chosen.
+_UNHEARD = 32
+# How far behind the best URL of a bucket one waits that is only guessed to belong there: behind all others.
+_GUESSED = 1.0
 # What one RankBuckets call may carry (the server's default of `max_buckets_per_call`).
 _MAX_RANKED = 100_000
+# URLs of a bucket that are read at a time: what comes with them may be large.
+_TAKEN = 100
 # Leases and dates that run out are looked at in portions: a bound of the time one call takes.
 _SWEPT = 10_000
 # Digits of a part of a score that count: differences below are noise of the server's arithmetic.
@@ -107,6 +122,8 @@ class CrawlStore:
         By key.
     values
         What buckets are worth, by number.
+    new
+        How many URLs linkscore was not asked about yet.
     failures
         How many failed fetches linkscore was not told of yet.
     """
@@ -122,6 +139,8 @@ class CrawlStore:
         self.listing = Listing(self._db)
         self._allotment = Allotment()
         self._is_scored = False
+        self._outlook = Outlook()
+        self._event_seq, self._unheard = 0, 0
         self._load()
 
     def close(self) -> None:
@@ -133,6 +152,16 @@ class CrawlStore:
         self._db.close()
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+    def summary(self) -> Summary:
+        """Return what it holds."""
+        queues = list(self.queues.values())
+        return Summary(
+            len(queues),
+            tuple(sum(queue.states[state] for queue in queues) for state in State),
+            self.new,
+            self.failures,
+        )
 
     def _add_columns(self) -> None:
         """Bring a file of an earlier version up to date: what was leased then was taken from no bucket."""
@@ -154,6 +183,7 @@ class CrawlStore:
             by_id[queue].states[State(state)] = n
         for queue, bucket, n in db.execute("SELECT queue, bucket, COUNT(*) FROM wait GROUP BY bucket, queue"):
             by_id[queue].waiting[bucket] = n
+        self.new = sum(queue.waiting[NEW] for queue in by_id.values())
         leased = "SELECT taken, COUNT(*) FROM url WHERE state = 2 GROUP BY taken"
         self._under_way = Counter(dict(db.execute(leased)))
         self._is_news = True
@@ -185,6 +215,10 @@ class CrawlStore:
         known = self._kept(mark(new.key, new.url))
         places = None if new.places is None else self._numbered(new.places)
         self._is_scored |= bool(places)
+        if places:
+            self._placed(new.url, places, is_new=not new.is_known and (known is None or _is_unscored(known)))
+        elif places is None and known is None and self._outlook.is_away:
+            places = self._guessed(new.url)
         if known is not None and not new.is_known:
             if known.state == State.WAITING and places:
                 self._wait_also(known.number, queue, known.due, read_spots(known.places), places)
@@ -213,6 +247,9 @@ class CrawlStore:
                 (state, due, written, new.info, number),
             )
         queue.states[state] += 1
+        if new.is_known:
+            self._unheard += 1
+            self._outlook.fetched(new.url, is_page=not new.failed_status)
         if state is State.WAITING:
             self._wait(number, queue, due, places)
         if new.failed_status:
@@ -248,6 +285,16 @@ class CrawlStore:
             found.setdefault(number, Spot(number, worse, place.ticket))
         return list(found.values())
 
+    def _placed(self, url: str, places: Sequence[Spot], *, is_new: bool) -> None:
+        """Note where a URL was found best."""
+        best = max(places, key=lambda spot: self.values[spot.bucket] - spot.worse).bucket
+        self._outlook.placed(url, best, self._names[best], self.values[best], is_new=is_new)
+
+    def _guessed(self, url: str) -> list[Spot] | None:
+        """Return where URLs of this shape were found last, for one that linkscore was not asked about."""
+        bucket = self._buckets.get(self._outlook.guess(url))
+        return None if bucket is None else [Spot(NEW, 0.0), Spot(bucket, _GUESSED)]
+
     def _wait(self, number: int, queue: Queue, since: int, places: list[Spot] | None) -> None:
         for bucket, worse, _ in _where(places):
             row = (bucket, queue.id, worse, since, number)
@@ -255,16 +302,18 @@ class CrawlStore:
                 "INSERT INTO wait (bucket, queue, worse, since, url) VALUES (?, ?, ?, ?, ?)", row
             )
             queue.waiting[bucket] += 1
+            self.new += bucket == NEW
 
     def _wait_also(
         self, number: int, queue: Queue, since: int, old: list[Spot] | None, new: list[Spot]
     ) -> None:
+        if _is_new(old) or not old:  # it waits as new or unknown, and is neither any more
+            self._stop_waiting(number, queue, since, old)
+            old = []
         known = {spot.bucket for spot in old or ()}
         more = [spot for spot in new if spot.bucket not in known][: MAX_PLACES - len(known)]
         if not more:
             return
-        if not old:  # it waits as new or unknown, and is neither any more
-            self._stop_waiting(number, queue, since, old)
         self._wait(number, queue, since, more)
         places = json.dumps([*(old or ()), *more])
         self._db.execute("UPDATE url SET places = ? WHERE id = ?", (places, number))
@@ -292,13 +341,22 @@ class CrawlStore:
                 (bucket, queue.id, worse, since, number),
             )
             queue.waiting[bucket] -= 1
+            self.new -= bucket == NEW
             if not queue.waiting[bucket]:
                 del queue.waiting[bucket]
 
     # URLs that go
 
     def take(
-        self, *, queues: int, each: int, lease_s: int, now: float, delay: int, key: str = ""
+        self,
+        *,
+        queues: int,
+        each: int,
+        lease_s: int,
+        now: float,
+        delay: int,
+        key: str = "",
+        room: int = MAX_GIVEN_BYTES,
     ) -> list[Given]:
         """Lease the best URLs of the best queues.
 
@@ -316,6 +374,8 @@ class CrawlStore:
             Seconds between two gifts of a queue that has no delay of its own.
         key
             The only queue to take from, empty for all.
+        room
+            Bytes of the answer, over which the last URL may go.
         """
         self.sweep(now)
         best = heapq.nlargest(
@@ -326,13 +386,14 @@ class CrawlStore:
         given: list[Given] = []
         with self._transaction():
             for _, queue in best:
-                room = queue.room(each, MAX_GIVEN - len(given))
-                taken = self._take(queue, room, int(now) + lease_s)
+                most = queue.room(each, MAX_GIVEN - len(given))
+                taken = self._take(queue, most, int(now) + lease_s, room)
+                room -= sum(one.size for one in taken)
                 if taken:  # not what an earlier queue left nothing for
                     given += taken
                     queue.given = now
                     self._db.execute("UPDATE queue SET given = ? WHERE id = ?", (now, queue.id))
-                if len(given) == MAX_GIVEN:
+                if len(given) == MAX_GIVEN or room <= 0:
                     break
         return given
 
@@ -346,7 +407,7 @@ class CrawlStore:
         for queue in self._able(now, each, delay, key):
             bucket = self._next_bucket(queue)
             if bucket is not None:
-                yield self.values[bucket], queue
+                yield self._worth(bucket), queue
 
     def _next_bucket(self, queue: Queue) -> int | None:
         """Return the bucket of a queue to take from; None if nothing of it should go before the next answer.
@@ -356,26 +417,36 @@ class CrawlStore:
         for may_go in self._allotment.rounds(idle=not self._under_way):
             able = [number for number in queue.waiting if may_go(self._names.get(number, ""))]
             if able:
-                return max(able, key=lambda number: (self.values[number], -number))
+                return max(able, key=lambda number: (self._worth(number), -number))
         return None
 
-    def _take(self, queue: Queue, most: int, until: int) -> list[Given]:
+    def _worth(self, bucket: int) -> float:
+        return self._outlook.worth(bucket, self.values[bucket])
+
+    def _take(self, queue: Queue, most: int, until: int, room: int) -> list[Given]:
         given: list[Given] = []
-        while len(given) < most and (bucket := self._next_bucket(queue)) is not None:
+        while len(given) < most and room > 0 and (bucket := self._next_bucket(queue)) is not None:
             name = self._names.get(bucket, "")
-            limit = self._allotment.left(name) or (1 if self._allotment.short else most)
+            is_one = self._allotment.short or self._outlook.is_away
+            limit = self._allotment.left(name) or (1 if is_one else most)
             rows = self._db.execute(
                 "SELECT url.url, info, url.id, url.queue, state, due, places, taken "
                 "FROM wait JOIN url ON url.id = wait.url "
                 "WHERE wait.bucket = ? AND wait.queue = ? ORDER BY worse, since, wait.url LIMIT ?",
-                (bucket, queue.id, min(limit, most - len(given))),
+                (bucket, queue.id, min(limit, most - len(given), _TAKEN)),
             ).fetchall()
+            taken = 0
             for url, info, *kept in rows:
+                if room <= 0:
+                    break
                 leased = _Kept(*kept)
                 self._lease(leased, queue, until, bucket)
                 tickets = {spot.bucket: spot.ticket for spot in read_spots(leased.places) or ()}
                 given.append(Given(url, queue.key, info, tickets.get(bucket, "")))
-            self._allotment.take(name, len(rows))
+                self._outlook.taken(bucket)
+                room -= given[-1].size
+                taken += 1
+            self._allotment.take(name, taken)
         return given
 
     def _lease(self, url: _Kept, queue: Queue, until: int, bucket: int) -> None:
@@ -435,12 +506,18 @@ class CrawlStore:
 
     def answered(self, question: Question, answer: scoring_pb2.RankBucketsResponse | None) -> None:
         """Take in what buckets are worth now and how many links of each may go; None: linkscore is away."""
-        if answer is None:
+        if answer is not None and answer.event_seq != self._event_seq:
+            self._event_seq, self._unheard = answer.event_seq, 0
+        learns_nothing = self._is_scored and self._unheard > _UNHEARD
+        self._outlook.is_away = answer is None or learns_nothing
+        if answer is None or learns_nothing:
             self._allotment.lift()
             return
         values = self._allotment.read(answer, waiting=question.waiting, n=question.places)
         with self._transaction():
             for name, value in values.items():
+                if name not in self._buckets:  # the crawl was deleted and begun again meanwhile
+                    continue
                 self.values[self._buckets[name]] = value
                 self._db.execute("UPDATE bucket SET value = ? WHERE name = ?", (value, name))
 
@@ -456,12 +533,14 @@ class CrawlStore:
         with self._transaction():
             for number, places in found:
                 row = self._db.execute(
-                    "SELECT queue, due FROM url WHERE id = ? AND state = 0 AND places IS NULL", (number,)
+                    "SELECT queue, due, places, url FROM url WHERE id = ? AND state = 0", (number,)
                 ).fetchone()
-                if row is None:  # given, deleted or found again meanwhile
+                if row is None or not _is_new(old := read_spots(row[2])):  # given, deleted or found meanwhile
                     continue
                 queue, written = self._by_id[row[0]], self._numbered(places)
-                self._stop_waiting(number, queue, row[1], None)
+                if written:
+                    self._placed(row[3], written, is_new=True)
+                self._stop_waiting(number, queue, row[1], old)
                 self._wait(number, queue, row[1], written)
                 update = (json.dumps(written), number)
                 self._db.execute("UPDATE url SET places = ? WHERE id = ?", update)
@@ -507,6 +586,7 @@ class CrawlStore:
                 self._db.execute("DELETE FROM wait WHERE bucket = ? AND queue = ?", (bucket, queue.id))
             self._db.execute("DELETE FROM queue WHERE id = ?", (queue.id,))
             del self.queues[key], self._by_id[queue.id]
+            self.new -= queue.waiting[NEW]
         return queue.active
 
     def purge(self, before: int, key: str = "") -> int:
@@ -520,6 +600,17 @@ class CrawlStore:
                 self._leave(url)
                 self._db.execute("DELETE FROM url WHERE id = ?", (url.number,))
         return len(rows)
+
+
+def _is_new(places: list[Spot] | None) -> bool:
+    """Say whether linkscore was not asked about a URL yet, though its bucket may be guessed."""
+    return places is None or any(spot.bucket == NEW for spot in places)
+
+
+def _is_unscored(url: _Kept) -> bool:
+    """Say whether a URL waits, and in no bucket that linkscore named for it."""
+    places = read_spots(url.places)
+    return url.state == State.WAITING and (not places or _is_new(places))
 
 
 def _where(places: list[Spot] | None) -> Sequence[Spot]:
