@@ -13,6 +13,7 @@ import click
 
 from linkscore import Client
 from linkscore_cli.errors import calling
+from linkscore_cli.files import check_certificate, reading, text_of
 
 DEFAULT_TARGET = "127.0.0.1:7411"
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -70,8 +71,13 @@ class Connection:
         timeout_s
             Deadline of each call, seconds.
         """
-        tls = self.tls_ca or False
-        with calling(), Client(self.target, tls=tls, token=self.token, timeout_s=timeout_s) as client:
+        if self.tls_ca is not None:
+            check_certificate("--tls-ca", self.tls_ca)
+        try:
+            made = Client(self.target, tls=self.tls_ca or False, token=self.token, timeout_s=timeout_s)
+        except ValueError as exc:
+            raise click.BadParameter(str(exc), param_hint="--target") from exc
+        with calling(self.target), made as client:
             yield client
 
 
@@ -141,9 +147,13 @@ def _token(token: str | None, file: Path | None) -> str | None:
         return token
     if token is not None and _is_typed("token"):
         raise click.UsageError("--token and --token-file cannot both be given.")
-    first = file.read_text(encoding="utf-8").partition("\n")[0].strip()
+    with reading("--token-file", file):
+        first = text_of(file).partition("\n")[0].strip()
     if not first:
         raise click.BadParameter(f"has no token in its first line: {file}", param_hint="--token-file")
+    if len(first.split()) > 1:
+        rule = f"must have nothing but the token in its first line: {file}"
+        raise click.BadParameter(rule, param_hint="--token-file")
     return first
 
 

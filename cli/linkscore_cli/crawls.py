@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
-from google.protobuf import json_format
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -18,10 +16,14 @@ from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.connection import Connection, online
+from linkscore_cli.files import bytes_of, reading
+from linkscore_cli.output import json_option, name_of, plain, print_json
 from linkscore_cli.policies import PolicyType, policy_text
 
 # A bound: examples may be 100 pages of up to 10 MB, and deleting a crawl deletes its files.
 _TIMEOUT_S = 60.0
+# A bound: what the server takes in one message, by default.
+_MAX_BYTES = 64 << 20
 # What the contract says absent means.
 _DEFAULT_POLICY = "harvest"
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
@@ -45,7 +47,6 @@ def _of_crawl(command: _Command) -> _Command:
     return click.argument("name", required=False, default="")(online(named))
 
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 _policy = click.option("--policy", type=PolicyType(), help="Policy that scores.")
 _extra_policies = click.option(
     "--extra-policy",
@@ -83,19 +84,19 @@ _embedding = click.option(
 
 
 @crawls.command("list")
-@_json_option
+@json_option
 @online
 def list_(as_json: bool, connection: Connection) -> None:
     """List all crawls by name."""
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         found = list(client.list_crawls())
     if as_json:
-        click.echo(json.dumps([_plain(crawl) for crawl in found], indent=2))
+        print_json(found)
         return
     table = Table("crawl", "policy", "scope", "sites", "pages", "feedback")
     for crawl in found:
         counts = (f"{n:,}" for n in (crawl.site_count, crawl.page_count, crawl.feedback_count))
-        table.add_row(Text(_id(crawl)), Text(_policy_of(crawl)), _scope(crawl), *counts)
+        table.add_row(name_of(_id(crawl)), Text(_policy_of(crawl)), _scope(crawl), *counts)
     Console().print(table)
 
 
@@ -130,7 +131,7 @@ def list_(as_json: bool, connection: Connection) -> None:
 @click.option("--sample-pages", type=click.IntRange(8, 2_000), help="Pages before a site is learned.")
 @click.option("--max-sample-pages", type=click.IntRange(8, 2_000), help="Pages of a site kept for learning.")
 @click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
-@_json_option
+@json_option
 @_of_crawl
 def create(
     policy: policy_pb2.PolicySpec | None,
@@ -167,14 +168,14 @@ def create(
             wanted=_wanted_of(queries, languages, quality_weight, embedding),
             groups=groups or 0,
             keep_titles=keep_titles,
-            experience=[path.read_bytes() for path in experiences],
+            experience=[_experience(path) for path in experiences],
         )
     _show(made, as_json)
 
 
 @crawls.command()
 @click.option("--sites", "with_sites", is_flag=True, help="Its sites too.")
-@_json_option
+@json_option
 @_of_crawl
 def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
     """Show a crawl: what it was made with, and what it has seen."""
@@ -183,8 +184,7 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
         crawl = client.get_crawl(crawl=name)
         sites = list(client.list_sites(crawl=name)) if with_sites else []
     if as_json and with_sites:
-        listed = [json_format.MessageToDict(site, preserving_proto_field_name=True) for site in sites]
-        click.echo(json.dumps(_plain(crawl) | {"sites": listed}, indent=2))
+        print_json(plain(crawl) | {"sites": sites})
         return
     _show(crawl, as_json)
     if with_sites:
@@ -201,7 +201,7 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
 @_quality
 @_embedding
 @click.option("--observe-only/--no-observe-only", default=None, help="Answer without encoded priorities.")
-@_json_option
+@json_option
 @_of_crawl
 def update(
     policy: policy_pb2.PolicySpec | None,
@@ -286,15 +286,21 @@ def _example(text: str) -> pb.ExamplePage:
     if text.startswith(("http://", "https://")):
         return pb.ExamplePage(url=text)
     try:
-        return pb.ExamplePage(body=Path(text).read_bytes())
-    except OSError as exc:
-        rule = f"must be an http(s) URL or a file that can be read, got {text!r} ({exc.strerror})"
+        return pb.ExamplePage(body=bytes_of(Path(text), max_bytes=_MAX_BYTES))
+    except (OSError, ValueError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else exc
+        rule = f"must be an http(s) URL or a file that can be read, got {text!r} ({why})"
         raise click.BadParameter(rule, param_hint="--example") from exc
+
+
+def _experience(path: Path) -> bytes:
+    with reading("--experience", path):
+        return bytes_of(path, max_bytes=_MAX_BYTES)
 
 
 def _show(crawl: pb.Crawl, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(_plain(crawl), indent=2))
+        print_json(crawl)
         return
     table = Table(title=Text(_id(crawl)), title_justify="left", show_header=False)
     table.add_row("policy", Text(_policy_of(crawl)))
@@ -336,13 +342,8 @@ def _sites(sites: list[site_pb2.Site]) -> Table:
     for site in sites:
         stage = common_pb2.SiteStage.Name(site.stage).removeprefix("SITE_STAGE_").lower()
         counts = (f"{n:,}" for n in (site.page_count, site.failed_count, site.cluster_count))
-        table.add_row(Text(site.host), stage, *counts, Text(site.policy_state))
+        table.add_row(name_of(site.host), stage, *counts, Text(site.policy_state))
     return table
-
-
-def _plain(crawl: pb.Crawl) -> dict[str, Any]:
-    """Return a crawl as the JSON of the contract, with the field names of the contract."""
-    return json_format.MessageToDict(crawl, preserving_proto_field_name=True)
 
 
 def _id(crawl: pb.Crawl) -> str:

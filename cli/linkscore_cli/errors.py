@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import IO, Any
 
 import click
 
-from linkscore.errors import LinkscoreError
+from linkscore.errors import LinkscoreError, Unavailable
 from linkscore_cli.extras import missing_extra
 
 # Fields of requests, and of the library, whose option has another name.
@@ -24,6 +28,9 @@ _OPTIONS = {
 }
 # Of a path of fields only what a reader of the command line knows: the rest is how a request is made up.
 _INNER = {"external", "params", "name"}
+# As like as a name must be to be meant, of 1; chosen: `crawl` means `crawls`, `demo` does not mean `top`.
+_NEAR = 0.6
+_NO_COMMAND = re.compile(r"No such command '([^']*)'")
 
 
 @contextmanager
@@ -41,9 +48,72 @@ def needing(extra: str) -> Iterator[None]:
         raise click.ClickException(missing_extra(extra, exc)) from exc
 
 
+# What click raises, from 8.2 on, where a group is named without a command: it prints the help.
+_HELP = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
+
+
+class PlainUsageError(click.UsageError):
+    """A wrong command line, told in one line with the remedy, without the usage of the command."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line."""
+        path = self.ctx.command_path if self.ctx else "linkscore"
+        said = self.format_message()
+        stop = "" if said.endswith((".", "?")) else "."
+        click.echo(f"Error: {said}{stop} See {path} --help.", file=file or sys.stderr)
+
+
 @contextmanager
-def calling() -> Iterator[None]:
+def plainly() -> Iterator[None]:
+    """Turn what is to be expected to go wrong into one line: no command ends in a traceback for it.
+
+    Raises
+    ------
+    click.ClickException
+        The command line is wrong, a file or a port cannot be used, or a call failed.
+    """
+    try:
+        yield
+    except click.UsageError as exc:
+        if isinstance(exc, (PlainUsageError, *_HELP)):
+            raise
+        raise PlainUsageError(_with_remedy(exc), exc.ctx) from exc
+    except LinkscoreError as exc:
+        raise click.ClickException(f"{exc.code.name}: {exc}") from exc
+    except OSError as exc:
+        if exc.errno == errno.EPIPE:  # who read the output has enough: click ends quietly
+            raise
+        raise click.ClickException(str(exc)) from exc
+
+
+def _with_remedy(exc: click.UsageError) -> str:
+    """Return the message; of an unknown command or option with what may be meant, under any click."""
+    said = exc.format_message()
+    if exc.ctx is None:
+        return said
+    if isinstance(exc, click.NoSuchOption):
+        known = [opt for param in exc.ctx.command.get_params(exc.ctx) for opt in param.opts]
+        return _meant("option", exc.option_name, known)
+    found = _NO_COMMAND.match(said)
+    if found and isinstance(exc.ctx.command, click.Group):
+        # What click suggests leaves out the commands of other packages.
+        return _meant("command", found[1], exc.ctx.command.list_commands(exc.ctx))
+    return said
+
+
+def _meant(what: str, wrong: str, known: Sequence[str]) -> str:
+    near = get_close_matches(wrong, known, n=1, cutoff=_NEAR)
+    return f"No such {what} '{wrong}'." + (f" Did you mean '{near[0]}'?" if near else "")
+
+
+@contextmanager
+def calling(target: str = "") -> Iterator[None]:
     """Turn the error of a call into a message of the command line, with exit code 1.
+
+    Parameters
+    ----------
+    target
+        Server that is called, for a message that none answers there.
 
     Raises
     ------
@@ -55,6 +125,9 @@ def calling() -> Iterator[None]:
     except LinkscoreError as exc:
         fields = [(v.field, v.description) for v in exc.field_violations]
         message = in_options(fields) if fields else str(exc)
+        if isinstance(exc, Unavailable) and target:
+            remedy = "start one (linkscore serve) or name another by --target"
+            message = f"no server answers at {target}: {remedy} ({message})"
         raise click.ClickException(f"{exc.code.name}: {message}") from exc
 
 

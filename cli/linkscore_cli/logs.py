@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import needing
 from linkscore_cli.extras import LOGS_COMMANDS
+from linkscore_cli.files import lines_of
+from linkscore_cli.output import json_option, name_of, print_json
 from linkscore_cli.plugins import CommandGroup
 
 # A bound, chosen.
@@ -29,7 +32,7 @@ _TIMEOUT_S = 60.0
 # A bound, chosen: far beyond what a mining takes.
 _MINING_TIMEOUT_S = 3_600.0
 # A bound, of a table of labels: the server takes at most 100,000 URLs of 2,083 characters.
-_MAX_LABEL_BYTES = 1 << 30
+_MAX_LABEL_BYTES = 256 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _YES, _NO = ("1", "true", "yes", "news"), ("0", "false", "no", "")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -81,13 +84,19 @@ def _serving(connection: Connection, data_dir: Path | None) -> Iterator[Connecti
 @click.option(
     "--threshold", type=click.FloatRange(0), default=0.0, help="Threshold of news, instead of a fitted one."
 )
+@json_option
 @online_or_folder
 def mine(
-    sites: tuple[str, ...], window: int, labels: Path | None, threshold: float, connection: Connection
+    sites: tuple[str, ...],
+    window: int,
+    labels: Path | None,
+    threshold: float,
+    as_json: bool,
+    connection: Connection,
 ) -> None:
     """Mine browse logs now, and say what policies learned."""
     console, crawl = Console(), connection.crawl
-    known = read_labels(labels) if labels else {}
+    known, answers = read_labels(labels) if labels else {}, dict[str, pb.MineSiteResponse]()
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         for site in sites or [found.site for found in client.get_browse_stats(crawl=crawl).sites]:
             answer = client.mine_site(
@@ -98,19 +107,28 @@ def mine(
                 news_threshold=threshold,
                 timeout_s=_MINING_TIMEOUT_S,
             )
+            answers[site] = answer
+            if as_json:
+                continue
             if not answer.policies:
                 console.print(f"No policy of crawl {crawl} reads browse logs: there is nothing to mine.")
                 return
             console.print(_mined(site, answer))
+    if as_json:
+        print_json(answers)
 
 
 @logs.command()
+@json_option
 @online_or_folder
-def stats(connection: Connection) -> None:
+def stats(as_json: bool, connection: Connection) -> None:
     """Say what a crawl holds of browse logs."""
     console, crawl = Console(), connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         found = client.get_browse_stats(crawl=crawl)
+    if as_json:
+        print_json(found)
+        return
     console.print(_records(found))
     console.print(_sites(found))
 
@@ -127,11 +145,15 @@ def read_labels(path: Path) -> dict[str, bool]:
     click.ClickException
         It is compressed by zstd, and what reads that is not installed.
     """
-    lines = _text(path).splitlines()
-    table = csv.DictReader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",")
-    if not {"url", "is_news"} <= set(table.fieldnames or ()):
-        raise _bad_labels(f"{path.name} must have the columns url and is_news")
-    return {row["url"]: _is_news(row["is_news"], path, table.line_num) for row in table}
+    text = _text(path)
+    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+    table = csv.DictReader(lines_of(io.StringIO(text, newline="")), delimiter=delimiter, restval="")
+    try:
+        if not {"url", "is_news"} <= set(table.fieldnames or ()):
+            raise _bad_labels(f"{path.name} must have the columns url and is_news")
+        return {row["url"]: _is_news(row["is_news"], path, table.line_num) for row in table}
+    except csv.Error as exc:
+        raise _bad_labels(f"{path.name}, line {table.line_num}: {exc}") from exc
 
 
 def _text(path: Path) -> str:
@@ -174,7 +196,7 @@ def _bad_labels(rule: str) -> click.BadParameter:
 
 
 def _mined(site: str, answer: pb.MineSiteResponse) -> Table:
-    table = Table(title=site, title_justify="left", show_header=False)
+    table = Table(title=name_of(site), title_justify="left", show_header=False)
     table.add_row("window", f"{answer.window_days} days from {_date(answer.window_start)}")
     table.add_row("visits", f"{answer.visit_count:,} of {answer.page_count:,} pages")
     if answer.left_out_count:
@@ -198,7 +220,7 @@ def _sites(stats: pb.GetBrowseStatsResponse) -> Table:
     for site in stats.sites:
         mined = f"{site.mined_days} days from {_date(site.mined_start)}" if site.mined_days else "not yet"
         table.add_row(
-            Text(site.site), f"{site.visit_count:,}", _date(site.first_day), _date(site.last_day), mined
+            name_of(site.site), f"{site.visit_count:,}", _date(site.first_day), _date(site.last_day), mined
         )
     return table
 

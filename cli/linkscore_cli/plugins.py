@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from linkscore_cli.errors import plainly
 from linkscore_cli.extras import commands_of, extra_of, is_installed, missing_extra
 
 
@@ -63,16 +64,22 @@ class CommandGroup(click.Group):
             )
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the options of the group itself; what is wrong is told in one line."""
+        with plainly():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; one that lacks a module names the extra that has it.
+        """Run a command; what is wrong is told in one line, of a missing module by the extra that has it.
 
         Raises
         ------
         click.ClickException
-            A module is not installed.
+            A module is not installed, or the command failed as commands do.
         """
         try:
-            return super().invoke(ctx)
+            with plainly():
+                return super().invoke(ctx)
         except ModuleNotFoundError as exc:
             entry = commands_of(self._entry_group).get(ctx.invoked_subcommand or "")
             if entry is None or not extra_of(entry) or (exc.name or "").startswith("linkscore"):

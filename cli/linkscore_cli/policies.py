@@ -129,7 +129,7 @@ def _params_of(policy: str) -> Mapping[str, Any]:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

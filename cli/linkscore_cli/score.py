@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 import click
 from rich.console import Console
@@ -15,6 +16,7 @@ from linkscore import Row, rows
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
+from linkscore_cli.output import json_option, name_of, plain, print_json
 from linkscore_cli.policies import PolicyType
 
 # URLs of one call: a quarter of what the server takes (setting `max_links_per_call`).
@@ -25,9 +27,14 @@ _BATCH = 5_000
 @click.argument("urls", nargs=-1, required=True, metavar="URL...")
 @click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
 @click.option("--tsv", is_flag=True, help="Score, bucket and URL of each, tab separated, in the order given.")
+@json_option
 @online
 def score(
-    urls: tuple[str, ...], policy: policy_pb2.PolicySpec | None, tsv: bool, connection: Connection
+    urls: tuple[str, ...],
+    policy: policy_pb2.PolicySpec | None,
+    tsv: bool,
+    as_json: bool,
+    connection: Connection,
 ) -> None:
     """Score URLs by what a crawl has learned, best first; - reads them from standard input.
 
@@ -40,7 +47,9 @@ def score(
         while batch := list(islice(wanted, _BATCH)):
             answer = client.score_links(crawl=crawl, links=batch, policy=policy)
             found += zip(batch, rows(answer.links), strict=True)
-    if tsv:
+    if as_json:
+        print_json([_plain(url, row) for url, row in found])
+    elif tsv:
         for url, row in found:
             click.echo(f"{row.score:.4f}\t{row.bucket}\t{url}" if row.usable else f"\t\t{url}")
     else:
@@ -63,10 +72,15 @@ def _table(found: list[tuple[str, Row]]) -> Table:
     table = Table("score", "advice", "kind", "bucket", "URL", box=None, pad_edge=False)
     for url, row in sorted(found, key=lambda pair: -pair[1].score):
         if row.usable:
-            table.add_row(
-                f"{row.score:.4f}", _advice(row), _kind(row), Text(row.bucket), Text(url, overflow="fold")
-            )
+            table.add_row(f"{row.score:.4f}", _advice(row), _kind(row), name_of(row.bucket), name_of(url))
     return table
+
+
+def _plain(url: str, row: Row) -> dict[str, Any]:
+    if not row.usable:
+        return {"url": url, "problem": _problem(row)}
+    said = {"advice": _advice(row), "kind": _kind(row), "bucket": row.bucket}
+    return {"url": url, "score": row.score} | {name: value for name, value in said.items() if value}
 
 
 def _advice(row: Row) -> str:
@@ -90,8 +104,9 @@ def _problem(row: Row) -> str:
 @click.command()
 @click.argument("url")
 @click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@json_option
 @online
-def explain(url: str, policy: policy_pb2.PolicySpec | None, connection: Connection) -> None:
+def explain(url: str, policy: policy_pb2.PolicySpec | None, as_json: bool, connection: Connection) -> None:
     """Say why a URL has its score."""
     crawl = connection.crawl
     with connection.client() as client:
@@ -99,17 +114,23 @@ def explain(url: str, policy: policy_pb2.PolicySpec | None, connection: Connecti
     found = answer.explanations[0]
     if found.status.problems:
         raise click.ClickException("; ".join(f"URL: {p.description}" for p in found.status.problems))
-    Console().print(_explanation(answer.policy, found))
+    if as_json:
+        print_json({"policy": answer.policy} | plain(found))
+        return
+    console = Console()
+    console.print(Text(f"{found.url}\n{answer.policy}: {found.summary}", "italic"), soft_wrap=True)
+    console.print(_explanation(found))
 
 
-def _explanation(policy: str, found: pb.LinkExplanation) -> Table:
-    title = Text(f"{found.url}\n{policy}: {found.summary}")
-    table = Table(title=title, title_justify="left", show_header=False)
+def _explanation(found: pb.LinkExplanation) -> Table:
+    table = Table(show_header=False)
     table.add_row("score", f"{found.score:.4f}", "")
-    table.add_row("bucket", Text(found.bucket), "")
+    table.add_row("bucket", name_of(found.bucket), "")
     table.add_row(
-        "found on", found.source_cluster or "unknown cluster", Text(found.tag_path or "unknown tag path")
+        "found on",
+        name_of(found.source_cluster or "unknown cluster"),
+        name_of(found.tag_path or "unknown tag path"),
     )
     for term in found.terms:
-        table.add_row(term.name, f"{term.value:.4g}", Text(term.description))
+        table.add_row(name_of(term.name), f"{term.value:.4g}", Text(term.description))
     return table

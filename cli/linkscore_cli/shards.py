@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 import click
-from google.protobuf import json_format
 from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
@@ -13,6 +10,7 @@ from rich.text import Text
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
+from linkscore_cli.output import json_option, print_json
 
 # Columns of the table with names of usual length; a narrower terminal wraps lines, nothing is cut off.
 _WIDTH = 120
@@ -33,7 +31,7 @@ def shards() -> None:
 
 @shards.command()
 @click.argument("name", required=False, default="")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option
 @online
 def status(name: str, as_json: bool, connection: Connection) -> None:
     """Show the shards of a crawl, or of all: owner, events, what a restart replays, memory, disk.
@@ -43,8 +41,7 @@ def status(name: str, as_json: bool, connection: Connection) -> None:
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         found = list(client.list_shards(crawl=name or connection.crawl_option))
     if as_json:
-        rows = [json_format.MessageToDict(row, preserving_proto_field_name=True) for row in found]
-        click.echo(json.dumps(rows, indent=2))
+        print_json(found)
     else:
         _show(found)
     if any(row.trouble for row in found):

@@ -15,6 +15,7 @@ from rich.text import Text
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
+from linkscore_cli.output import json_option, name_of, print_json
 from linkscore_cli.policies import PolicyType
 
 # A bound: these three may go through everything a large site has.
@@ -53,13 +54,17 @@ def _of_site(command: Callable[..., None]) -> Callable[..., None]:
     show_default=True,
     help="Fetches to look ahead and back.",
 )
+@json_option
 @_of_site
-def advise(site: str, horizon: int, connection: Connection) -> None:
+def advise(site: str, horizon: int, as_json: bool, connection: Connection) -> None:
     """Say what the next fetches of a site should bring, and what looks like a trap."""
     console, crawl = Console(), connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         about = client.get_site(crawl=crawl, site=site)
         advice = client.get_site_advice(crawl=crawl, site=site, horizon=horizon)
+    if as_json:
+        print_json({"site": about, "advice": advice})
+        return
     console.print(_outlook(about, advice))
     if advice.yields:
         console.print(_groups(advice))
@@ -71,12 +76,18 @@ def advise(site: str, horizon: int, connection: Connection) -> None:
 @click.option(
     "-n", "--most", type=click.IntRange(1, 1_000), default=16, show_default=True, help="At most this many."
 )
+@json_option
 @_of_site
-def seeds(site: str, policy: policy_pb2.PolicySpec | None, most: int, connection: Connection) -> None:
+def seeds(
+    site: str, policy: policy_pb2.PolicySpec | None, most: int, as_json: bool, connection: Connection
+) -> None:
     """Say which pages a crawl of SITE, or of any URL of it, should start from."""
     console, crawl = Console(), connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         answer = client.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=most)
+    if as_json:
+        print_json(answer)
+        return
     for seed in answer.seeds:
         console.print(Text(f"{seed.value:.2f}  {seed.url}  {seed.reason}"), soft_wrap=True)
     if not answer.seeds:
@@ -162,7 +173,8 @@ def _write(answer: pb.ExportRulesResponse, out: Path, console: Console) -> None:
 def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
     whose = "the policy's estimate" if advice.policy_estimate else "by what like links brought lately"
     mean = advice.expected_reward / advice.expected_fetches if advice.expected_fetches else 0.0
-    table = Table(title=f"{site.host}, {site.page_count:,} pages", title_justify="left", show_header=False)
+    title = name_of(f"{site.host}, {site.page_count:,} pages")
+    table = Table(title=title, title_justify="left", show_header=False)
     if site.policy_state:
         table.add_row("policy", Text(site.policy_state))
     if site.session_names:
@@ -187,8 +199,8 @@ def _groups(advice: pb.SiteAdvice) -> Table:
     table = Table(*head, title="Mean reward by group of links", title_justify="left")
     for group in advice.yields:
         table.add_row(
-            Text(group.url_pattern or "any"),
-            Text(group.tag_path.rpartition("/")[2] or "unknown"),
+            name_of(group.url_pattern or "any"),
+            name_of(group.tag_path.rpartition("/")[2] or "unknown"),
             f"{group.fetched_count:,}",
             f"{group.waiting_count:,}",
             f"{group.early_reward:.2f}",
@@ -202,7 +214,7 @@ def _print_traps(advice: pb.SiteAdvice, console: Console) -> None:
         console.print("Nothing looks like a trap.")
     for trap in advice.traps:
         what = trap.url_pattern or f"links at {trap.tag_path}"
-        console.print(Text(f"Trap? {what}: {_KINDS.get(trap.kind, '')}", style="yellow"))
-        console.print(Text(f"  {trap.evidence}"))
+        console.print(Text(f"Trap? {what}: {_KINDS.get(trap.kind, '')}", style="yellow"), soft_wrap=True)
+        console.print(Text(f"  {trap.evidence}"), soft_wrap=True)
         for url in trap.example_urls:
             console.print(Text(f"  {url}"), soft_wrap=True)

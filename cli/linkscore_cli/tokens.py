@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import secrets
+import sys
+from pathlib import Path
 
 import click
 
@@ -35,15 +38,39 @@ def token() -> None:
     metavar="PATTERNS",
     help="Crawls it is good for, with commas between; * stands for any text, as in news-*.",
 )
-def new(name: str, role: str, crawls: str) -> None:
-    """Make a token: prints it, once, and the line for the token file.
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="New file for the token alone, which only you may read: for token_file of a client.",
+)
+def new(name: str, role: str, crawls: str, out: Path | None) -> None:
+    """Make a token: prints it, once, and the line for the token file of the server.
 
-    The token goes to the error output, the line to the output: `linkscore token new ... >> tokens`.
+    The token goes to --out or to the error output, the line to the output:
+    `linkscore token new ... --out crawler.token >> tokens`.
     """
     if not _NAME.fullmatch(name):
         raise click.BadParameter("must be letters, digits and ._@-, at most 63", param_hint="--name")
     if not _CRAWLS.fullmatch(crawls):
         raise click.BadParameter("must be of a-z, 0-9, _, - and *, commas between", param_hint="--crawls")
     made = secrets.token_urlsafe(_TOKEN_BYTES)
-    click.echo(f"token, not shown again: {made}", err=True)
+    if out is not None:
+        _write(out, made)
+    elif sys.stderr.isatty():
+        click.echo(f"token, not shown again: {made}", err=True)
+    else:  # what goes to a file is the token, no sentence
+        click.echo(made, err=True)
     click.echo(f"{name} {role} {crawls} sha256:{hashlib.sha256(made.encode()).hexdigest()}")
+
+
+def _write(path: Path, token: str) -> None:
+    """Write a new file that nobody else may read."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise click.BadParameter(f"is there already: {path}; name a new file", param_hint="--out") from None
+    except OSError as exc:
+        raise click.BadParameter(f"cannot write {path}: {exc.strerror}", param_hint="--out") from None
+    with open(descriptor, "w") as file:
+        file.write(f"{token}\n")

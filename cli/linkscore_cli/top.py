@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import click
 from rich.live import Live
 from rich.table import Table
+
+from linkscore_cli.output import json_option
 
 # A bound, chosen: the port is on this machine or near it.
 _TIMEOUT_S = 5.0
@@ -46,10 +50,11 @@ Sums = Mapping[str, float]
     default=0,
     help="Stop after this many looks; 0 goes on until interrupted.",
 )
-def top(metrics: str, every: float, rounds: int) -> None:
-    """Watch live rates."""
+@json_option
+def top(metrics: str, every: float, rounds: int, as_json: bool) -> None:
+    """Watch live rates; --json prints a line of JSON a look."""
     try:
-        _watch(metrics, every, rounds)
+        (_print_looks if as_json else _watch)(metrics, every, rounds)
     except KeyboardInterrupt:
         return
     except (urllib.error.URLError, OSError) as error:
@@ -57,13 +62,29 @@ def top(metrics: str, every: float, rounds: int) -> None:
 
 
 def _watch(address: str, every_s: float, rounds: int) -> None:
+    looks = _looks(address, every_s, rounds)
+    before, now, _ = next(looks)
+    with Live(rates_table(before, now, every_s), auto_refresh=False) as live:
+        for look in looks:
+            live.update(rates_table(*look), refresh=True)
+
+
+def _print_looks(address: str, every_s: float, rounds: int) -> None:
+    for before, now, seconds in islice(_looks(address, every_s, rounds), 1, None):
+        totals = {name: now.get(name, 0.0) for _, name in (*_RATES, *_GAUGES)}
+        rates = {name: (totals[name] - before.get(name, 0.0)) / seconds for _, name in _RATES}
+        click.echo(json.dumps({"seconds": seconds, "per_second": rates, "total": totals}))
+
+
+def _looks(address: str, every_s: float, rounds: int) -> Iterator[tuple[Sums, Sums, float]]:
+    """Yield the sums before and after each wait, and its seconds; at first the same ones twice."""
     before, at, done = read_sums(address), time.monotonic(), 0
-    with Live(rates_table(before, before, every_s), auto_refresh=False) as live:
-        while not rounds or done < rounds:
-            time.sleep(every_s)
-            now, then = read_sums(address), time.monotonic()
-            live.update(rates_table(before, now, then - at), refresh=True)
-            before, at, done = now, then, done + 1
+    yield before, before, every_s
+    while not rounds or done < rounds:
+        time.sleep(every_s)
+        now, then = read_sums(address), time.monotonic()
+        yield before, now, then - at
+        before, at, done = now, then, done + 1
 
 
 def read_sums(address: str) -> dict[str, float]:

@@ -36,6 +36,7 @@ def console(connection: Connection, listen: str, writable: bool, hosts: tuple[st
     import uvicorn
 
     from linkscore_console.app import ConsoleSettings, console_app
+    from linkscore_console.connections import BoundedProtocol
 
     settings = ConsoleSettings(
         connection.target,
@@ -48,6 +49,8 @@ def console(connection: Connection, listen: str, writable: bool, hosts: tuple[st
     click.echo(f"console of {connection.target}: {address_of(bound)}", err=True)
     config = uvicorn.Config(
         console_app(settings),
+        http=BoundedProtocol,
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,

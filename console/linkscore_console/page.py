@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from linkscore_console import words
-from linkscore_console.security import FormToken
+from linkscore_console.security import MAX_FORM_BYTES, FormToken
 from linkscore_console.source import Source
 
 VIEWS = (
@@ -57,7 +57,7 @@ class Console:
         )
         return HTMLResponse(text, status_code=status)
 
-    async def form_of(self, request: Request) -> Mapping[str, str]:
+    async def form_of(self, request: Request, most: int = MAX_FORM_BYTES) -> Mapping[str, str]:
         """Return the fields of a form that changes something.
 
         Raises
@@ -67,7 +67,7 @@ class Console:
         """
         if not self.writable:
             raise HTTPException(403, "This console only reads; start it with --write to change something.")
-        return await self.forms.form_of(request)
+        return await self.forms.form_of(request, most)
 
 
 def environment() -> Environment:

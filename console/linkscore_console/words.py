@@ -136,8 +136,14 @@ def matches(url_pattern: str, url: str) -> bool:
     """
     if not url_pattern:
         return False
-    wanted = ".*".join(re.escape(part) for part in url_pattern.split("*"))
-    return re.match(wanted, url.partition("://")[2]) is not None
+    text = url.partition("://")[2]
+    first, *rest = url_pattern.split("*")
+    at = len(first) if text.startswith(first) else -1
+    for part in rest:  # the first place that fits leaves most for what follows: no other need be tried
+        if at < 0 or (found := text.find(part, at)) < 0:
+            return False
+        at = found + len(part)
+    return at >= 0
 
 
 FILTERS: Mapping[str, Any] = {

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,6 +14,7 @@ from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_console import words
 from linkscore_console.page import Console, back_to, console_of, page_number, site_of
+from linkscore_console.views.template_names import names_of
 
 _SHOWN = 60
 """Templates of the map: a bound; more cannot be read, and the list says that there are more."""
@@ -22,10 +22,6 @@ _EXITS = 8
 """Exits of each template that are asked for; the strongest of each destination becomes an edge."""
 _CLEAR = 0.3
 """Share of the followed links of an exit that lead to one template, from which it is drawn; chosen."""
-_LABELLED = 40
-"""Characters of a label of a node."""
-_LONG = 24
-"""Characters of a segment of a path beyond which it is taken for a title."""
 _SAMPLES = 20
 """Sample URLs of a template at a time."""
 _LEARN_S = 300.0
@@ -45,7 +41,7 @@ class Node:
     template
         As the server tells it.
     hint
-        What its pages are called by: the common part of its URLs.
+        What its pages are called, unlike all others of the map.
     entry
         A seed is one of its pages; a seed that is like no other page is of no template.
     traps
@@ -157,10 +153,11 @@ def nodes_of(
     templates: Sequence[pb.Template], traps: Sequence[site_model_service_pb2.TrapSuspicion]
 ) -> list[Node]:
     """Return the nodes of a map, each with what leads there."""
+    names = names_of(templates)
     nodes = [
         Node(
             one,
-            hint_of(one.example_url),
+            names[one.name],
             entry=one.min_depth == 0,
             traps=[trap for trap in traps if words.matches(trap.url_pattern, one.example_url)],
             page_links=any(leaving.page_links for leaving in one.exits),
@@ -175,34 +172,6 @@ def nodes_of(
     for node in nodes:
         node.sources.sort(key=lambda pair: -pair[1].link_count)
     return nodes
-
-
-def hint_of(url: str) -> str:
-    """Return a short name of the pages like one: its path, with `#` for numbers and `…` for long names.
-
-    Examples
-    --------
-    >>> hint_of("http://a.org/thread/1234"), hint_of("http://a.org/"), hint_of("http://a.org/index.php?id=7")
-    ('/thread/#', '/', '/index.php?id')
-    >>> hint_of("http://a.org/2020/how-to-do-it/")
-    '/#/…/'
-    """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return words.shown(url, _LABELLED)
-    segments = [_named(segment) for segment in parts.path.split("/")]
-    keys = [pair.partition("=")[0] for pair in parts.query.split("&") if pair]
-    hint = "/".join(segments) or "/"
-    return words.shown(hint + (f"?{'&'.join(keys)}" if keys else ""), _LABELLED)
-
-
-def _named(segment: str) -> str:
-    """Return a segment of a path as it may stand for those of all pages alike."""
-    if segment.isdigit():
-        return "#"
-    is_slug = len(segment) > _LONG or segment.count("-") > 1 or any(c.isdigit() for c in segment)
-    return "…" if is_slug else segment
 
 
 def why_empty(found: pb.ListTemplatesResponse) -> str:

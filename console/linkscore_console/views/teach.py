@@ -14,6 +14,7 @@ from starlette.responses import Response
 from linkscore.v1 import crawl_service_pb2, inspection_service_pb2, link_scoring_service_pb2
 from linkscore_console import words
 from linkscore_console.page import Console, back_to, console_of, site_of
+from linkscore_console.security import MAX_EXAMPLE_BYTES
 
 _CARDS = 12
 """Pages asked about at a time."""
@@ -95,7 +96,7 @@ async def answer(request: Request) -> Response:
 async def example(request: Request) -> Response:
     """Take an example that was pasted: a URL, the HTML of a page, or both."""
     console, (crawl, site) = console_of(request), site_of(request)
-    form = await console.form_of(request)
+    form = await console.form_of(request, MAX_EXAMPLE_BYTES)
     url, body = form.get("url", "").strip(), form.get("body", "")
     made = crawl_service_pb2.ExamplePage(
         url=url,

@@ -1,0 +1,95 @@
+"""Files that people name on a command line: read up to a bound, and refused by name."""
+
+from __future__ import annotations
+
+import csv
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import click
+
+SMALL_FILE_BYTES = 1 << 20
+"""A bound of files for tokens, settings and certificates: a thousand times what they need."""
+
+LINE_CHARS = 1 << 20
+"""A bound of one line of a table: a URL has at most 2,083 characters."""
+
+
+def text_of(path: Path, *, max_bytes: int = SMALL_FILE_BYTES) -> str:
+    """Return the text of a file; of one that is too long no more is read than tells it.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    ValueError
+        It is too long, or no UTF-8.
+    """
+    return bytes_of(path, max_bytes=max_bytes).decode("utf-8")
+
+
+def bytes_of(path: Path, *, max_bytes: int) -> bytes:
+    """Return what a file holds; of one that is too long no more is read than tells it.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    ValueError
+        It is too long.
+    """
+    with path.open("rb") as file:
+        raw = file.read(max_bytes + 1)
+    if len(raw) > max_bytes:
+        raise ValueError(f"has more than {max_bytes:,} bytes")
+    return raw
+
+
+def lines_of(file: IO[str]) -> Iterator[str]:
+    """Yield the lines of a table, for `csv`, none longer than `LINE_CHARS`.
+
+    Raises
+    ------
+    csv.Error
+        One is longer.
+    """
+    number = 0
+    while line := file.readline(LINE_CHARS + 1):
+        number += 1
+        if len(line) > LINE_CHARS:
+            raise csv.Error(f"line {number} is longer than {LINE_CHARS:,} characters")
+        yield line
+
+
+def check_certificate(option: str, path: Path) -> None:
+    """Return if a file holds certificates in PEM: of another one gRPC says nothing but that nobody answers.
+
+    Raises
+    ------
+    click.BadParameter
+        It does not.
+    """
+    with reading(option, path):
+        try:
+            ssl.create_default_context(cadata=text_of(path))
+        except (ssl.SSLError, ValueError) as exc:
+            raise ValueError("has no certificate in PEM") from exc
+
+
+@contextmanager
+def reading(option: str, path: Path) -> Iterator[None]:
+    """Turn what is wrong with a file into a message that names option and file.
+
+    Raises
+    ------
+    click.BadParameter
+        The file cannot be read, is too long, or is not what it should be.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) and exc.strerror else exc
+        raise click.BadParameter(f"cannot read {path}: {why}", param_hint=option) from exc
