@@ -28,6 +28,7 @@ from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
 from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.space import SpaceAlarm
 from linkscore_server.tokens import Role
 from linkscore_server.workers.metrics import SupervisorMetrics
 
@@ -35,7 +36,11 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PROTO = ROOT / "proto" / "linkscore" / "v1"
 _NO_CRAWLS = SimpleNamespace(
-    actors=list, crawl_count=0, damaged=(), memory=SimpleNamespace(budget=MemoryBudget())
+    actors=list,
+    crawl_count=0,
+    damaged=(),
+    memory=SimpleNamespace(budget=MemoryBudget()),
+    space=SpaceAlarm(),
 )
 
 
@@ -99,7 +104,7 @@ def errors_table() -> str:
             f"`{kind.__name__}`",
             f"`{code_pb2.Code.Name(code)}`",
             f"`{reason}`",
-            f"{RETRY_S[code]} s" if code in RETRY_S else "-",
+            f"{getattr(kind, 'retry_s', RETRY_S[code]):g} s" if code in RETRY_S else "-",
             first_paragraph(kind) if kind is not OSError else "Something could not be made durable.",
         )
         for kind, code, reason in STATUS_TABLE

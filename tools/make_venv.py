@@ -12,6 +12,12 @@ import sys
 import venv
 from pathlib import Path
 
+MEASURED = {
+    "dev.lock": "; takes some 640 MB on disk and downloads 170 MB: half a minute on a fast line, "
+    "seconds if uv has them",
+}
+"""What an environment takes, by its lock: measured in November 2026 on Linux, two busy cores."""
+
 
 def main() -> int:
     """Make the environment; return the exit code."""
@@ -26,14 +32,30 @@ def main() -> int:
         print(f"linkscore needs Python 3.11 or later, this is {sys.version.split()[0]}", file=sys.stderr)
         return 1
     python = given.folder / "bin" / "python"
+    packages = count_packages(given.lock.read_text(encoding="utf-8"))
+    say(f"{given.folder}: {packages} packages of {given.lock}{MEASURED.get(given.lock.name, '')}")
     if not python.exists():
+        say("1 of 3: a virtual environment")
         venv.create(given.folder, with_pip=True, clear=True)
     uv = find_uv(python)
-    install = [uv, "pip", "install", "--quiet", "--python", str(python)]
+    say(f"2 of 3: {packages} packages")
+    install = [uv, "pip", "install", "--python", str(python)]
     run([*install, "--require-hashes", "-r", str(given.lock)])
     if given.editable:
-        run([*install, "--no-deps", "-e", "."])
+        say("3 of 3: linkscore itself")
+        run([*install, "--quiet", "--no-deps", "-e", "."])
+    say(f"{given.folder} is ready")
     return 0
+
+
+def count_packages(lock: str) -> int:
+    """Return how many packages a lock names."""
+    return sum("==" in line and not line.startswith((" ", "#")) for line in lock.splitlines())
+
+
+def say(line: str) -> None:
+    """Tell who waits what goes on."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def find_uv(python: Path) -> str:

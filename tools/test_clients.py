@@ -102,7 +102,7 @@ LANGUAGES = (
         "node",
         ("node", "npm"),
         "clients/node",
-        ("npm", "install", "--silent"),
+        ("npm", "ci", "--silent"),
         (
             (*CHECK_GENERATED, "src/gen/linkscore"),
             ("npm", "run", "--silent", "lint"),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linkscore_cli.files import lines_of
 from linkscore_lab.archives.record import ArchiveRecord, BadRecord, Damage, ReadTally
 from linkscore_lab.archives.warc import MAX_BLOCK_BYTES
 from linkscore_scoring.errors import InvalidInput, InvalidPage
@@ -69,7 +70,7 @@ class Folder:
         form = _CSV if self._list.suffix == ".csv" else _TSV
         try:
             with self._list.open(encoding="utf-8-sig", newline="") as file:
-                table = csv.DictReader(file, **form)
+                table = csv.DictReader(lines_of(file), **form)
                 missing = _COLUMNS - set(table.fieldnames or ())
                 if missing:
                     names = ", ".join(sorted(missing))

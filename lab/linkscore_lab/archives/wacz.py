@@ -19,6 +19,7 @@ from linkscore_lab.archives.warc import read_warc
 from linkscore_scoring.errors import InvalidInput
 
 _PAGES = "pages/pages.jsonl"
+_LINE_BYTES = 1 << 20  # a bound of one line of the list of pages, which holds a URL and a title
 _WARC_SUFFIXES = (".warc.gz", ".warc.zst", ".warc")
 # Fixed part of a local file header (PKWARE APPNOTE, section 4.3.7).
 _LOCAL_HEAD_BYTES = 30
@@ -101,7 +102,7 @@ def _pages(package: zipfile.ZipFile) -> Iterator[_Page]:
     if _PAGES not in package.namelist():
         return
     with package.open(_PAGES) as lines:
-        for line in lines:
+        while line := lines.readline(_LINE_BYTES):  # a longer one is none of ours, nor are its pieces
             page = _parse(line)
             url = page.get("url")
             if isinstance(url, str) and url.startswith(("http://", "https://")):
@@ -111,6 +112,6 @@ def _pages(package: zipfile.ZipFile) -> Iterator[_Page]:
 def _parse(line: bytes) -> dict[str, Any]:
     try:
         page = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return page if isinstance(page, dict) else {}

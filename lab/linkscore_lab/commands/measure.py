@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from linkscore_lab.commands.common import FILE, FOLDER, OUT, lab_errors, split
+from linkscore_cli.output import figures_to, json_file_option, write_json
+from linkscore_lab.commands.common import FILE, FOLDER, lab_errors, split
 from linkscore_lab.commands.replay import CLUSTERERS
 
 
@@ -27,14 +28,16 @@ from linkscore_lab.commands.replay import CLUSTERERS
     "--target", default="", help="host:port of a running server to score with, instead of one of its own."
 )
 @click.option("--watch", is_flag=True, help="Open the web console meanwhile (needs linkscore[console]).")
-def demo(relevant: str, policy: str, target: str, **options: Any) -> None:
+@json_file_option
+def demo(relevant: str, policy: str, target: str, json_file: Path | None, **options: Any) -> None:
     """Crawl a site with real Scrapy, breadth-first and with linkscore, and compare."""
-    with lab_errors():
+    with lab_errors(), figures_to(json_file) as file:
         from linkscore_lab.experiments.scrapy.demo import run_demo
         from linkscore_lab.experiments.scrapy.servers import running
 
         service = running(target) if target else None
-        run_demo(relevant=split(relevant), policy=split(policy), service=service, **options)
+        found = run_demo(relevant=split(relevant), policy=split(policy), service=service, **options)
+        write_json(file, found.rows)
 
 
 @click.command()
@@ -58,31 +61,33 @@ def demo(relevant: str, policy: str, target: str, **options: Any) -> None:
     "--pages", type=click.IntRange(1), default=1_000, show_default=True, help="Pages sampled of each site."
 )
 @click.option("--seed", default=1, show_default=True, help="Seed of sample and folds.")
-@click.option("--json", "json_file", type=OUT, help="Write figures here.")
-def cluster(sites: tuple[Path, ...], labels: tuple[Path, ...], **options: Any) -> None:
+@json_file_option
+def cluster(
+    sites: tuple[Path, ...], labels: tuple[Path, ...], json_file: Path | None, **options: Any
+) -> None:
     """Measure how well page clusterers find the templates of stored, labelled sites (WARC files)."""
-    with lab_errors():
+    with lab_errors(), figures_to(json_file) as file:
         from linkscore_lab.experiments.clustering.report import run_cluster_report
 
-        run_cluster_report(sites, labels, **options)
+        run_cluster_report(sites, labels, json_file=file, **options)
 
 
 @click.command()
 @click.argument("archive", type=FILE)
 @click.option("--links", type=FILE, help="TSV of page_url, href, label and anchor_text of page flips.")
 @click.option("--labels", type=FILE, help="TSV of url and page_type, later pages named like thread_page.")
-@click.option("--json", "json_file", type=OUT, help="With --links: write figures here.")
+@json_file_option
 def flips(archive: Path, links: Path | None, labels: Path | None, json_file: Path | None) -> None:
     """Measure how well page flips are told, in stored pages with labelled links or page types (WARC file)."""
     if (links is None) == (labels is None):
         raise click.UsageError("name either --links or --labels")
-    with lab_errors():
+    with lab_errors(), figures_to(json_file) as file:
         from linkscore_lab.experiments.pagination.command import run_by_type, run_page_links
 
         if links is not None:
-            run_page_links(archive, links, json_file)
+            run_page_links(archive, links, file)
         elif labels is not None:
-            run_by_type(archive, labels)
+            write_json(file, run_by_type(archive, labels))
 
 
 @click.command()
@@ -95,12 +100,13 @@ def flips(archive: Path, links: Path | None, labels: Path | None, json_file: Pat
     help="URLs of each page type to learn from.",
 )
 @click.option("--paper", is_flag=True, help="Learn by the letter of Jiang 2013.")
-def regexes(labels: tuple[Path, ...], sample: int, paper: bool) -> None:
+@json_file_option
+def regexes(labels: tuple[Path, ...], sample: int, paper: bool, json_file: Path | None) -> None:
     """Learn URL expressions of each page type of a site (TSV of url and page_type), and match all URLs."""
-    with lab_errors():
+    with lab_errors(), figures_to(json_file) as file:
         from linkscore_lab.experiments.page_types.url_regexes import run_regexes
 
-        run_regexes(labels, sample=sample, paper=paper)
+        write_json(file, run_regexes(labels, sample=sample, paper=paper))
 
 
 @click.command("report")
@@ -124,17 +130,17 @@ def regexes(labels: tuple[Path, ...], sample: int, paper: bool) -> None:
 @click.option("--labels", type=FILE, help="TSV of url and page_type of the stored site.")
 @click.option("--page-types", type=FILE, help="TSV of site, page_type and kind, for hubs of news.")
 @click.option("--site", default="", help="Name of the site in that table.  [default: of the archive]")
-@click.option("--json", "json_file", type=OUT, help="Write the figures.")
+@json_file_option
 @click.option(
     "--workers", type=click.IntRange(0), default=0, help="Processes that read archives; 0 means one a core."
 )
-def logs_report(log: Path, **options: Any) -> None:
+def logs_report(log: Path, json_file: Path | None, **options: Any) -> None:
     """Mine the first days of a browse log, and measure on the rest what it foretells.
 
     With --warc: pages to fetch and to visit for 80 % of the later visits, by each order, and the quality of
     the URL patterns. With --fit and --judge: how well news is found.
     """
-    with lab_errors():
+    with lab_errors(), figures_to(json_file) as file:
         from linkscore_lab.experiments.browse_logs.report import run_logs_report
 
-        run_logs_report(log, **options)
+        run_logs_report(log, json_file=file, **options)

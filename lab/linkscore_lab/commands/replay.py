@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from linkscore.v1.crawl_service_pb2 import Clusterer
+from linkscore_cli.output import figures_to, json_file_option, write_json
 from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
 
 CLUSTERERS = [name.removeprefix("CLUSTERER_").lower() for name, number in Clusterer.items() if number]
 """Clusterers by name, as the contract has them."""
 
-_REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "browse_days")
+_REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 
 
 @click.command()
@@ -22,7 +23,7 @@ _REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "br
 @click.option("--labels", type=FILE, help="TSV of url and page_type.")
 @click.option("--url-list", type=FILE, help="For a folder of HTML: table of path and url.")
 @click.option("--relevant", default="", help="Wanted page types, separated by commas.")
-@click.option("--relevant-url", default="", help="Regular expression found in the URL of a wanted page.")
+@click.option("--relevant-url", default="", help="RE2 expression found in the URL of a wanted page.")
 @click.option("--structured-data", default="", help="Type (QAPage, say) that wanted pages carry.")
 @click.option("--wanted-tag", default="", help="Tag that wanted pages carry; --relevant: pages it counts on.")
 @click.option("--wanted", default="", help="Query that policies which go by words are told.")
@@ -88,15 +89,15 @@ _REPLAY_OUTPUTS = ("target", "report", "json_out", "workers", "browse_logs", "br
 )
 @click.option("--target", default="", help="Score with the server at host:port instead of in process.")
 @click.option("--report", type=OUT, help="Write an HTML report.")
-@click.option("--json", "json_out", type=OUT, help="Write the results.")
+@json_file_option
 @click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")
-def replay(**options: Any) -> None:
+def replay(json_file: Path | None, **options: Any) -> None:
     """Crawl a stored site again under each policy, and compare what they would have found."""
-    with lab_errors():
+    with lab_errors(), figures_to(json_file) as json_out:
         from linkscore_lab.replay.command import run_replay, suite_of
 
         outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}
-        run_replay(suite_of(options), **outputs)
+        run_replay(suite_of(options), json_out=json_out, **outputs)
 
 
 @click.command()
@@ -137,9 +138,10 @@ def suite(folder: Path, sites: tuple[str, ...], policies: tuple[str, ...], out: 
     show_default=True,
     help="Compare run by run, or means over seeds, or over seeds and starts.",
 )
-def compare(a: Path, b: Path, metrics: tuple[str, ...], **options: Any) -> None:
+@json_file_option
+def compare(a: Path, b: Path, metrics: tuple[str, ...], json_file: Path | None, **options: Any) -> None:
     """Say what result file B gained over A, and whether that is more than noise."""
-    with lab_errors():
+    with lab_errors(), figures_to(json_file) as file:
         from linkscore_lab.replay.compare import compare_files
 
-        compare_files(a, b, metrics, **options)
+        write_json(file, compare_files(a, b, metrics, **options))

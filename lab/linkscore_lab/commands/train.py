@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from linkscore_cli.output import figures_to, json_file_option
 from linkscore_lab.commands.common import ARCHIVE, OUT, lab_errors
 
 
@@ -34,9 +35,12 @@ def train() -> None:
     help="Pages of each type to train on; 0: all.",
 )
 @click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")
-def page_types(corpora: tuple[Path, ...], **options: Any) -> None:
+@json_file_option
+def page_types(corpora: tuple[Path, ...], json_file: Path | None, **options: Any) -> None:
     """Train index and thread page classifiers on labelled archives, or folders of them."""
-    with lab_errors():
+    if json_file is not None and not options["report"]:
+        raise click.UsageError("--json needs --report: it writes its figures.")
+    with lab_errors(), figures_to(json_file) as file:
         from linkscore_lab.experiments.page_types.command import run_training
 
-        run_training(corpora, **options)
+        run_training(corpora, json_file=file, **options)

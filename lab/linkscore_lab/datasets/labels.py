@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from linkscore_cli.files import lines_of
 from linkscore_lab.datasets.site import identity
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 
@@ -57,7 +58,7 @@ def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
+            table = csv.DictReader(lines_of(file), delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
             missing = set(columns) - set(table.fieldnames or ())
             if missing:
                 rule = f"{path}: column {', '.join(sorted(missing))} missing, got {table.fieldnames}"

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import lxml.html
+import re2
 from lxml import etree
 
 from linkscore_lab.datasets.labels import read_rewards
 from linkscore_scoring.errors import InvalidInput
 
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
 _HINT = re.compile(rb"itemtype|ld\+json|typeof", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:https?://(?:www\.)?schema\.org/|schema:)", re.IGNORECASE)
 _ITEM_TYPES = etree.XPath("//*[@itemscope]/@itemtype | //*/@typeof")
@@ -122,7 +125,8 @@ class ByType(Relevance):
 class ByUrl(Relevance):
     """Relevant are the pages in whose URL, as stored, `pattern` is found.
 
-    Anywhere in it, as ``re.search`` does: begin with ``^`` and end with ``$`` to match the whole URL.
+    Anywhere in it: begin with ``^`` and end with ``$`` to match the whole URL. The syntax is that of
+    RE2, whose time is in proportion to the URL.
 
     Raises
     ------
@@ -134,9 +138,10 @@ class ByUrl(Relevance):
         if not pattern:
             raise InvalidInput("must be a regular expression, got nothing", field="relevant_url")
         try:
-            self.pattern = re.compile(pattern)
-        except re.error as error:
-            rule = f"must be a regular expression, got {pattern!r}: {error}"
+            self.pattern = re2.compile(pattern, _OPTIONS)
+        except re2.error as error:
+            why = error.args[0].decode("utf-8", "replace")
+            rule = f"must be a regular expression (RE2), got {pattern!r}: {why}"
             raise InvalidInput(rule, field="relevant_url") from error
 
     def reward(self, identity: str, url: str, page_type: str, body: bytes) -> float:

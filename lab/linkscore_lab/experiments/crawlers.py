@@ -2,9 +2,9 @@
 
 A crawler here is a command that crawls a site through a proxy, in its own order or in that of a server, and
 prints a line ``STATUS<tab>URL`` for each page it fetched: the examples of the clients do. It crawls the
-demonstration site, or a stored one, once each way, with the same budget; with `--away 10` once more, and
-its server is killed when half of the budget is spent, and back ten seconds later. `make crawl-NAME` builds
-what a crawler needs, and runs this.
+demonstration site, or a stored one, once each way, with the same budget; with `--outage away:10` once more,
+and its server is killed when half of the budget is spent, and back ten seconds later. Other outages:
+`linkscore_lab.experiments.outages`. `make crawl-NAME` builds what a crawler needs, and runs this.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from math import isnan, nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urldefrag
@@ -27,7 +28,18 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.site import identity_or_none
+from linkscore_lab.datasets.warc_site import WarcSite
+from linkscore_lab.experiments.outages import (
+    Interrupted,
+    Outage,
+    data_disk,
+    interrupted,
+    make_crawls,
+    pages_taken,
+    size_of,
+)
 from linkscore_lab.experiments.scrapy.servers import OwnServer, frontier_command
 from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
 
@@ -35,6 +47,9 @@ ROOT = Path(__file__).parents[3]
 
 # A crawl that takes longer has come to a stop.
 _PATIENCE_S = 1_800.0
+
+# A server that comes back beside a crawl has little of a small machine.
+_SERVER_PATIENCE_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +67,8 @@ class Crawler:
         shell.
     frontier
         Whether its URLs wait in `linkscore frontier`; `--frontier` is added then.
+    plain
+        Whether it has an order of its own.
     """
 
     folder: str
@@ -59,6 +76,7 @@ class Crawler:
     tools: tuple[str, ...]
     dash: str = "--"
     frontier: bool = False
+    plain: bool = True
 
 
 _PYTHON = ".venv-crawlers/bin/python"
@@ -71,6 +89,7 @@ _NUTCH = (
     "CrawlWithNutch.java",
 )
 CRAWLERS = {
+    "scrapy": Crawler(".", (sys.executable, "clients/python/examples/crawl_with_scrapy.py"), ()),
     "colly": Crawler("clients/go/colly", ("go", "run", "./example"), ("go",), "-"),
     "crawlee": Crawler("clients/node", ("npx", "tsx", "example/crawl.ts"), ("npx", "node_modules/.bin/tsx")),
     "crawlee-python": Crawler(".", (_PYTHON, "clients/python/examples/crawl_with_crawlee.py"), (_PYTHON,)),
@@ -86,6 +105,7 @@ CRAWLERS = {
         ("java", "mvn", "~/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier"),
         frontier=True,
     ),
+    "java": Crawler("clients/java/example", (*_JAVA, "CrawlSite"), ("java", "mvn"), plain=False),
     "heritrix": Crawler("clients/java/heritrix/example", (*_JAVA, "CrawlWithHeritrix"), ("java", "mvn")),
 }
 
@@ -104,6 +124,8 @@ class CrawlFigures:
         Time of the crawl, and processor time of the crawler, its start included.
     said
         The last line of its error output: counters.
+    hits
+        Of each fetch, whether it brought a wanted page for the first time.
     """
 
     fetched: int
@@ -113,6 +135,16 @@ class CrawlFigures:
     seconds: float
     cpu_s: float
     said: str
+    hits: tuple[bool, ...] = ()
+
+    def share(self, first: int = 0, end: int | None = None) -> float:
+        """Return the share of wanted pages among the fetches from `first` to `end`; nan of none.
+
+        >>> CrawlFigures(4, 2, 0, 0, 0.0, 0.0, "", (True, False, False, True)).share(2)
+        0.5
+        """
+        part = self.hits[first:end]
+        return sum(part) / len(part) if part else nan
 
 
 def figures(
@@ -121,14 +153,25 @@ def figures(
     """Count what a crawler printed; a page fetched twice is wanted once.
 
     >>> output = "200\\thttp://a/1\\n200\\thttp://a/1#top\\n404\\thttp://a/2"
-    >>> figures(output, "", frozenset({"http://a/1"}))
-    CrawlFigures(fetched=3, wanted=1, missing=1, twice=1, seconds=0.0, cpu_s=0.0, said='')
+    >>> found = figures(output, "", frozenset({"http://a/1"}))
+    >>> found.fetched, found.wanted, found.missing, found.twice, found.hits
+    (3, 1, 1, 1, (True, False, False))
     """
-    rows = [line.split("\t", 1) for line in output.splitlines() if "\t" in line]
-    found = {identity_or_none(urldefrag(url).url) for _, url in rows}
+    rows = [line.split("\t", 1) for line in output.splitlines() if _is_fetch(line)]
+    found: set[str | None] = set()
+    hits = []
+    for _, url in rows:
+        page = identity_or_none(urldefrag(url).url)
+        hits.append(page in wanted and page not in found)
+        found.add(page)
     missing = sum(status != "200" for status, _ in rows)
     last = errors.strip().rpartition("\n")[2]
-    return CrawlFigures(len(rows), len(found & wanted), missing, len(rows) - len(found), seconds, cpu_s, last)
+    twice = len(rows) - len(found)
+    return CrawlFigures(len(rows), sum(hits), missing, twice, seconds, cpu_s, last, tuple(hits))
+
+
+def _is_fetch(line: str) -> bool:
+    return "\t" in line
 
 
 def lacks(crawler: Crawler) -> list[str]:
@@ -145,9 +188,10 @@ def crawl(
     budget: int,
     wanted: frozenset[str],
     target: str,
-    half_way: Callable[[], None] | None = None,
     *,
     frontier: str = "",
+    outage: Interrupted | None = None,
+    at: float = 0.5,
 ) -> CrawlFigures:
     """Crawl a site once, in the crawler's own order if `target` is empty.
 
@@ -155,8 +199,10 @@ def crawl(
     ----------
     frontier
         Where URLs wait, if it is not the crawler that keeps them.
-    half_way
-        Called beside the crawl when half of the budget is spent.
+    outage
+        What happens to the server.
+    at
+        When: the share of the budget that is spent then.
 
     Raises
     ------
@@ -178,7 +224,7 @@ def crawl(
         )
         stop = threading.Timer(_PATIENCE_S, ran.kill)
         stop.start()
-        output = _read(ran, budget // 2, half_way)
+        output = _read(ran, max(1, int(budget * at)), outage)
         _, status, used = os.wait4(ran.pid, 0)  # what it waited for itself is counted with it
         ran.returncode = os.waitstatus_to_exitcode(status)
         stop.cancel()
@@ -191,36 +237,22 @@ def crawl(
     return figures(output, said, wanted, seconds, used.ru_utime + used.ru_stime)
 
 
-def _read(ran: subprocess.Popen[str], half: int, half_way: Callable[[], None] | None) -> str:
-    """Read what a crawler prints to its end, and say when it is half way."""
+def _read(ran: subprocess.Popen[str], when: int, outage: Interrupted | None) -> str:
+    """Read what a crawler prints to its end, and let the outage happen after so many fetches."""
     lines: list[str] = []
-    beside = threading.Thread(target=half_way) if half_way is not None else None
+    fetched = 0
+    beside = threading.Thread(target=lambda: outage.happen(lambda: fetched)) if outage is not None else None
     assert ran.stdout is not None
     with ran.stdout as printed:
         for line in printed:
             lines.append(line)
-            if beside is not None and len(lines) == half:
+            fetched += _is_fetch(line)
+            if beside is not None and fetched == when and beside.ident is None:
                 beside.start()
-    if beside is not None and beside.ident is not None:
+    if outage is not None and beside is not None and beside.ident is not None:
+        outage.crawled()
         beside.join()
     return "".join(lines)
-
-
-def with_server(log: Path, away_s: float | None, run: Callable[..., CrawlFigures]) -> CrawlFigures:
-    """Crawl with a server that learned nothing before; killed half way and back after `away_s`, if given."""
-    with TemporaryDirectory(prefix="linkscore-") as data:
-        server = OwnServer(Path(data), log)
-
-        def leave_and_come_back() -> None:
-            server.kill()
-            time.sleep(away_s or 0.0)
-            server.start()
-
-        server.start()
-        try:
-            return run(server.address, leave_and_come_back if away_s is not None else None)
-        finally:
-            server.stop()
 
 
 @contextmanager
@@ -260,6 +292,109 @@ def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
     return made
 
 
+def table_of_outage(
+    title: str, outage: Interrupted, rows: dict[str, CrawlFigures], taken: dict[str, int]
+) -> Table:
+    """Return shares of wanted pages before an outage, meanwhile and after it: the same fetches of each row.
+
+    Parameters
+    ----------
+    taken
+        Pages the server took in, by row.
+    """
+    began, back = outage.began or 0, outage.back
+    parts: dict[str, tuple[int, int | None]] = {"before": (0, began), "while away": (began, back)}
+    if back is not None:
+        parts["after"] = (back, None)
+    made = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    made.add_column("order")
+    for heading, (first, end) in parts.items():
+        made.add_column(f"{heading}\n{first + 1}-{'' if end is None else end}", justify="right")
+    made.add_column("overall", justify="right")
+    made.add_column("pages\ntaken in", justify="right")
+    for name, row in rows.items():
+        shares = [row.share(first, end) for first, end in (*parts.values(), (0, None))]
+        texts = ["" if isnan(share) else f"{share:.3f}" for share in shares]
+        made.add_row(name, *texts, f"{taken[name]:,}" if name in taken else "")
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What crawlers are tried on.
+
+    Attributes
+    ----------
+    bed, budget, wanted
+        The site, how many of its pages are fetched, and which are looked for.
+    at
+        Share of the budget that is spent when an outage begins.
+    others
+        Data that each server begins with: a folder, empty but for other crawls.
+    log
+        Where the servers write.
+    """
+
+    bed: Testbed
+    budget: int
+    wanted: frozenset[str]
+    at: float
+    others: Path
+    log: Path
+
+    def run(self, name: str, outages: Sequence[Outage], *, plain: bool, linkscore: bool) -> None:
+        """Crawl with one crawler, without an outage and with each, and print tables."""
+        rows: dict[str, CrawlFigures] = {}
+        taken: dict[str, int] = {}
+        happened: dict[str, Interrupted] = {}
+        if plain and CRAWLERS[name].plain:
+            rows["plain"] = self._crawl(CRAWLERS[name], "")
+        if linkscore:
+            rows["linkscore"], taken["linkscore"], _ = self._with_server(CRAWLERS[name], None)
+        for outage in outages:
+            rows[outage.name], taken[outage.name], event = self._with_server(CRAWLERS[name], outage)
+            if event is not None and event.began is not None:
+                happened[outage.name] = event
+        Console().print(table(f"{name}, {self.bed.name}", rows))
+        for outage_name, event in happened.items():
+            beside = {row: rows[row] for row in ("plain", "linkscore", outage_name) if row in rows}
+            Console().print(table_of_outage(f"{name}, {self.bed.name}: {outage_name}", event, beside, taken))
+        for order, row in rows.items():
+            click.echo(f"{order}: {row.said}")
+
+    def _with_server(
+        self, crawler: Crawler, outage: Outage | None
+    ) -> tuple[CrawlFigures, int, Interrupted | None]:
+        """Crawl with a server that learned nothing of this before; also count the pages it took in."""
+        with (
+            TemporaryDirectory(prefix="linkscore-") as folder,
+            data_disk(Path(folder), outage, size_of(self.others)) as data,
+        ):
+            shutil.copytree(self.others, data, dirs_exist_ok=True)
+            server = OwnServer(data, self.log, _SERVER_PATIENCE_S)
+            server.start()
+            try:
+                with interrupted(server, data, outage) as event:
+                    row = self._crawl(crawler, event.address if event else server.address, event)
+                return row, pages_taken(server), event
+            finally:
+                server.stop()
+
+    def _crawl(self, crawler: Crawler, target: str, outage: Interrupted | None = None) -> CrawlFigures:
+        with frontier_of(crawler, target, self.log) as frontier:
+            return crawl(
+                crawler,
+                self.bed,
+                self.bed.target.via or self.bed.target.entry.rstrip("/"),
+                self.budget,
+                self.wanted,
+                target,
+                frontier=frontier,
+                outage=outage,
+                at=self.at,
+            )
+
+
 @click.command()
 @click.argument("names", nargs=-1, required=True, type=click.Choice(list(CRAWLERS)))
 @click.option("--warc", type=click.Path(exists=True, path_type=Path), help="A stored site.")
@@ -268,7 +403,11 @@ def table(title: str, rows: dict[str, CrawlFigures]) -> Table:
 @click.option("--budget", default="25%", help="Pages, or share of the reachable pages.")
 @click.option("--plain/--no-plain", default=True, help="Whether to crawl in the crawler's own order too.")
 @click.option("--linkscore/--no-linkscore", default=True, help="Whether to crawl in linkscore's order.")
-@click.option("--away", type=click.FloatRange(min=0), help="Crawl with a server that is away so long.")
+@click.option(
+    "--outage", "outages", multiple=True, help="Crawl with a server that has it, away:10 for example."
+)
+@click.option("--at", default=0.5, help="Share of the budget that is spent when an outage begins.")
+@click.option("--others", default=0, help="Other crawls, each of the whole site, the server has besides.")
 @click.option("--latency", default=0.0, help="Seconds the site takes to answer.")
 def main(
     names: Sequence[str],
@@ -278,7 +417,9 @@ def main(
     budget: str,
     plain: bool,
     linkscore: bool,
-    away: float | None,
+    outages: Sequence[str],
+    at: float,
+    others: int,
     latency: float,
 ) -> None:
     """Crawl a site with real crawlers, plain and in linkscore's order, and print a table."""
@@ -286,37 +427,28 @@ def main(
         raise click.UsageError("--warc and --labels go together")
     if latency and warc is None:
         raise click.UsageError("--latency is of a stored site: --warc")
+    try:
+        wished = [Outage.parse(text) for text in outages]
+    except ValueError as error:
+        raise click.UsageError(f"--outage {error}") from error
     with ExitStack() as stack:
         testbed = demo_testbed(1)
         if warc is not None and labels is not None:
             testbed = warc_testbed(warc, labels, latency_s=latency)
         bed = stack.enter_context(testbed)
-        wanted = bed.wanted(relevant.split(",") if relevant else DEMO_WANTED)
-        proxy = bed.target.via or bed.target.entry.rstrip("/")
         log = ROOT / "out" / "crawlers.log"
         log.parent.mkdir(exist_ok=True)
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="linkscore-others-")))
+        if others:
+            site = WarcSite(warc) if warc is not None else DemoSite(1, bed.target.entry)
+            make_crawls(folder, log, others, site, list(bed.survey.pages))
+        looked_for = bed.wanted(relevant.split(",") if relevant else DEMO_WANTED)
+        course = Course(bed, bed.budget(budget), looked_for, at, folder, log)
         for name in names:
-            crawler = CRAWLERS[name]
-            if missing := lacks(crawler):
+            if missing := lacks(CRAWLERS[name]):
                 click.echo(f"{name}: skipped, there is no {' and no '.join(missing)}")
                 continue
-
-            def run(
-                target: str, half_way: Callable[[], None] | None = None, crawler: Crawler = crawler
-            ) -> CrawlFigures:
-                with frontier_of(crawler, target, log) as frontier:
-                    return crawl(
-                        crawler, bed, proxy, bed.budget(budget), wanted, target, half_way, frontier=frontier
-                    )
-
-            rows = {"plain": run("")} if plain else {}
-            if linkscore:
-                rows["linkscore"] = with_server(log, None, run)
-            if away is not None:
-                rows[f"server away {away:.0f} s"] = with_server(log, away, run)
-            Console().print(table(f"{name}, {bed.name}", rows))
-            for order, row in rows.items():
-                click.echo(f"{order}: {row.said}")
+            course.run(name, wished, plain=plain, linkscore=linkscore)
 
 
 if __name__ == "__main__":

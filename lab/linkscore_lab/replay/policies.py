@@ -61,5 +61,5 @@ def reads_layout(policy: PolicyText) -> bool:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

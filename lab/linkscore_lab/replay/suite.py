@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from linkscore_cli.files import text_of
 from linkscore_lab.datasets.labels import SitePageType, read_page_types
 from linkscore_lab.datasets.relevance import ByType, Relevance, choose_relevance
 from linkscore_lab.replay.policies import PolicyText, read_policy
@@ -93,8 +94,8 @@ def read_suite(path: Path) -> Suite:
         Naming every unknown key and every bad value.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
+        table = tomllib.loads(text_of(path))
+    except (OSError, ValueError, RecursionError) as exc:
         raise InvalidInput(f"{path}: must be a readable TOML file, got {exc}", field="suite") from exc
     problems = [
         FieldProblem(name, "is no key of a suite") for name in table.keys() - _SUITE_KEYS - _PROTOCOL_KEYS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from itertools import starmap
 from statistics import fmean
 
@@ -34,7 +35,10 @@ def glance_table(
     policies.sort(key=lambda policy: _rank(means[policy], DEFINITIONS[metric]))
     heads = [tag("th", name, scope="col") for name in columns]
     rows = [
-        _row(marks[policy], [_cell(column, policy, DEFINITIONS[metric]) for column in columns.values()])
+        _row(
+            marks[policy],
+            [labelled(name, _cell(column, policy, DEFINITIONS[metric])) for name, column in columns.items()],
+        )
         for policy in policies
     ]
     return _table(caption, heads, rows)
@@ -47,9 +51,12 @@ def metrics_table(groups: Sequence[RunGroup], marks: Mapping[str, PolicyMark], c
     heads = [_head(DEFINITIONS[name].label, DEFINITIONS[name].text) for name in columns]
     rows = []
     for group in groups:
-        cells = [_cell(column, group.policy, DEFINITIONS[name]) for name, column in columns.items()]
-        rows.append(_row(marks[group.policy], [*cells, *_extras(group)]))
-    return _table(caption, [*heads, *starmap(_head, EXTRAS.items())], rows)
+        cells = [
+            labelled(DEFINITIONS[name].label, _cell(column, group.policy, DEFINITIONS[name]))
+            for name, column in columns.items()
+        ]
+        rows.append(_row(marks[group.policy], [*cells, *map(labelled, EXTRAS, _extras(group))]))
+    return _table(caption, [*heads, *starmap(_head, EXTRAS.items())], rows, is_wide=True)
 
 
 def _column(groups: Sequence[RunGroup], metric: str) -> Column:
@@ -113,9 +120,16 @@ def _head(text: str, meaning: str) -> Html:
     return tag("th", tag("abbr", text, title=meaning), scope="col")
 
 
-def _table(caption: str, heads: Sequence[Html], rows: Sequence[Html]) -> Html:
+def labelled(label: str, cell: Html) -> Html:
+    """Return a cell that says what it is where its table is too wide, and its row is shown as a card."""
+    return Html(cell.replace("<td", f'<td data-l="{escape(label)}"', 1))
+
+
+def _table(caption: str, heads: Sequence[Html], rows: Sequence[Html], *, is_wide: bool = False) -> Html:
     head = tag("thead", tag("tr", tag("th", "policy", scope="col"), *heads))
-    table = tag("table", tag("caption", caption), head, tag("tbody", *rows), class_="sortable")
+    table = tag(
+        "table", tag("caption", caption), head, tag("tbody", *rows), class_=f"sortable{' wide' * is_wide}"
+    )
     return tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
@@ -166,10 +180,10 @@ def _explained(mark: PolicyMark, found: Sequence[ScoreExplanation]) -> Html:
     rows = (
         tag(
             "tr",
-            tag("td", each.url, class_="url"),
-            tag("td", f"{each.score:.4g}"),
-            tag("td", each.bucket, class_="url"),
-            tag("td", each.summary, class_="text"),
+            labelled("link", tag("td", each.url, class_="url")),
+            labelled("score", tag("td", f"{each.score:.4g}")),
+            labelled("group", tag("td", each.bucket, class_="url")),
+            labelled("reason", tag("td", each.summary, class_="text")),
         )
         for each in found
     )
@@ -189,9 +203,11 @@ def _input_row(name: str, runs: Sequence[RunResult], meta: Meta) -> Html:
     return tag(
         "tr",
         tag("th", name, scope="row"),
-        tag("td", tag("code", source.sha256) if source else "–", class_="url"),
-        tag("td", damaged, class_="warn" if source and source.damaged else None),
-        tag("td", "–" if pages is None else f"{pages:,}"),
+        labelled(
+            "SHA-256 of its files", tag("td", tag("code", source.sha256) if source else "–", class_="url")
+        ),
+        labelled("damaged records", tag("td", damaged, class_="warn" if source and source.damaged else None)),
+        labelled("reachable pages", tag("td", "–" if pages is None else f"{pages:,}")),
     )
 
 

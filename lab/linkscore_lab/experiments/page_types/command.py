@@ -13,6 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from linkscore_cli.output import write_json
 from linkscore_lab.experiments.page_types.examples import Example, find_sites, read_examples
 from linkscore_lab.experiments.page_types.generated import ENGINES, generated_examples
 from linkscore_lab.experiments.page_types.train import Rows, page_weights, train_all
@@ -128,6 +129,7 @@ def run_training(
     per_type: int = PER_TYPE,
     engines: int = ENGINES,
     workers: int = 0,
+    json_file: Path | None = None,
     console: Console | None = None,
 ) -> dict[str, Any]:
     """Train on labelled sites; write the weights, print what unseen sites say, and return the weights.
@@ -146,6 +148,8 @@ def run_training(
         Pages of each type to train on.
     engines
         Made-up engines whose pages are trained on as well.
+    json_file
+        Where to write the figures of the report; None: nowhere.
 
     Raises
     ------
@@ -171,21 +175,28 @@ def run_training(
             site.name: read_examples(site, per_type=report_pages, workers=workers or cores())
             for site in sites
         }
-        show(console, plain, everything)
+        write_json(json_file, show(console, plain, everything))
     return plain
 
 
-def show(console: Console, plain: dict[str, Any], found: dict[str, list[Example]]) -> None:
-    """Print the figures of each site under the model without it, and their means over sites with threads."""
+def show(
+    console: Console, plain: dict[str, Any], found: dict[str, list[Example]]
+) -> dict[str, dict[str, dict[str, Score]]]:
+    """Print and return the figures of each site under the model without it, and print their means."""
     by_page, balanced = [], []
+    figures = {}
     for name, examples in found.items():
         kinds = classified(model_from(plain["without"][name]), examples)
         print_site(console, name, examples, kinds)
+        told = {"by_page": scores(examples, kinds, by_page=True)}
+        told["balanced"] = scores(examples, kinds, by_page=False)
+        figures[name] = told
         if any(example.kind == "THREAD" for example in examples):
-            by_page.append(scores(examples, kinds, by_page=True))
-            balanced.append(scores(examples, kinds, by_page=False))
+            by_page.append(told["by_page"])
+            balanced.append(told["balanced"])
     print_means(console, by_page, "by page")
     print_means(console, balanced, "balanced")
+    return figures
 
 
 def as_json(plain: dict[str, Any]) -> str:

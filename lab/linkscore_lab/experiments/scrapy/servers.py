@@ -95,6 +95,11 @@ class OwnServer:
         self._log, self._patience_s = log, patience_s
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
         """Start it and wait until it answers.
 
