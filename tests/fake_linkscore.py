@@ -67,6 +67,7 @@ class FakeLinkscore(
         self.calls: Counter[str] = Counter()
         self.failures: dict[str, list[grpc.StatusCode]] = {}
         self.failure_details: list[object] = []
+        self.refuses: dict[str, grpc.StatusCode] = {}
         self.metadata: list[dict[str, str]] = []
         self.hang = threading.Event()
         self.port = 0
@@ -77,6 +78,8 @@ class FakeLinkscore(
         if self.hang.is_set():
             while context.is_active() and self.hang.wait(0.02):
                 threading.Event().wait(0.02)
+        if name in self.refuses:
+            refuse(context, self.refuses[name], "told to refuse", *self.failure_details)
         if self.failures.get(name):
             refuse(context, self.failures[name].pop(0), "told to fail", *self.failure_details)
 
@@ -197,7 +200,7 @@ class FakeLinkscore(
         if request.name not in self.crawls:
             info = error_details_pb2.ErrorInfo(reason="CRAWL_NOT_FOUND", domain="linkscore")
             refuse(context, grpc.StatusCode.NOT_FOUND, f"no crawl {request.name}", info)
-        return crawl_service_pb2.GetCrawlResponse(crawl=self.crawls[request.name])
+        return crawl_service_pb2.GetCrawlResponse(crawl=self.crawls[request.name], server_version="9.9")
 
     def ListCrawls(self, request, context):
         self._enter("ListCrawls", context)

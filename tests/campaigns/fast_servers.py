@@ -17,9 +17,15 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 PATIENCE_S = 600.0  # longest start, on a machine that is busy
 _LINE = "linkscore serving on "
+_DIGESTS = "digests.json"
+
+
+def _clock_of(out: Path) -> Path:
+    return out.with_name("clock")
 
 
 class FastServer:
@@ -52,6 +58,36 @@ class FastServer:
     def is_alive(self) -> bool:
         """Say whether any thread of the process is left; its files are closed with the last one."""
         return Path(f"/proc/{self.pid}").exists()
+
+    def stop(self) -> None:
+        """Send SIGSTOP and wait until no thread of the process does anything; it goes on with `go_on`."""
+        os.kill(self.pid, signal.SIGSTOP)
+        while not all(
+            task.read_text().rpartition(") ")[2].startswith("T")
+            for task in Path(f"/proc/{self.pid}/task").glob("*/stat")
+        ):
+            time.sleep(0.001)
+
+    def go_on(self) -> None:
+        """Send SIGCONT."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def set_clock(self, seconds: float) -> None:
+        """Have the wall clock of the server jump to be as much ahead of that of the machine, or behind it."""
+        _clock_of(self._out).write_text(str(seconds))
+        os.kill(self.pid, signal.SIGUSR1)
+
+    def digests(self) -> dict[str, tuple[int, str]]:
+        """Return last event and checksum of each crawl in memory, as `storage.replays` takes them."""
+        found = self._out.with_name(_DIGESTS)
+        found.unlink(missing_ok=True)
+        os.kill(self.pid, signal.SIGUSR2)
+        until = time.monotonic() + PATIENCE_S
+        while not found.exists():
+            assert self.is_alive(), self._out.read_text()[-2000:]
+            assert time.monotonic() < until, "the server does not answer"
+            time.sleep(0.002)
+        return {crawl: (seq, digest) for crawl, (seq, digest) in json.loads(found.read_text()).items()}
 
     def kill(self) -> None:
         """Send SIGKILL and wait until the process is gone."""
@@ -122,9 +158,45 @@ def _fork_for_ever() -> None:
         os.dup2(fd, 2)
         os.close(0)
         set_up("error")
+        _obey(Path(out))
         app.FileStore = partial(files.FileStore, segment_bytes=segment_bytes)  # type: ignore[misc, assignment]
         asyncio.run(app.run(Settings(**settings)))
         os._exit(0)
+
+
+def _obey(out: Path) -> None:
+    """Set the wall clock at SIGUSR1, and write checksums of what is in memory at SIGUSR2."""
+    from linkscore_server import app
+    from linkscore_server.crawls.registry import CrawlRegistry
+    from linkscore_server.storage.replays import digest_of
+
+    real, ahead_s, registries = time.time, [0.0], list[CrawlRegistry]()
+    time.time = lambda: real() + ahead_s[0]
+
+    class Registry(CrawlRegistry):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            registries.append(self)
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGUSR1, set_clock)
+            loop.add_signal_handler(signal.SIGUSR2, write_digests)  # between events, not within one
+
+    def set_clock() -> None:
+        ahead_s[0] = float(_clock_of(out).read_text())
+
+    def write_digests() -> None:
+        found = {
+            actor.key: (actor.model.seq, digest_of(actor.model))
+            for registry in registries
+            for actor in registry.actors()
+        }
+        draft = out.with_name(f"{_DIGESTS}.tmp")
+        draft.write_text(json.dumps(found))
+        draft.replace(out.with_name(_DIGESTS))
+
+    if _clock_of(out).exists():
+        set_clock()
+    app.CrawlRegistry = Registry  # type: ignore[misc]
 
 
 if __name__ == "__main__":

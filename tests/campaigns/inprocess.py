@@ -23,12 +23,14 @@ from linkscore_scoring.features.types import Limits
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.admission import InflightBytes, WorkAhead
+from linkscore_server.grpc.admission import WorkAhead
 from linkscore_server.grpc.browse_logs import BrowseLogService
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
+from linkscore_server.grpc.gate import Gate
 from linkscore_server.grpc.inspection import InspectionService
 from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics
@@ -132,11 +134,8 @@ class InProcess:
         self._browse_logs = BrowseLogManager(self.registry, settings, self.metrics, self._clock)
         self._handlers: list[Any] = []
         work = WorkAhead(settings.target_delay_s)
-        self._calls = CallInterceptor(
-            self.metrics,
-            inflight=InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes),
-            work=work,
-        )
+        room = InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes)
+        self._calls = CallInterceptor(self.metrics, Gate(room, work))
         scoring = LinkScoringService(self.registry, self.parser, settings, self.metrics, self._clock, work)
         services = {
             "LinkScoringService": scoring,

@@ -3,25 +3,28 @@
 A run sends the same calls in the same order: pages, feedback on them, batches of a browse log; sites are
 learned and snapshots made on the way. It is killed again and again: while a call is in work, while a site is
 learned, while a snapshot is written, while the server starts. After each start the crawl must have what was
-acknowledged, and of the call in work all or nothing; what was not answered is sent again. At the end of a
-run all scores equal those of a run that nobody killed. In every second run the log is cut at each snapshot
-(`keep_log = snapshots`), and is killed while it is.
+acknowledged, and of the call in work all or nothing; what was not answered is sent again. Each start draws
+other settings (`campaigns.options`): bounds of memory, of segments and of snapshots, and whether the log is
+cut. Every few kills what the folder holds is held against a replay of its log. At the end of a run all
+scores equal those of a run that nobody killed.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import grpc
 
+from campaigns import options
 from campaigns.fast_servers import FastServer, FastServers
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import common_pb2 as common
@@ -29,6 +32,10 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_server.crawls.libraries import registrable_domain
+from linkscore_server.storage.check import problems_of_store
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.replays import unlike_their_replay
 from server_process import Stubs, stubs
 from small_site import page, url_of
 
@@ -37,8 +44,7 @@ KINDS = ("ingestion", "feedback", "import", "learning", "snapshot", "cut", "star
 N_PAGES = 48
 """Pages of a run: sites are learned after 16 and 32, and once in between by schedule if that is due."""
 
-SNAPSHOT_EVENTS = 10
-_CUT_SEGMENT_BYTES = 4_000  # of logs that are cut, so that each snapshot may cut some
+_REPLAYED = 0.2  # share of kills after which the folder is replayed; more would take most of the time
 DAYS = 2  # that a batch has a visit of
 _MOST_CALLS = 12  # before a kill of the kind that was drawn
 _TIMEOUT_S = 120.0
@@ -73,7 +79,15 @@ class Step:
             given = pb.Feedback(event_id=f"worth-{self.number}", url=url_of(self.number), reward=reward)
             request = pb.ReportFeedbackRequest(crawl=CRAWL, feedback=[given])
             return server.links.ReportFeedback.future(request, timeout=_TIMEOUT_S)
-        return server.browse.ImportBrowseRecords.future(iter([_batch(self.number)]), timeout=_TIMEOUT_S)
+        return server.browse.ImportBrowseRecords.future(iter([batch_of(self.number)]), timeout=_TIMEOUT_S)
+
+    def statuses(self, answer: Any) -> list[common.ItemStatus]:
+        """Return how each item was taken in."""
+        if self.kind == "ingestion":
+            return [result.status for result in answer.results]
+        if self.kind == "feedback":
+            return list(answer.statuses)
+        return [batch.status for batch in answer.batches]
 
 
 STEPS = [
@@ -84,7 +98,8 @@ STEPS = [
 ]
 
 
-def _batch(number: int) -> browse_pb.ImportBrowseRecordsRequest:
+def batch_of(number: int) -> browse_pb.ImportBrowseRecordsRequest:
+    """Return a batch with a visit on each of some days."""
     columns = browse_pb.BrowseColumns(
         texts=[f"visitor-{number}", url_of(number)],
         epoch_ms=[_START_MS + day * _DAY_MS for day in range(DAYS)],
@@ -107,21 +122,24 @@ class Run:
     rng
         Decides when it is killed.
     kills
-        Most kills; 0 for a run that nobody kills.
-    cuts
-        Whether the log is cut.
+        Most kills; 0 for a run that nobody kills, under the settings of every server.
+
+    Attributes
+    ----------
+    killed
+        Kills by kind.
+    replayed
+        How often the folder was held against a replay of its log.
+    was_cut
+        Whether something was cut from the log.
     """
 
-    def __init__(
-        self, servers: FastServers, folder: Path, rng: random.Random, kills: int, *, cuts: bool = False
-    ) -> None:
+    def __init__(self, servers: FastServers, folder: Path, rng: random.Random, kills: int) -> None:
         self._servers = servers
-        self._snapshot_kind = "cut" if cuts else "snapshot"
-        self._kinds = [kind for kind in KINDS if kind not in ({"snapshot", "cut"} - {self._snapshot_kind})]
-        self._settings: dict[str, object] = {"snapshot_events": SNAPSHOT_EVENTS}
-        if cuts:
-            self._settings |= {"keep_log": "snapshots", "segment_bytes": _CUT_SEGMENT_BYTES}
+        self._draws = kills > 0
+        self._settings: dict[str, object] = {}
         self._folder = folder
+        self.replayed = 0
         self._rng = rng
         self._left = kills
         self._done = 0
@@ -141,12 +159,22 @@ class Run:
                 found = _scores(connected)
                 self._check(connected)
             server.kill()
-            if self._snapshot_kind == "cut" and not list(self._folder.glob("data/crawls/*/cut")):
-                self.problems.append(f"{self._folder.name}: nothing was cut")
             return found
 
+    @property
+    def was_cut(self) -> bool:
+        """Whether something was cut from the log."""
+        return any(self._folder.glob("data/crawls/*/cut"))
+
+    @property
+    def _kinds(self) -> list[str]:
+        other = "snapshot" if self._settings.get("keep_log") == "snapshots" else "cut"
+        return [kind for kind in KINDS if kind != other]
+
     def _started(self) -> FastServer | None:
-        """Start a server; None if it was killed on the way."""
+        """Start a server with settings drawn anew; None if it was killed on the way."""
+        if self._draws:
+            self._settings = options.drawn(self._rng)
         server = self._servers.start(self._folder, **self._settings)
         if self._left and self._rng.random() < 1 / len(self._kinds):
             self._kill(server, "start")
@@ -173,59 +201,81 @@ class Run:
             if kind == "learning" and step.kind == "ingestion" and _is_learning(connected):
                 self._kill(server, kind)
                 return True
-            if kind == self._snapshot_kind and self._done % SNAPSHOT_EVENTS == 0 and calls_left < 0:
+            if kind in ("snapshot", "cut") and self._done % self._snapshot_events == 0 and calls_left < 0:
                 self._kill(server, kind)
                 return True
             if step.kind == "ingestion":
                 _wait_for_learning(connected)
         return False
 
+    @property
+    def _snapshot_events(self) -> int:
+        found = self._settings["snapshot_events"]
+        assert isinstance(found, int)
+        return found
+
     def _kill(self, server: FastServer, kind: str) -> None:
         time.sleep(self._rng.uniform(0.0, _LATEST_S[kind]))
         server.kill()
         self._left -= 1
         self.killed[kind] += 1
+        if self._rng.random() < _REPLAYED:
+            self._compare_with_replay()
+
+    def _compare_with_replay(self) -> None:
+        """Hold what the folder has against a replay of its log."""
+        if not (self._folder / "data").exists():
+            return
+        copy = self._folder / "copy"
+        shutil.copytree(self._folder / "data", copy)
+        store = FileStore(copy)
+        found = [*problems_of_store(store), *unlike_their_replay(store, registrable_domain)]
+        self.problems += [f"{self._told()}: {problem}" for problem in found]
+        self.replayed += 1
+        store.close()
+        shutil.rmtree(copy)
+
+    def _told(self) -> str:
+        return f"{self._folder.name}, after {dict(self.killed)}, settings {self._settings}"
 
     def _note(self, step: Step, answer: Any) -> None:
         """Check the answer of a call: only the first after a kill may say that all is there already."""
-        statuses = {
-            "ingestion": lambda: [result.status for result in answer.results],
-            "feedback": lambda: list(answer.statuses),
-            "import": lambda: [batch.status for batch in answer.batches],
-        }[step.kind]()
+        statuses = step.statuses(answer)
         codes = [status.code for status in statuses]
         again = [common.ITEM_CODE_DUPLICATE] if self._resent == self._done else []
         if len(codes) != 1 or codes[0] not in [common.ITEM_CODE_OK, *again]:
-            self.problems.append(f"{step}: {statuses}")
+            self.problems.append(f"{self._told()}: {step}: {statuses}")
 
     def _check(self, connected: Stubs) -> None:
         """Compare what the crawl has with what was acknowledged, and perhaps the call after it."""
         self._resent = self._done
         if not self._done:
-            _create(connected)
+            connected.crawls.CreateCrawl(creation(), timeout=_TIMEOUT_S)
         crawl = connected.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL), timeout=_TIMEOUT_S).crawl
         stats = connected.browse.GetBrowseStats(
             browse_pb.GetBrowseStatsRequest(crawl=CRAWL), timeout=_TIMEOUT_S
         )
         got = (crawl.page_count, crawl.feedback_count, stats.batch_count)
-        certain, perhaps = _counts(STEPS[: self._done]), _counts(STEPS[: self._done + 1])
+        certain, perhaps = counts(STEPS[: self._done]), counts(STEPS[: self._done + 1])
         if got not in (certain, perhaps) or stats.visit_count != DAYS * stats.batch_count:
             self.problems.append(
-                f"{self._folder.name}, after {dict(self.killed)}: pages, feedback, batches are {got} "
+                f"{self._told()}: pages, feedback, batches are {got} "
                 f"with {stats.visit_count} visits; {certain} were acknowledged"
             )
 
 
-def _counts(steps: list[Step]) -> tuple[int, int, int]:
+def counts(steps: list[Step]) -> tuple[int, int, int]:
+    """Return how many pages, feedback and batches some steps bring."""
     kinds = Counter(step.kind for step in steps)
     return kinds["ingestion"], kinds["feedback"], kinds["import"]
 
 
-def _create(server: Stubs) -> None:
+def creation() -> crawl_pb.CreateCrawlRequest:
+    """Return the request that creates the crawl."""
     ucc = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams())
     learning = crawl_pb.LearningConfig(sample_pages=16, max_sample_pages=2_000)
     config = crawl_pb.Crawl(name=CRAWL, extra_policies=[ucc], learning=learning)
-    server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=config), timeout=_TIMEOUT_S)
+    return crawl_pb.CreateCrawlRequest(crawl=config)
 
 
 def _is_learning(server: Stubs) -> bool:
@@ -257,27 +307,38 @@ def _scores(server: Stubs) -> list[list[float]]:
     return found
 
 
-def campaign(kills: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Kill as often; returns the kills by kind, and what was found."""
-    rng, killed, problems, started = random.Random(seed), Counter[str](), list[str](), time.monotonic()
-    number = 0
+@dataclass(slots=True)
+class Outcome:
+    """What a campaign did and found."""
+
+    killed: Counter[str] = field(default_factory=Counter)
+    replayed: int = 0
+    cut_runs: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def campaign(kills: int, seed: int) -> Outcome:
+    """Kill as often."""
+    rng, all_of, started = random.Random(seed), Outcome(), time.monotonic()
     with FastServers() as servers, tempfile.TemporaryDirectory(prefix="linkscore-kills-") as folder:
         expected = Run(servers, Path(folder) / "uninterrupted", rng, 0).run()
-        while killed.total() < kills:
-            place, most = Path(folder) / f"run-{number}", min(50, kills - killed.total())
-            run = Run(servers, place, rng, most, cuts=number % 2 == 0)
-            number += 1
+        while (left := kills - all_of.killed.total()) > 0:
+            run = Run(servers, Path(folder) / f"run-{all_of.killed.total()}", rng, min(50, left))
             scores = run.run()
-            killed += run.killed
-            problems += run.problems
+            all_of.killed += run.killed
+            all_of.replayed += run.replayed
+            all_of.cut_runs += run.was_cut
             if scores != expected:
-                problems.append(f"seed {seed}, after {killed.total()} kills: the scores are others")
+                run.problems.append(f"seed {seed}, after {all_of.killed.total()} kills: other scores")
+            all_of.problems += run.problems
             print(
-                f"{killed.total()} kills, {len(problems)} problems, {time.monotonic() - started:.0f} s",
+                f"{all_of.killed.total()} kills, {all_of.replayed} replays, {len(all_of.problems)} problems, "
+                f"{time.monotonic() - started:.0f} s",
+                *run.problems,
+                sep="\n",
                 flush=True,
             )
-            print(*run.problems, sep="\n", end="", flush=True)
-    return killed, problems
+    return all_of
 
 
 def main() -> int:
@@ -286,15 +347,17 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    killed, problems = campaign(given.kills, given.seed)
+    done = campaign(given.kills, given.seed)
     print(
         "| killed during | times |",
         "|---|---|",
-        *(f"| {kind} | {killed[kind]} |" for kind in KINDS),
+        *(f"| {kind} | {done.killed[kind]} |" for kind in KINDS),
+        *done.problems,
+        f"seed {given.seed}: {done.killed.total()} kills, {done.replayed} replays, {done.cut_runs} runs with "
+        f"a log that was cut, {len(done.problems)} problems",
         sep="\n",
     )
-    print(*problems, f"{killed.total()} kills, {len(problems)} problems", sep="\n")
-    return bool(problems)
+    return bool(done.problems)
 
 
 if __name__ == "__main__":

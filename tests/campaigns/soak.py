@@ -35,6 +35,10 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_server.crawls.libraries import registrable_domain
+from linkscore_server.storage.check import problems_of_store
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.replays import unlike_their_replay
 from server_process import ServerProcess, Stubs, stubs
 from small_site import HOST, page, url_of
 
@@ -144,6 +148,15 @@ class Soak:
         lines = self._server.log.read_text().splitlines()
         self.problems += [line for line in lines if '"level": "error"' in line][:10]
         self.problems += self._growth()
+        self.problems += self._unlike_replay()
+
+    def _unlike_replay(self) -> list[str]:
+        """Return where the snapshots and the logs at the end give another state than the logs alone."""
+        store = FileStore(self._folder / "data")
+        try:
+            return [*problems_of_store(store), *unlike_their_replay(store, registrable_domain)]
+        finally:
+            store.close()
 
     def _watch(self, rng: random.Random) -> None:
         """Sample the process until the end; kill it at random times of the first third."""

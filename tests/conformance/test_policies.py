@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.testing import CHECKS, check_policy
 from linkscore_scoring.testing.conformance import (
     VARIANT_CHECKS,
+    Check,
     check_bad_params_are_named,
     check_it_beats_random_order,
+    check_memory_is_bounded,
     check_questions_change_nothing,
     check_state_round_trip_gives_the_same_future,
     check_the_docstring_is_complete,
@@ -26,7 +29,13 @@ EXAMPLE = {"example_url": GeneratedSite(0).example}
 PARAMS: dict[str, dict[str, Any]] = {"source_target": EXAMPLE, "tpm": EXAMPLE}
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def _timely(checks: Sequence[Check]) -> list[Any]:
+    """Checks as parameters; what takes a hundred thousand pages is `long`."""
+    marks = {check_memory_is_bounded: pytest.mark.long}
+    return [pytest.param(check, marks=marks.get(check, ()), id=check.__name__) for check in checks]
+
+
+@pytest.mark.parametrize("check", _timely(CHECKS))
 @pytest.mark.parametrize("policy", builtin().values(), ids=lambda policy: policy.name)
 def test_every_policy_passes(policy: type[Policy], check: Any) -> None:
     subject = Subject(policy, PARAMS.get(policy.name, {}))
@@ -60,6 +69,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("check", VARIANT_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
     ("name", "params"), [(name, params) for name, found in VARIANTS.items() for params in found], ids=str
@@ -73,6 +83,7 @@ def test_a_policy_passes_with_other_parameters_and_parts(
 FALLING_BACK = [(policy, params) for policy in builtin().values() for params in fallback_variants(policy)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("policy", "params"), FALLING_BACK, ids=str)
 def test_a_policy_that_falls_back_is_the_same_after_a_restart(policy: type[Policy], params: Any) -> None:
     """Whatever it falls back to: what the fallback knows of site and crawl is kept."""

@@ -65,6 +65,7 @@ class Sender(threading.Thread):
                     self._wake.set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [1, 7])
 def test_what_was_acknowledged_is_there_and_nothing_is_half_there(after: int, tmp_path: Path) -> None:
     server, wake = ServerProcess(tmp_path), threading.Event()

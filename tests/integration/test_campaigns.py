@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from campaigns import damage, fuzz, kills
+from campaigns import damage, fuzz, fuzz_files, fuzz_frontier, histories, kills, space
+from campaigns.power import campaign as power
 from campaigns.soak import Soak
+from frontier_process import frontier
 from linkscore_server.grpc.access import RPCS
 
 
@@ -27,6 +29,13 @@ def test_a_session_has_calls_of_nearly_every_kind_that_are_answered() -> None:
     assert len(session.answered) > 0.8 * len(fuzz.METHODS)
 
 
+@pytest.mark.parametrize(("kind", "inputs"), [("token file", 60), ("browse log", 8), ("archive", 6)])
+def test_files_of_any_content_find_nothing(kind: str, inputs: int) -> None:
+    done, found = fuzz_files.campaign(inputs, 1, [kind])
+    assert found == []
+    assert done[kind] == inputs
+
+
 @pytest.mark.slow
 def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
     soak = Soak(tmp_path, minutes=1.0, seed=2)
@@ -38,9 +47,45 @@ def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ten_kills_lose_nothing() -> None:
-    killed, problems = kills.campaign(10, seed=2)
-    assert problems == []
-    assert killed.total() == 10
+    done = kills.campaign(10, seed=2)
+    assert done.problems == []
+    assert done.killed.total() == 10
+
+
+@pytest.mark.long
+def test_several_clients_see_one_history_through_kills_stops_and_jumps_of_the_clock() -> None:
+    done = histories.campaign(4, seed=3)
+    assert done.problems == []
+    assert done.calls["done"] > 20
+
+
+@pytest.mark.long
+def test_a_disk_that_is_filled_and_freed_loses_nothing() -> None:
+    if (done := space.campaign(2, seed=1)) is None:
+        pytest.skip("only root may mount a tmpfs")
+    assert done.problems == []
+    assert done.refused > 0
+
+
+@pytest.mark.slow
+def test_power_cuts_and_histories_and_full_disks_at_length_find_nothing() -> None:
+    assert power.recorded("--cuts", "100", "--seed", "4") in (0, None)
+    assert histories.campaign(60, seed=4).problems == []
+    assert (done := space.campaign(16, seed=4)) is None or done.problems == []
+
+
+@pytest.mark.long
+def test_power_cuts_lose_nothing() -> None:
+    if (code := power.recorded("--cuts", "4", "--seed", "2")) is None:
+        pytest.skip("power cuts need Linux and a C compiler")
+    assert code == 0
+
+
+@pytest.mark.slow
+def test_power_cuts_notice_a_log_that_is_not_synced() -> None:
+    if (code := power.recorded("--cuts", "40", "--seed", "2", "--no-sync")) is None:
+        pytest.skip("power cuts need Linux and a C compiler")
+    assert code == 1
 
 
 @pytest.mark.slow
@@ -48,3 +93,8 @@ def test_no_damage_is_silently_wrong() -> None:
     table, wrong = damage.campaign(8, seed=2)
     assert wrong == []
     assert all(outcomes.total() == 8 for outcomes in table.values())
+
+
+def test_random_calls_to_a_frontier_find_nothing(tmp_path: Path) -> None:
+    with frontier(tmp_path, "--target", fuzz_frontier.NOWHERE, "--max-crawls", "100") as process:
+        assert list(fuzz_frontier.findings(process, seed=1, calls=200)) == []

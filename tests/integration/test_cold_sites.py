@@ -127,6 +127,7 @@ def roomy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any], li
     return folder, *crawled(folder, [], [])
 
 
+@pytest.mark.long
 async def test_where_sites_are_changes_no_answer_and_no_state_through_kills_and_restarts(
     roomy: tuple[Path, list[Any], list[Any]], tmp_path: Path
 ) -> None:

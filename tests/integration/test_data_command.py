@@ -14,7 +14,7 @@ import pytest
 from command_line import run
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, decode, encode
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.visits.base import VisitQuery
@@ -73,6 +73,25 @@ def test_a_sound_folder_has_no_problem_and_stays_as_it_is(data: Path) -> None:
     assert contents(data) == before
 
 
+def test_a_check_with_replay_finds_a_snapshot_that_says_another_thing_than_the_log(data: Path) -> None:
+    assert run("data", "check", "--replay", str(data)).exit_code == 0
+    store = FileStore(data)
+    log = store.open("c")
+    model = CrawlModel(CrawlConfig("c"), ticket_key=b"k" * 32)
+    for seq, raw in log.read():
+        model.apply(seq, decode(raw))
+    model.feedbacks += 1
+    log.save(Snapshot(model.seq, msgpack.packb(model.to_state())))
+    log.close()
+    store.close()
+    assert run("data", "check", str(data)).exit_code == 0
+    result = run("data", "check", "--replay", str(data))
+    assert result.exit_code == 1
+    assert (
+        "crawls/c: the snapshot and the log after it give another state than the log alone" in result.output
+    )
+
+
 def test_what_was_cut_from_a_log_is_told_by_check_export_and_import(cut_data: Path, tmp_path: Path) -> None:
     file, target = tmp_path / "c.tar.zst", tmp_path / "other"
     target.mkdir()
@@ -128,7 +147,9 @@ def test_an_event_that_cannot_be_read_is_named_with_file_offset_and_format(data:
     log.close()
     store.close()
     got = run("data", "check", data)
-    assert "event 42 of format 1 cannot be read" in got.output
+    assert "event 42 is not damaged" in got.output
+    assert "another version of linkscore wrote it" in got.output
+    assert "format 1" in got.output
     assert ".log at offset " in got.output
 
 
@@ -137,7 +158,7 @@ def test_a_crawl_moves_to_another_folder_with_all_it_has(data: Path, tmp_path: P
     target.mkdir()
     assert run("data", "export", "c", file, "--data-dir", data).exit_code == 0
     got = run("data", "import", file, "--data-dir", target)
-    assert (got.exit_code, got.output) == (0, f"{target}: crawl c is there\n")
+    assert (got.exit_code, got.output) == (0, f"{target}: imported crawl c (41 events)\n")
     assert contents(target / "crawls") == contents(data / "crawls")
     assert run("data", "check", target).exit_code == 0
     (old,), (new,) = data.rglob("*.parquet"), target.rglob("*.parquet")

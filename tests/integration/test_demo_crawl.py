@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -134,7 +135,12 @@ def test_the_demonstration_ends_with_a_table_and_a_report(
 
 def test_the_demonstration_scores_by_a_server_that_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
-    monkeypatch.setattr(demo, "run_demo", lambda **options: given.update(options))
+
+    def ran(**options: Any) -> SimpleNamespace:
+        given.update(options)
+        return SimpleNamespace(rows=[])
+
+    monkeypatch.setattr(demo, "run_demo", ran)
     assert run("demo", "--target", "linkscore:7411").exit_code == 0
     with given["service"]() as address:
         assert address == "linkscore:7411"
@@ -142,6 +148,7 @@ def test_the_demonstration_scores_by_a_server_that_runs_already(monkeypatch: pyt
     assert given["service"] is None
 
 
+@pytest.mark.long
 def test_the_bundled_site_is_crawled_at_its_own_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +170,7 @@ def test_the_bundled_site_is_crawled_at_its_own_address(
     assert row.metrics["recall"] > 0
 
 
+@pytest.mark.long
 def test_measuring_writes_the_figures_of_each_site_task_and_policy(
     archive: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
+import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from life_crawl import CRAWL, NOT_SERVING, SERVING, create, ingest, page_count
@@ -47,6 +48,7 @@ def test_on_sigterm_health_goes_first_calls_in_flight_finish_and_a_snapshot_is_w
         assert any(", 0 replayed" in record["message"] for record in process.records())
 
 
+@pytest.mark.long
 def test_an_open_stream_does_not_hold_a_drain_and_its_pages_are_answered(tmp_path: Path) -> None:
     with serving(tmp_path, "--drain-s", "600") as process, stubs(process.target) as server:
         create(server)
@@ -82,6 +84,7 @@ def test_a_watcher_of_health_does_not_hold_a_drain(tmp_path: Path) -> None:
         assert process.process.wait(60) == 0
 
 
+@pytest.mark.long
 def test_a_call_longer_than_the_drain_is_cut(tmp_path: Path) -> None:
     with serving(tmp_path, "--drain-s", "0.05") as process, stubs(process.target) as server:
         create(server)

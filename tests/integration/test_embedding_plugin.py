@@ -62,6 +62,7 @@ def ranks(client: Client, buckets: Sequence[str]) -> list[float]:
     return list(client.rank_buckets(crawl="c", buckets=buckets).values)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", [False, True])
 def test_pages_are_judged_by_the_model_and_read_again_without_it(
     tmp_path: Path, package: dict[str, str], stream: bool

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from queue import Queue
 from socket import socket
+from threading import Event
 from typing import Any
 
 import grpc
@@ -13,10 +16,11 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from frontier_process import Crawler, FrontierProcess, discovered, frontier, known
+from half_sent import half_sent
 from linkscore import Client, page, rows, ticket_text
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_server.tokens import digest_of
-from server_process import PATIENCE_S, refusal, scrape, serving
+from server_process import PATIENCE_S, Refusal, refusal, scrape, serving
 
 OK, SKIPPED, FAIL = range(3)
 NOWHERE = "127.0.0.1:1"
@@ -236,6 +240,7 @@ def test_linkscore_orders_and_is_told_of_failures(tmp_path: Path) -> None:
         assert eventually(lambda: client.get_crawl(crawl="default").page_count == 3)
 
 
+@pytest.mark.long
 def test_linkscore_may_come_late_go_and_come_back(tmp_path: Path) -> None:
     port = free_port()
     flags = ("--target", f"127.0.0.1:{port}", "--metrics-listen", f"127.0.0.1:{(metrics := free_port())}")
@@ -265,7 +270,7 @@ def test_linkscore_may_come_late_go_and_come_back(tmp_path: Path) -> None:
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontierProcess]:
     """A frontier that asks for tokens."""
     folder = tmp_path_factory.mktemp("guarded")
-    tokens = {"reader": "read *", "writer": "write news-*", "admin": "admin *"}
+    tokens = {"reader": "read *", "writer": "write news-*", "admin": "admin *", "head": "admin news-*"}
     lines = [f"{name} {rule} sha256:{digest_of(name)}\n" for name, rule in tokens.items()]
     (folder / "tokens").write_text("".join(lines))
     with frontier(folder, "--target", NOWHERE, "--token-file", str(folder / "tokens")) as process:
@@ -296,3 +301,180 @@ def test_a_token_reaches_only_its_crawls(guarded: FrontierProcess) -> None:
         assert [info.crawlID for info in writer.stub.GetURLs(pb.GetParams(), metadata=writer.metadata)] == [
             "news-fr"
         ]
+
+
+def test_what_holds_for_all_crawls_needs_a_token_for_all(guarded: FrontierProcess) -> None:
+    """A token of one crawl set the delay of every other, and switched the frontier off."""
+    with Crawler(guarded.target, "writer") as writer, Crawler(guarded.target, "head") as head:
+        calls: list[Callable[[], Any]] = [
+            lambda: writer.stub.SetDelay(pb.QueueDelayParams(delay_requestable=9), metadata=writer.metadata),
+            lambda: head.stub.SetActive(pb.Active(state=False), metadata=head.metadata),
+            lambda: head.stub.SetLogLevel(pb.LogLevelParams(), metadata=head.metadata),
+        ]
+        for call in calls:
+            told = refusal(call)
+            assert told.code is grpc.StatusCode.PERMISSION_DENIED
+            assert "a token for the crawls *" in told.message
+        writer.put(discovered("http://b.org/", "news-de"))
+        own = pb.QueueDelayParams(key="b.org", crawlID="news-de", delay_requestable=9)
+        writer.stub.SetDelay(own, metadata=writer.metadata)
+    with Crawler(guarded.target, "admin") as admin:
+        assert admin.stub.GetActive(pb.Local(), metadata=admin.metadata).state
+        admin.stub.SetDelay(pb.QueueDelayParams(delay_requestable=1), metadata=admin.metadata)
+
+
+def test_nothing_is_read_of_who_has_no_token(guarded: FrontierProcess) -> None:
+    """Twelve messages of 59 MB were in memory before the first was refused."""
+    body = b"\n" + b"\xff\xff\xff\x1b" + b"x" * 59_000_000
+    before = peak_mb(guarded)
+    with grpc.insecure_channel(guarded.target, [("grpc.max_send_message_length", -1)]) as channel:
+        for name in ("GetStats", "PutURLs", "PutDiscovered", "ListURLs", "SetActive"):
+            for token, code in (
+                ("", grpc.StatusCode.UNAUTHENTICATED),
+                ("admin", grpc.StatusCode.RESOURCE_EXHAUSTED),
+            ):
+                call = channel.stream_stream(f"/urlfrontier.URLFrontier/{name}")
+                metadata = [("authorization", f"Bearer {token}")]
+                told = refusal(lambda: list(call(iter([body]), metadata=metadata, timeout=60)))  # noqa: B023
+                assert told.code is code, name
+    assert peak_mb(guarded) < before + 40
+
+
+def peak_mb(process: FrontierProcess) -> int:
+    status = Path(f"/proc/{process.process.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1_024
+
+
+def test_large_keys_and_metadata_are_not_kept(crawler: Crawler) -> None:
+    items = [
+        discovered("http://a.org/1", key="k" * 1_025),
+        discovered("http://a.org/2", ticket="x" * 33_000),
+        discovered("http://a.org/3", "\u00e9" * 70),  # 420 characters of a file name
+        discovered("http://a.org/4", key="k" * 1_024, ticket="x" * 32_000),
+    ]
+    assert crawler.put(*items) == [SKIPPED, SKIPPED, SKIPPED, OK]
+
+
+def test_a_list_of_large_keys_is_within_the_bytes_of_an_answer(crawler: Crawler) -> None:
+    crawler.put(*(discovered("http://a.org/", key=f"{n:04d}" + "k" * 1_000) for n in range(3_000)))
+    first = crawler.stub.ListQueues(pb.Pagination(size=2**32 - 1))
+    assert (first.total, first.size, len(first.values)) == (3_000, 2_088, 2_088)
+    rest = crawler.stub.ListQueues(pb.Pagination(start=2_088, size=2**32 - 1))
+    assert len(rest.values) == 912
+
+
+def test_what_is_no_message_is_refused_by_name(crawler: Crawler) -> None:
+    call = crawler.channel.unary_unary("/urlfrontier.URLFrontier/GetStats")
+    told = refusal(lambda: call(b"\xff\xff", timeout=60))
+    assert told.code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "no request of GetStats" in told.message
+
+
+def acknowledged(answers: Any) -> tuple[list[int], Refusal]:
+    """Return what a stream that is refused acknowledged before."""
+    statuses: list[int] = []
+    return statuses, refusal(lambda: statuses.extend(ack.status for ack in answers))
+
+
+def raw_puts(crawler: Crawler, messages: Iterator[bytes]) -> Any:
+    method = "/urlfrontier.URLFrontier/PutURLs"
+    call = crawler.channel.stream_stream(method, response_deserializer=pb.AckMessage.FromString)
+    return call(messages, timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize("good", [1, 300])
+def test_what_came_before_bytes_that_are_no_message_is_acknowledged(
+    lonely: FrontierProcess, crawler: Crawler, good: int
+) -> None:
+    items = [discovered(f"http://a.org/{n}").SerializeToString() for n in range(good)]
+    statuses, told = acknowledged(raw_puts(crawler, iter([*items, b"\xff\xff"])))
+    assert (told.code, statuses) == (grpc.StatusCode.INVALID_ARGUMENT, [OK] * good)
+    assert "no request of PutURLs" in told.message
+    assert "Traceback" not in lonely.log.read_text()
+
+
+def test_bytes_that_are_no_message_end_a_stream_that_is_being_answered(
+    lonely: FrontierProcess, crawler: Crawler
+) -> None:
+    """It hung until its deadline: gRPC aborts no call that is sending."""
+    answered, sent = Event(), Event()
+
+    def messages() -> Iterator[bytes]:
+        for n in range(300):  # their acknowledgements do not fit into the window of HTTP/2
+            yield discovered(f"http://a.org/{n:02000d}").SerializeToString()
+        answered.wait(PATIENCE_S)
+        yield b"\xff\xff"
+        sent.set()
+
+    acks = raw_puts(crawler, messages())
+    assert next(acks).status == OK
+    answered.set()
+    assert sent.wait(PATIENCE_S)
+    statuses, told = acknowledged(acks)
+    assert (told.code, statuses) == (grpc.StatusCode.INVALID_ARGUMENT, [OK] * 299)
+    assert "Traceback" not in lonely.log.read_text()
+
+
+def test_an_open_stream_ends_when_its_token_is_revoked(tmp_path: Path) -> None:
+    """What came before is acknowledged, also if acknowledgements are being sent at that moment."""
+    tokens, new = tmp_path / "tokens", tmp_path / "new"
+    admin = f"admin admin * sha256:{digest_of('admin')}\n"
+    tokens.write_text(f"writer write * sha256:{digest_of('writer')}\n{admin}")
+    with (
+        frontier(tmp_path, "--target", NOWHERE, "--token-file", str(tokens)) as process,
+        Crawler(process.target, "writer") as writer,
+        Crawler(process.target, "admin") as other,
+    ):
+        endless = (discovered(f"http://a.org/{n}") for n in count())
+        acks = writer.stub.PutURLs(endless, metadata=writer.metadata, timeout=PATIENCE_S)
+        assert next(acks).status == OK
+        new.write_text(admin)
+        new.replace(tokens)
+        statuses, told = acknowledged(acks)
+        assert told.code is grpc.StatusCode.UNAUTHENTICATED
+        assert other.stats().size == 1 + len(statuses)
+        assert "Traceback" not in process.log.read_text()
+
+
+def test_a_crawl_that_is_taken_from_a_token_is_closed_to_its_open_streams(tmp_path: Path) -> None:
+    tokens, new = tmp_path / "tokens", tmp_path / "new"
+    tokens.write_text(f"writer write news-* sha256:{digest_of('writer')}\n")
+    new.write_text(f"writer write other-* sha256:{digest_of('writer')}\n")
+    items: Queue[pb.URLItem | None] = Queue()
+    with (
+        frontier(tmp_path, "--target", NOWHERE, "--token-file", str(tokens)) as process,
+        Crawler(process.target, "writer") as writer,
+    ):
+        sent = iter(items.get, None)
+        acks = writer.stub.PutURLs(sent, metadata=writer.metadata, timeout=PATIENCE_S)
+        items.put(discovered("http://a.org/1", "news-fr"))
+        assert next(acks).status == OK
+        new.replace(tokens)
+        items.put(discovered("http://a.org/2", "news-fr"))
+        assert next(acks).status == FAIL
+        items.put(None)
+        assert list(acks) == []
+
+
+def test_more_crawls_than_there_may_be_are_not_taken(tmp_path: Path) -> None:
+    with frontier(tmp_path, "--target", NOWHERE, "--max-crawls", "2") as process:
+        with Crawler(process.target) as crawler:
+            statuses = crawler.put(*(discovered("http://a.org/", f"c{n}") for n in range(3)))
+            assert sorted(statuses) == [OK, OK, FAIL]
+        assert "max_crawls: there are 2 crawls" in process.log.read_text()
+        assert "Traceback" not in process.log.read_text()
+
+
+def test_streams_of_large_messages_and_half_sent_calls_hold_nobody_up(lonely: FrontierProcess) -> None:
+    """What is on its way in is counted as it comes, and refused where there is no room for it."""
+    before = peak_mb(lonely)
+    size, part = 4_000_000, 3_900_000
+    with (
+        half_sent(lonely.target, 30, "/urlfrontier.URLFrontier/PutDiscovered", announced=size, sent=part),
+        half_sent(lonely.target, 30, "/urlfrontier.URLFrontier/GetStats", announced=size, sent=5),
+        Crawler(lonely.target) as crawler,
+    ):
+        assert crawler.put(*(discovered(f"http://light.org/{n}", "light") for n in range(50))) == [OK] * 50
+        assert crawler.stats(crawl="light").size == 50
+        crawler.stub.DeleteCrawl(pb.DeleteCrawlMessage(value="light"))
+    assert peak_mb(lonely) < before + 100  # 117 MB were sent

@@ -100,6 +100,7 @@ def kill_often(folder: Path, kills: int) -> Aftermath:
 NOTHING = Aftermath(lost=set(), undone=set(), given_twice=0, unaccounted=0)
 
 
+@pytest.mark.long
 def test_five_kills_lose_nothing_and_give_nothing_twice(tmp_path: Path) -> None:
     assert kill_often(tmp_path, 5) == NOTHING
 

@@ -51,6 +51,7 @@ def test_a_frontier_that_names_an_authority_takes_calls_of_its_clients_only(
             assert refusal(stranger.stats).code is grpc.StatusCode.UNAVAILABLE
 
 
+@pytest.mark.long
 def test_a_frontier_asks_linkscore_by_tls_and_with_its_token(made: Path, tmp_path: Path) -> None:
     (tmp_path / "tokens").write_text(f"frontier write * sha256:{digest_of('secret')}\n")
     (tmp_path / "token").write_text("secret\n")

@@ -26,7 +26,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 OLDEST, TODAYS = FIXTURES / "folder_0_1", FIXTURES / "folder_snapshot_5"
 WORDS = {"anchorText", "reason", "policyState", "summary", "text"}
 """Fields in words, for people; they may change between versions, and anchors are not kept over a restart."""
-NEW = ("/learn", "/bucketValues/", "/crawl/groups")
+NEW = ("/learn", "/bucketValues/", "/crawl/groups", "/serverVersion")
 """Fields that answers have had since one of the folders was written."""
 HARVEST = {"harvest", "auto", "focus", "newsPrefix"}
 """Policies whose answers are those of `harvest` or rest on it: the last two fall back to it."""
@@ -101,6 +101,7 @@ def unpack(folder: Path, to: Path) -> Path:
     return to / "data"
 
 
+@pytest.mark.long
 def test_what_is_written_is_laid_out_as_before(tmp_path: Path) -> None:
     """A class whose layout changes on purpose gets a version and a migration, and an exception here."""
     store = FileStore(unpack(TODAYS, tmp_path))
@@ -149,6 +150,7 @@ def differing(one: Any, other: Any, path: str = "") -> list[str]:
     return [] if one == other and type(one) is type(other) else [f"{path}: {one!r:.80} was {other!r:.80}"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("folder", "at_least"), [(OLDEST, 300), (TODAYS, 404)])
 def test_an_old_folder_answers_and_learns_as_it_did(tmp_path: Path, folder: Path, at_least: int) -> None:
     """Snapshot and log are opened, then a snapshot of today; questions about every policy agree each time."""

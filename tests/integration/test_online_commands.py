@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     named = ("-subj", "/CN=localhost", "-addext", names, "-keyout", "key.pem", "-out", "cert.pem")
     subprocess.run(["openssl", *new, *named], cwd=made, check=True, capture_output=True)
-    (made / "token").write_text("s3cret\n")
+    (made / "token").write_text("s3cret-of-this-test\n")
     return made
 
 
@@ -51,7 +51,7 @@ def there(folder: Path) -> Iterator[dict[str, str]]:
     ca, token = folder / "cert.pem", folder / "token"
     flags = ["--tls-cert", str(ca), "--tls-key", str(folder / "key.pem"), "--token-file", str(token)]
     with serving(folder / "server", *flags) as server:
-        with Client(server.target, tls=ca, token="s3cret") as client:
+        with Client(server.target, tls=ca, token="s3cret-of-this-test") as client:
             client.create_crawl(crawl="life")
             pages = [page(url=url_of(n), body=body_of(n), content_type="text/html") for n in range(30)]
             client.ingest_pages(crawl="life", pages=pages)
@@ -94,7 +94,7 @@ def test_without_the_token_the_server_says_so(there: dict[str, str]) -> None:
     got = run("crawls", "list", **without)
     assert got.exit_code == 1
     assert "Error: UNAUTHENTICATED: " in got.output
-    assert run("crawls", "list", "--token", "s3cret", **without).exit_code == 0
+    assert run("crawls", "list", "--token", "s3cret-of-this-test", **without).exit_code == 0
 
 
 def test_an_import_reaches_a_server_with_tls_and_token_and_makes_its_crawl(
@@ -187,10 +187,10 @@ def test_health_asks_any_server_without_a_token(there: dict[str, str]) -> None:
 
 def test_the_client_takes_the_file_of_an_authority(there: dict[str, str], folder: Path) -> None:
     target = there["LINKSCORE_TARGET"]
-    with Client(target, tls=str(folder / "cert.pem"), token="s3cret") as client:
+    with Client(target, tls=str(folder / "cert.pem"), token="s3cret-of-this-test") as client:
         assert client.get_crawl(crawl="life").name == "crawls/life"
     credentials = grpc.ssl_channel_credentials((folder / "cert.pem").read_bytes())
-    with Client(target, tls=credentials, token="s3cret") as client:
+    with Client(target, tls=credentials, token="s3cret-of-this-test") as client:
         assert client.get_crawl(crawl="life").name == "crawls/life"
     with pytest.raises(FileNotFoundError):
         Client(target, tls=folder / "no-such.pem")

@@ -48,6 +48,7 @@ def _record(url: str, reply: Reply) -> bytes:
     return gzip.compress(head.encode() + block + b"\r\n\r\n")
 
 
+@pytest.mark.long
 def test_a_server_and_the_library_crawl_alike(archive: SiteSource, tmp_path: Path) -> None:
     with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
         here = Experiment(site, ReplayProtocol(budget="240"))
@@ -65,6 +66,7 @@ def test_a_server_and_the_library_crawl_alike(archive: SiteSource, tmp_path: Pat
     assert len({one.order_digest for one, _ in pairs}) == len(todo)
 
 
+@pytest.mark.long
 def test_the_crawl_of_a_replay_is_deleted(archive: SiteSource, tmp_path: Path) -> None:
     with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
         case = Case(Task("user_content", {site.entries[0]: ""}), "none", read_policy("opic"), 1)

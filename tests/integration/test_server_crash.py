@@ -138,6 +138,7 @@ def scores(server: Stubs) -> list[list[float]]:
     return [list(server.links.ScoreLinks(request).links.scores) for request in asked]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
 )
@@ -161,6 +162,7 @@ def test_scores_after_kill_9_equal_those_of_an_uninterrupted_run(
                 assert crawl_of(server).page_count == crawl_of(server).feedback_count == N_STEPS
 
 
+@pytest.mark.long
 def test_a_learning_cut_short_by_kill_9_gives_the_same_model(
     tmp_path: Path, uninterrupted: list[list[float]]
 ) -> None:
@@ -176,6 +178,7 @@ def test_a_learning_cut_short_by_kill_9_gives_the_same_model(
         assert scores(server) == uninterrupted
 
 
+@pytest.mark.long
 def test_a_restart_after_a_clean_stop_replays_nothing(tmp_path: Path) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
@@ -190,6 +193,7 @@ def test_a_restart_after_a_clean_stop_replays_nothing(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.long
 def test_without_its_snapshot_a_crawl_is_the_same(tmp_path: Path) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
@@ -204,6 +208,7 @@ def test_without_its_snapshot_a_crawl_is_the_same(tmp_path: Path) -> None:
             assert crawl_of(server) == answer
 
 
+@pytest.mark.long
 def test_a_torn_end_of_the_log_costs_nothing_acknowledged(tmp_path: Path) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
@@ -221,6 +226,7 @@ def test_a_torn_end_of_the_log_costs_nothing_acknowledged(tmp_path: Path) -> Non
         assert crawl_of(server).page_count == 21
 
 
+@pytest.mark.long
 def test_a_damaged_log_closes_its_crawl_naming_file_and_offset_and_the_others_serve(tmp_path: Path) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
         for name in ("crawls/hurt", "crawls/sound"):
@@ -258,6 +264,7 @@ def cramped(tmp_path: Path) -> Iterator[ServerProcess]:
         yield process
 
 
+@pytest.mark.long
 def test_a_full_disk_is_resource_exhausted_and_loses_nothing(tmp_path: Path, cramped: ServerProcess) -> None:
     acked = []
     with stubs(cramped.target) as server:
@@ -269,8 +276,9 @@ def test_a_full_disk_is_resource_exhausted_and_loses_nothing(tmp_path: Path, cra
                 told = refusal(lambda n=n: ingest(server, [n]))
                 break
             acked.append(n)
-        assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED")
+        assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "DISK_FULL")
         assert told.retry_s
+        assert sum("disk" in record["message"] for record in cramped.records()) == 1
         assert crawl_of(server).page_count == len(acked) > 3
         assert scores(server)
         cramped.kill()
@@ -280,6 +288,7 @@ def test_a_full_disk_is_resource_exhausted_and_loses_nothing(tmp_path: Path, cra
         assert ingest(server, [n])[0].status.code == OK
 
 
+@pytest.mark.long
 def test_a_crawl_of_a_newer_or_foreign_folder_does_not_stop_the_others(tmp_path: Path) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)

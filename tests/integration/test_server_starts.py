@@ -31,6 +31,32 @@ def test_a_server_that_cannot_start_says_why_and_exits_with_1(
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_or_folder_in_use_is_one_plain_line_with_the_remedy(tmp_path: Path, workers: str) -> None:
+    with serving(tmp_path / "first") as first:
+        taken = {
+            "choose another address (--listen)": ["--listen", first.target],
+            "choose another address (--metrics-listen)": ["--metrics-listen", first.target],
+            "name another folder": ["--data-dir", str(tmp_path / "first" / "data")],
+        }
+        for number, (remedy, flags) in enumerate(taken.items()):
+            folder = tmp_path / str(number)
+            with pytest.raises(AssertionError, match="the server did not start"):
+                ServerProcess(folder, "--workers", workers, *flags)
+            [line] = (folder / "server.log").read_text().splitlines()
+            assert remedy in line
+            assert "Traceback" not in line
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_says_when_it_has_stopped_and_where_all_is(tmp_path: Path, workers: str) -> None:
+    with serving(tmp_path, "--workers", workers) as process:
+        assert process.terminate() == 0
+        last = process.records()[-1]["message"]
+    assert last.startswith("stopped: all acknowledged pages")
+    assert last.endswith(str(tmp_path / "data"))
+
+
 def test_an_empty_token_file_does_not_switch_the_token_off(tmp_path: Path) -> None:
     empty = tmp_path / "token"
     empty.write_text("\n")

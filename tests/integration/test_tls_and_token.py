@@ -114,7 +114,7 @@ def test_roles_and_crawls_bound_a_token_and_the_file_is_read_again(tmp_path: Pat
 
 def test_large_calls_without_a_token_cost_no_memory(tmp_path: Path) -> None:
     token_file = tmp_path / "token"
-    token_file.write_text("s3cret\n")
+    token_file.write_text("s3cret-of-this-test\n")
     with serving(tmp_path, "--token-file", str(token_file)) as process, stubs(process.target) as server:
         before = process.peak_bytes()
         ingest = server.channel.unary_unary("/linkscore.v1.LinkScoringService/IngestPages")
@@ -134,12 +134,12 @@ def test_a_server_that_anybody_may_reach_says_what_it_lacks(listen: str, warned:
 
 def test_with_a_token_every_call_but_health_must_carry_it(tmp_path: Path) -> None:
     token_file = tmp_path / "token"
-    token_file.write_text("s3cret\n")
+    token_file.write_text("s3cret-of-this-test\n")
     with serving(tmp_path, "--token-file", str(token_file)) as process:
-        with Client(process.target, token="s3cret") as client:
+        with Client(process.target, token="s3cret-of-this-test") as client:
             assert client.create_crawl(crawl="life").name == CRAWL
             assert [answer.request_id for answer in client.stream_pages(crawl="life", pages=[page(0)])] == [1]
-        for wrong in (None, "", "S3cret", "s3cret ", "s3cre"):
+        for wrong in (None, "", "S3cret-of-this-test", "s3cret-of-this-test ", "s3cret-of-this-tes"):
             with Client(process.target, token=wrong) as client:
                 with pytest.raises(errors.Unauthenticated) as caught:
                     client.get_crawl(crawl="life")
@@ -149,4 +149,4 @@ def test_with_a_token_every_call_but_health_must_carry_it(tmp_path: Path) -> Non
         with stubs(process.target) as server:
             check = health_pb2_grpc.HealthStub(server.channel).Check(health_pb2.HealthCheckRequest())
             assert check.status == SERVING
-            assert "s3cret" not in process.log.read_text()
+            assert "s3cret-of-this-test" not in process.log.read_text()

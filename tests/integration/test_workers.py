@@ -123,6 +123,68 @@ def test_a_killed_worker_loses_no_acknowledged_page_and_comes_back(tmp_path: Pat
         assert process.terminate() == 0
 
 
+def test_streams_through_a_killed_worker_end_as_unavailable_and_leave_no_traceback(tmp_path: Path) -> None:
+    stop, codes = threading.Event(), set()
+
+    def stream(site: str) -> None:
+        def sent() -> Iterator[pb.StreamPagesRequest]:
+            for n in itertools.count():
+                if stop.is_set():
+                    return
+                yield pb.StreamPagesRequest(crawl=crawl, page=page_on(site, n % 30))
+                stop.wait(0.01)
+
+        with stubs(process.target, use_local_subchannel_pool=1) as server:
+            while not stop.is_set():
+                try:
+                    for _ in server.links.StreamPages(sent(), timeout=PATIENCE_S):
+                        answered.add(site)
+                except grpc.RpcError as exc:
+                    codes.add(exc.code())
+                    stop.wait(0.1)
+
+    answered: set[str] = set()
+    with serving(tmp_path, "--workers", "2") as process:
+        with stubs(process.target) as server:
+            crawl = create(server, "streamed", 4)
+        threads = [threading.Thread(target=stream, args=(site,)) for site in SITES]
+        for thread in threads:
+            thread.start()
+        for victim in (0, 1):
+            wait_until(lambda: len(answered) == len(SITES))
+            killed = workers_of(process)[victim]
+            os.kill(killed, signal.SIGKILL)
+            wait_until(lambda pid=killed: len(workers_of(process)) == 2 and pid not in workers_of(process))
+            answered.clear()
+        wait_until(lambda: len(answered) == len(SITES))
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        assert process.terminate() == 0
+        assert [
+            line for line in process.records() if line["logger"] == "asyncio" or "exception" in line
+        ] == []
+    assert codes == {grpc.StatusCode.UNAVAILABLE}
+
+
+@pytest.mark.slow
+def test_a_stopped_worker_is_replaced(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2") as process:
+        with stubs(process.target) as server:
+            crawl = create(server, "stopped", 4)
+        stopped = workers_of(process)[1]
+        os.kill(stopped, signal.SIGSTOP)
+        wait_until(lambda: len(workers_of(process)) == 2 and stopped not in workers_of(process), 300)
+        load = Load(process.target, crawl, pages=2)
+        for thread in load.threads:
+            thread.start()
+        for thread in load.threads:
+            thread.join(2 * PATIENCE_S)
+        assert load.failures == []
+        said = [line["message"] for line in process.records()]
+        assert f"worker 1, process {stopped}, does not answer, it is killed" in said
+
+
 def test_workers_are_replaced_without_a_failed_call(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "2") as process:
         with stubs(process.target) as server:
@@ -156,6 +218,34 @@ def test_workers_are_replaced_without_a_failed_call(tmp_path: Path) -> None:
         assert not set(before) & set(workers_of(process))
         with stubs(process.target) as server:
             assert pages_of(server, crawl) == sum(sent.values())
+
+
+def test_calls_while_workers_are_replaced_are_answered_or_unavailable(tmp_path: Path) -> None:
+    stop, codes = threading.Event(), set()
+
+    def ask() -> None:
+        with stubs(process.target, use_local_subchannel_pool=1, enable_retries=0) as server:
+            while not stop.is_set():
+                try:
+                    pages_of(server, crawl)
+                except grpc.RpcError as exc:
+                    codes.add(exc.code())
+
+    with serving(tmp_path, "--workers", "2") as process:
+        with stubs(process.target) as server:
+            crawl = create(server, "asked", 4)
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        process.process.send_signal(signal.SIGHUP)
+        wait_until(
+            lambda: any("all workers are replaced" in line["message"] for line in process.records()),
+            3 * PATIENCE_S,
+        )
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+    assert codes <= {grpc.StatusCode.UNAVAILABLE}
 
 
 @pytest.fixture(scope="module")

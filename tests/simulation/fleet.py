@@ -21,6 +21,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched, decode
 from linkscore_scoring.engine.groups import Shard, group_of, shards_of
+from linkscore_server import tasks
 from linkscore_server.cluster import cluster as cluster_room
 from linkscore_server.cluster import group as group_room
 from linkscore_server.cluster import routes as routes_room
@@ -28,8 +29,10 @@ from linkscore_server.cluster.cluster import Cluster
 from linkscore_server.cluster.group import SlotGroup
 from linkscore_server.cluster.owners import ClusterOwners
 from linkscore_server.cluster.routes import RouteTable
+from linkscore_server.crawls import turns as turns_room
 from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.turns import CrawlOpening
 from linkscore_server.grpc.errors import NotServing
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.routing.lifecycle import CrawlHome
@@ -55,7 +58,7 @@ _POLL_S = 1.0  # of the threads of group and table: longer than in earnest, for 
 _CALL_S = 4.0  # after which a caller asks another server
 _ASK_S = 30.0  # after which a server does without the answer of another
 _SETTINGS = Settings(snapshot_events=5)
-_COME_AGAIN = (LogAway, NotServing, CrawlClosed)
+_COME_AGAIN = (LogAway, NotServing, CrawlClosed, CrawlOpening)
 """What a caller repeats, as `tests/kafka/fleet.py` says it in codes."""
 
 _WHILE_CREATING = (*_COME_AGAIN, CrawlExists, CrawlNotFound)
@@ -475,7 +478,7 @@ class Fleet:
         logging.disable(logging.CRITICAL)
         try:
             with (
-                self.world.instead_of_threads(group_room, routes_room),
+                self.world.instead_of_threads(group_room, routes_room, tasks, turns_room),
                 mock.patch.multiple(
                     group_room,
                     Consumer=lambda properties, logger: GroupConsumer(self.coordinator),

@@ -110,7 +110,9 @@ class World:
     def instead_of_threads(self, *modules: Any) -> Iterator[None]:
         """Have modules start threads, and wait for them and for futures, in virtual time."""
         played = mock.Mock(
-            Event=threading.Event, Thread=lambda **kw: _Thread(self, kw["target"], kw.get("args", ()))
+            Event=threading.Event,
+            Thread=lambda **kw: _Thread(self, kw["target"], kw.get("args", ())),
+            Condition=lambda: _Condition(self),
         )
         with mock.patch.object(asyncio, "run_coroutine_threadsafe", self._run_from_thread):
             for module in modules:
@@ -295,6 +297,25 @@ class _Thread:
             pass
         finally:
             self._is_alive = False
+
+
+class _Condition:
+    """As `threading.Condition`, as much of it as is used; one thread runs at a time."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def notify_all(self) -> None:
+        """Whoever waits looks by itself."""
+
+    def wait_for(self, predicate: Callable[[], bool]) -> bool:
+        return self._world.wait_until(predicate)
 
 
 class _Worker:

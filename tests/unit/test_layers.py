@@ -88,7 +88,7 @@ def files_of(room: str) -> list[Path]:
 @pytest.mark.parametrize("package", MAY_READ)
 def test_a_package_reads_only_what_lies_before_it(package: str) -> None:
     rooms = {path.stem for path in ROOT.iterdir() if path.is_dir() or path.suffix == ".py"}
-    others = rooms - MAY_READ[package] - {package}
+    others = rooms - MAY_READ[package] - {package, "sums"}  # which reads nothing
     wrong = {
         f"{file.relative_to(ROOT)} -> {name}"
         for file in files_of(package)

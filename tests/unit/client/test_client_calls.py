@@ -10,6 +10,7 @@ from fake_linkscore import FakeLinkscore
 from linkscore import AsyncClient, Client, page, rows
 from linkscore import errors as err
 from linkscore.v1 import common_pb2, link_scoring_service_pb2
+from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 
 SCRAPY = common_pb2.PRIORITY_ENCODING_SCRAPY
 HTML = b'<a href="/thread/1">one</a><a href="/tag/x">x</a>'
@@ -80,6 +81,62 @@ def test_lists_follow_page_tokens(client: Client) -> None:
 def test_ensure_switches_the_policy_of_a_crawl_that_is_there(client: Client) -> None:
     assert client.ensure_crawl(crawl="news", policy="depth_first").policy.HasField("depth_first")
     assert client.ensure_crawl(crawl="news").policy.HasField("depth_first")
+
+
+@pytest.fixture
+def made(fake: FakeLinkscore) -> None:
+    """The crawl `there`, as a server says it is: with the defaults filled in."""
+    fake.crawls["crawls/there"] = crawl_pb2.Crawl(
+        name="crawls/there",
+        scope=crawl_pb2.CRAWL_SCOPE_HOST,
+        learn=crawl_pb2.LEARN_ALWAYS,
+        learning=crawl_pb2.LearningConfig(sample_pages=40),
+        groups=1,
+        seed=3,
+        experience_count=1,
+    )
+
+
+@pytest.mark.usefixtures("made")
+def test_ensure_says_what_it_cannot_change(client: Client) -> None:
+    with pytest.raises(err.AlreadyExists) as caught:
+        client.ensure_crawl(
+            crawl="there",
+            policy="depth_first",
+            scope=crawl_pb2.CRAWL_SCOPE_DOMAIN,
+            seed=4,
+            groups=8,
+            learn=crawl_pb2.LEARN_ON_DEMAND,
+            learning=crawl_pb2.LearningConfig(sample_pages=50),
+            experience=[b"{}", b"{}"],
+            keep_titles=True,
+        )
+    named = {violation.field.removeprefix("crawl."): violation for violation in caught.value.field_violations}
+    assert set(named) == {
+        "scope",
+        "seed",
+        "groups",
+        "learn",
+        "learning.sample_pages",
+        "experience",
+        "keep_titles",
+    }
+    assert named["seed"].description == "is 3, asked for 4"
+    assert "crawl.seed is 3, asked for 4" in str(caught.value)
+    assert caught.value.reason == "CRAWL_EXISTS"
+    assert not client.get_crawl(crawl="there").policy.HasField("depth_first")
+
+
+@pytest.mark.usefixtures("made")
+def test_ensure_takes_what_is_there_where_nothing_else_was_asked_for(client: Client) -> None:
+    assert client.ensure_crawl(crawl="there", groups=0, learn=crawl_pb2.LEARN_ALWAYS).seed == 3
+    assert client.ensure_crawl(crawl="there", seed=3, scope=crawl_pb2.CRAWL_SCOPE_HOST).seed == 3
+
+
+async def test_ensure_of_the_aio_client_says_it_too(fake: FakeLinkscore, made: None) -> None:
+    async with AsyncClient(f"127.0.0.1:{fake.port}") as client:
+        with pytest.raises(err.AlreadyExists, match=r"crawl\.seed is 3, asked for 4"):
+            await client.ensure_crawl(crawl="there", seed=4)
 
 
 def test_a_stream_answers_in_order(client: Client, fake: FakeLinkscore) -> None:

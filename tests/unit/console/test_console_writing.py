@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import click
 import pytest
@@ -171,7 +171,17 @@ def test_a_form_of_another_site_is_refused(writing: TestClient, path: str) -> No
 def test_forms_that_cannot_be_ours_are_refused(writing: TestClient) -> None:
     assert writing.post("/crawls", content=b"\xff" * 10).status_code == 400
     assert writing.post("/crawls", content=b"a=1&" * 500).status_code == 400
-    assert writing.post("/crawls", content=b"x" * 13_000_000).status_code == 413
+    assert writing.post("/crawls", content=b"x" * 200_001).status_code == 413
+    assert writing.post(teach(YOUNG) + "/example", content=b"x" * 13_000_000).status_code == 413
+
+
+def test_a_form_that_says_it_is_too_large_is_not_read(writing: TestClient) -> None:
+    def never() -> Iterator[bytes]:
+        raise AssertionError("it was read")
+        yield b""
+
+    headers = {"Content-Length": "200001"}
+    assert writing.post("/crawls", content=never(), headers=headers).status_code == 413
 
 
 @pytest.mark.parametrize("host", ["evil.test", "127.0.0.1.evil.test", "", "evil.test:7480", "[::1"])

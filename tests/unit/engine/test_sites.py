@@ -196,6 +196,7 @@ def test_other_policies_do_not_notice_either(policy: str) -> None:
     assert state(tight) == state(free)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_after_a_crash_the_last_cut_and_the_log_give_the_same(log: list[bytes], seed: int) -> None:
     """Cuts are begun, written site by site between events, finished or not; then the process ends."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from time import process_time
 
 import pytest
 
-from hostile import PAGES, Family
+from growth import check_growth, check_no_dearer, cpu_s
+from hostile import PAGES, Family, repeated
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import MAX_MEMBERS, decompress, detect_charset
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
@@ -25,14 +25,9 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.features.walk import MAX_PATH_CHARS
 
 URL = "http://a.test/b/c"
-MOST_GROWTH = 2**1.5
-"""Of the cost, for twice the bytes: as far from the 2 of a linear cost as from the 4 of a square."""
-NOISE_S = 0.03
-"""Below that a cost is not compared: other programs on the machine make as much."""
-S_PER_MB = 2.0
-"""With layout, on a machine that is busy. Alone no family takes more than 1 (`make pages`)."""
-FIXED_S = 0.5
-"""Of a page of any size: URLs may be 200 times as long as their links, until `MAX_LINKS_CHARS`."""
+TIMES_PROSE = 12.0
+"""What a page may cost beside prose of as many bytes; the dearest family, `zero bytes`, takes 5.5."""
+PROSE = Family(repeated(b"<p>Some words that a page would have.</p>\n"))
 
 
 def cost_by(family: Family, size: int, *, native: bool) -> float:
@@ -40,16 +35,18 @@ def cost_by(family: Family, size: int, *, native: bool) -> float:
     else.
     """
     body, extractor = family.body(size), Extractor(native=native)
-    start = process_time()
-    with suppress(InvalidPage):
-        extractor.extract(
-            body,
-            url=URL,
-            content_type=family.content_type,
-            content_encoding=family.content_encoding,
-            layout=True,
-        )
-    return process_time() - start
+
+    def read() -> None:
+        with suppress(InvalidPage):
+            extractor.extract(
+                body,
+                url=URL,
+                content_type=family.content_type,
+                content_encoding=family.content_encoding,
+                layout=True,
+            )
+
+    return cpu_s(read)
 
 
 def is_native(family: Family, size: int) -> bool:
@@ -67,26 +64,23 @@ def is_native(family: Family, size: int) -> bool:
 
 
 def check(family: Family, size: int, *, doublings: int = 1) -> None:
-    """Compare the cost of a page with that of one doubled so often, both by the reader that reads the larger.
-
-    What looks bad is measured again, since a busy machine may have been the reason.
-    """
+    """Compare a page with one doubled so often, both read by the reader that reads the larger."""
     larger = size * 2**doublings
     cost_of = partial(cost_by, native=is_native(family, larger))
-    most_growth, most = MOST_GROWTH**doublings, FIXED_S + S_PER_MB * larger / 1e6
-    once, grown = cost_of(family, size), cost_of(family, larger)
-    for _ in range(4):
-        if grown <= max(most_growth * once, NOISE_S) and grown <= most:
-            return
-        once, grown = min(once, cost_of(family, size)), min(grown, cost_of(family, larger))
-    assert grown <= max(most_growth * once, NOISE_S)
-    assert grown <= most
+    check_growth(partial(cost_of, family), size, doublings=doublings)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_of_eight_times_the_bytes_costs_eight_times_the_time(name: str) -> None:
     # Over three doublings a busy machine has to make a page 2.8 times as dear to be taken for a square.
     check(PAGES[name], 8_000, doublings=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_costs_much_more_than_prose_of_as_many_bytes(name: str) -> None:
+    cost = partial(cost_by, size=64_000, native=False)
+    check_no_dearer(lambda: cost(PAGES[name]), lambda: cost(PROSE), TIMES_PROSE)
 
 
 @pytest.mark.slow

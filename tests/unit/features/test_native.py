@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html import escape
 from html.entities import html5
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from random import Random
 
@@ -95,6 +95,29 @@ def test_bounds_cut_alike(limits: Limits) -> None:
     for page in pages:
         pure, native = both(page, limits)
         assert native == pure
+
+
+MARKS = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff"]
+CHARSETS = ["", "text/html; charset=utf-8", "text/html; charset=utf-16", "text/html; charset=gb18030"]
+
+
+@pytest.mark.parametrize("content_type", CHARSETS)
+def test_bodies_of_marks_and_their_pieces_are_read_alike(content_type: str) -> None:
+    readers = Readers()
+    for length in range(5):
+        for body in map(bytes, product(b"\xef\xbb\xbf\xff\xfe\x00<", repeat=length)):
+            assert readers.difference(body, content_type=content_type) == "", body
+
+
+@given(
+    marks=st.lists(st.sampled_from([*MARKS, b" ", b"\n", b"\x00", b"<p>", b"\xef\xbb"]), max_size=6),
+    text=st.sampled_from([b"", b"x", b"<p>x<a href=y>z</a>", "é\ufeff<b>x".encode()]),
+    content_type=st.sampled_from(CHARSETS),
+)
+def test_pages_that_begin_with_marks_are_read_alike(
+    marks: list[bytes], text: bytes, content_type: str
+) -> None:
+    assert Readers().difference(b"".join(marks) + text, content_type=content_type) == ""
 
 
 @pytest.mark.parametrize("most", [0, 200, 60_000])

@@ -8,7 +8,14 @@ from test_layers import imports_of
 
 import linkscore_frontier
 
-MAY_READ = {"linkscore_server.tokens", "linkscore_server.tls", "linkscore_server.observability"}
+MAY_READ = {
+    "linkscore_cli.files",
+    "linkscore_server.grpc.overload",
+    "linkscore_server.grpc.room",
+    "linkscore_server.tokens",
+    "linkscore_server.tls",
+    "linkscore_server.observability",
+}
 
 
 def test_it_reads_no_library_no_lab_and_little_of_the_server() -> None:

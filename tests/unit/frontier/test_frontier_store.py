@@ -351,3 +351,115 @@ def test_lists_are_cut_and_filtered(store: CrawlStore) -> None:
     found = store.listing.find("a.org", "http://a.org/c")
     assert found is not None
     assert (found.state, found.due, found.created) == (State.WAITING, int(NOW), int(NOW))
+
+
+def ranked(store: CrawlStore, event_seq: int = 0, **given: tuple[float, int]) -> None:
+    """Ask, and answer as linkscore does after so many events."""
+    asked = question(store, delay=0)
+    best = sorted(given, key=lambda name: -given[name][0])
+    said = scoring_pb2.RankBucketsResponse(
+        order=[list(asked.waiting).index(name) for name in best],
+        values=[given[name][0] for name in best],
+        urls=[given[name][1] for name in best],
+        event_seq=event_seq,
+    )
+    store.answered(asked, said)
+
+
+def away(store: CrawlStore) -> None:
+    store.answered(question(store, delay=0), None)
+
+
+def test_while_linkscore_is_away_an_untried_bucket_does_not_take_the_rest_of_the_crawl(
+    store: CrawlStore,
+) -> None:
+    """A bucket of many links and a fair value was eaten whole, though others had proved themselves."""
+    links = [link(f"p/p{n}", "proven", 0.5, 0.5) for n in range(200)]
+    store.put([*links, *(link(f"u/u{n}", "untried", 0.51, 0.51) for n in range(200))], NOW)
+    ranked(store, 1, untried=(0.1, 0), proven=(0.5, 60))
+    assert len(take(store, each=60, delay=0).split()) == 60
+    store.put([fetched(f"p/p{n}") for n in range(60)], NOW)
+    ranked(store, 2, untried=(0.51, 1), proven=(0.5, 1))
+    away(store)
+    names = take(store, each=140, delay=0).split()
+    assert len(names) == 140
+    assert 0 < sum(name.startswith("u") for name in names) < 14
+
+
+def test_new_urls_wait_with_those_of_their_shape_while_linkscore_is_away(store: CrawlStore) -> None:
+    store.put([link("tag/1", "tags", 0.2, 0.2), link("q/1", "questions", 0.9, 0.9)], NOW)
+    away(store)
+    store.put([link("tag/2"), link("elsewhere/deep/x"), link("q/2"), link("q/3", "questions", 0.8, 0.9)], NOW)
+    assert take(store) == "1 3 2 1 2 x"
+    assert [url for _, url, _ in store.unscored(10)] == []
+
+
+def test_a_url_found_again_does_not_change_where_new_ones_of_its_shape_wait(store: CrawlStore) -> None:
+    """Links of side bars lead to what is known: nothing is taken from their buckets."""
+    store.put([link("post/1", "list", 0.5, 0.5), link("post/2", "list", 0.5, 0.5)], NOW)
+    assert take(store, each=1) == "1"
+    store.put([fetched("post/1")], NOW)
+    store.put([link("post/1", "side", 0.9, 0.9), link("post/2", "side", 0.9, 0.9)], NOW)
+    away(store)
+    store.put([link("post/3")], NOW)
+    assert question(store, delay=0).waiting == {"list": 2, "side": 1}
+
+
+def test_what_was_guessed_is_scored_when_linkscore_is_back(store: CrawlStore) -> None:
+    store.put([link("q/1", "questions", 0.9, 0.9)], NOW)
+    away(store)
+    store.put([link("q/2"), link("q/3")], NOW)
+    assert store.new == 2
+    found = store.unscored(10)
+    assert [url.rpartition("/")[2] for _, url, _ in found] == ["2", "3"]
+    store.place([(found[0][0], [Place("low", 0.1, 0.1)]), (found[1][0], [Place("high", 0.95, 0.95)])])
+    assert (store.new, store.queues["a.org"].waiting.total()) == (0, 3)
+    assert take(store) == "3 1 2"
+
+
+def test_a_guess_gives_way_to_the_bucket_a_url_is_found_in(store: CrawlStore) -> None:
+    store.put([link("q/1", "questions", 0.9, 0.9)], NOW)
+    away(store)
+    store.put([link("q/2")], NOW)
+    store.put([link("q/2", "low", 0.1, 0.1)], NOW)
+    assert store.new == 0
+    assert waiting(store) == ["questions", "low"]
+    assert store.queues["a.org"].waiting.total() == 2
+
+
+def test_guesses_outlive_a_restart(tmp_path: Path) -> None:
+    with closing(CrawlStore(tmp_path / "d.sqlite")) as first:
+        first.put([link("q/1", "questions", 0.9, 0.9)], NOW)
+        away(first)
+        first.put([link("q/2")], NOW)
+    with closing(CrawlStore(tmp_path / "d.sqlite")) as again:
+        assert again.new == 1
+        assert take(again) == "1 2"
+        assert again.new == 0
+
+
+def test_values_fade_while_linkscore_answers_and_learns_nothing(store: CrawlStore) -> None:
+    """Its disk is full, say: the order it gives is that of yesterday."""
+    store.put([link(f"x/x{n}", "x", 0.9, 0.9) for n in range(100)], NOW)
+    store.put([link(f"y/y{n}", "y", 0.7, 0.7) for n in range(100)], NOW)
+    ranked(store, 7, x=(0.9, 1), y=(0.7, 1))
+    assert take(store, each=2, delay=0) == "x0 y0"
+    store.put([fetched(name) for name in ("x/x0", "y/y0", *(f"z/z{n}" for n in range(40)))], NOW)
+    ranked(store, 7, x=(0.9, 50), y=(0.7, 0))  # no event since
+    names = take(store, each=50, delay=0).split()
+    assert 0 < sum(name.startswith("x") for name in names) < 50
+    store.put([fetched(f"{name[0]}/{name}") for name in names], NOW)
+    ranked(store, 8, x=(0.9, 5), y=(0.7, 0))
+    assert take(store, each=50, delay=0).count("x") == 5
+
+
+def test_while_linkscore_is_away_what_failed_before_waits(store: CrawlStore) -> None:
+    """On a site that answers 404 to half its addresses the crawl ran into these for the rest of its life."""
+    store.put([link(f"register/to{n}", f"r{n}", 0.5, 0.5) for n in range(9)], NOW)
+    store.put([link(f"q/{n}", f"q{n}", 0.4, 0.4) for n in range(9)], NOW)
+    for name in ("register/to0", "register/to1"):
+        gone = fetched(name)
+        gone.failed_status = 404
+        store.put([gone], NOW)
+    away(store)
+    assert take(store, each=9) == "0 1 2 3 4 5 6 7 8"

@@ -14,7 +14,16 @@ from rich.console import Console
 
 from linkscore_frontier.urlfrontier_pb2 import QueueWithinCrawlParams
 from linkscore_frontier.urlfrontier_pb2_grpc import URLFrontierStub
-from linkscore_lab.experiments.crawlers import Crawler, CrawlFigures, crawl, frontier_of, lacks, table
+from linkscore_lab.experiments.crawlers import (
+    Crawler,
+    CrawlFigures,
+    crawl,
+    frontier_of,
+    lacks,
+    table,
+    table_of_outage,
+)
+from linkscore_lab.experiments.outages import Interrupted
 
 BED: Any = SimpleNamespace(target=SimpleNamespace(entry="http://a/"))
 FOUR = 'for n in 1 2 2 3; do printf "200\\thttp://a/$n\\n"; done; echo counters >&2'
@@ -64,11 +73,31 @@ def test_a_frontier_serves_while_its_crawl_runs(tmp_path: Path) -> None:
     assert stats.size == 0
 
 
-def test_somebody_may_interfere_once_when_half_is_fetched() -> None:
-    called: list[int] = []
-    run(FOUR, half_way=lambda: called.append(1))
-    run("true", half_way=lambda: called.append(2))
-    assert called == [1]
+def an_outage(did: list[str]) -> Interrupted:
+    return Interrupted("", lambda: did.append("gone"), lambda: did.append("back"), float("inf"))
+
+
+def test_an_outage_happens_once_when_half_is_fetched() -> None:
+    did: list[str] = []
+    event = an_outage(did)
+    run(FOUR, outage=event)
+    assert event.began is not None
+    assert event.began >= 2
+    assert event.back is None
+    run("true", outage=an_outage(did))
+    assert did == ["gone"]
+
+
+def test_the_table_of_an_outage_has_the_same_fetches_of_each_crawl() -> None:
+    event = an_outage([])
+    event.began, event.back = 2, 3
+    row = run('for n in 1 2 1 3; do printf "200\\thttp://a/$n\\n"; done')
+    assert row.hits == (True, False, False, False)
+    console = Console(width=80, file=StringIO())
+    console.print(table_of_outage("colly: away:10", event, {"plain": row, "away:10": row}, {"away:10": 3}))
+    lines = [line.split() for line in console.file.getvalue().splitlines()]
+    assert ["order", "1-2", "3-3", "4-", "overall", "taken", "in"] in lines
+    assert lines[-2] == ["away:10", "0.500", "0.000", "0.000", "0.250", "3"]
 
 
 def test_a_crawler_that_fails_is_an_error_with_what_it_said() -> None:

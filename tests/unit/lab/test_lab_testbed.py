@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from io import StringIO
 from urllib.request import urlopen
 
@@ -12,6 +11,7 @@ from rich.console import Console
 
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.survey import PageFacts, Survey
+from linkscore_lab.experiments.scrapy import servers
 from linkscore_lab.experiments.scrapy.crawl import Target
 from linkscore_lab.experiments.scrapy.measure import target_task, user_content_task
 from linkscore_lab.experiments.scrapy.report import CrawlRow, print_rows
@@ -98,11 +98,14 @@ def test_a_row_without_scores_is_pointed_out() -> None:
     assert "harvest: 1,234 links came without a score" in rendered(row)
 
 
-def test_a_site_that_is_served_with_latency_waits_before_each_answer() -> None:
+def test_a_site_that_is_served_with_latency_waits_before_each_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(servers.time, "sleep", waits.append)
     with SiteServer(DemoSite(1), latency_s=0.2) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        began = time.monotonic()
         with urlopen(f"{server.address}/") as reply:
             assert reply.read()
-        assert time.monotonic() - began >= 0.2
         server.shutdown()
+    assert waits == [0.2]

@@ -188,3 +188,11 @@ def test_four_sites_and_fifteen_policies_stay_below_two_megabytes(tmp_path: Path
 def test_a_question_says_which_policies_were_given_an_example_page(tmp_path: Path) -> None:
     write_report(tmp_path / "r.html", [run("a", n_examples=1), run("b")], META)
     assert "Given an example page: a." in Page((tmp_path / "r.html").read_text()).text
+
+
+def test_cells_name_themselves_where_rows_are_shown_as_cards(tmp_path: Path) -> None:
+    """At 390 pixels, and for the table of all figures at 1280, a row is a card; it fits any width."""
+    write_report(tmp_path / "report.html", RUNS, META)
+    text = (tmp_path / "report.html").read_text()
+    assert text.count("<td ") + text.count("<td>") == text.count('<td data-l="')
+    assert 'class="sortable wide"' in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from linkscore_lab.datasets.zoo import CHOOSING, JUDGING, draw_sibling, draw_traits, sibling_seed
@@ -56,6 +57,7 @@ def test_the_table_counts_sites_that_got_worse_and_better() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_command_judges_and_writes_its_rows(tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
     result = CliRunner().invoke(warm_start, ["--judge", "--zoo", "2", "--out", str(out)])

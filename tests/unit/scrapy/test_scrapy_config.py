@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from linkscore.scrapy.config import Config, crawl_id
+from linkscore.scrapy.config import LEARN, Config, crawl_id
 
 
 def read(**given: object) -> Config:
@@ -44,6 +44,49 @@ def test_the_files_of_experience_are_read_and_named_if_they_cannot_be(tmp_path: 
     assert read(LINKSCORE_EXPERIENCE=[str(tmp_path / "board.json")]).experience == (b"{}",)
     with pytest.raises(ValueError, match=r"LINKSCORE_EXPERIENCE: cannot read '.*none' \(No such file"):
         read(LINKSCORE_EXPERIENCE=[str(tmp_path / "none")])
+
+
+@pytest.mark.parametrize("target", ["http://h:7411", "localhost", "h:port", "", ":7411", "h:0"])
+def test_an_address_of_no_form_is_named(target: str) -> None:
+    with pytest.raises(ValueError, match=r"^LINKSCORE_TARGET: must be host:port[^\n]*localhost:7411"):
+        read(LINKSCORE_TARGET=target)
+
+
+@pytest.mark.parametrize(
+    "target", ["a.org:1", "127.0.0.1:7411", "[::1]:7411", "dns:///a.org:7411", "unix:/run/l"]
+)
+def test_an_address_that_grpc_knows_is_taken(target: str) -> None:
+    assert read(LINKSCORE_TARGET=target).target == target
+
+
+def test_tls_may_name_the_file_of_an_authority(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("")
+    given = str(tmp_path / "ca.pem")
+    assert read(LINKSCORE_TLS=given).client_options()["tls"] == given
+    assert [read(LINKSCORE_TLS=value).tls for value in (True, "1", "false", 0)] == [True, True, False, False]
+    with pytest.raises(ValueError, match=r"LINKSCORE_TLS: cannot read '.*none.pem' \(No such file"):
+        read(LINKSCORE_TLS=str(tmp_path / "none.pem"))
+
+
+def test_a_token_is_in_a_setting_or_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret")
+    given = str(tmp_path / "token")
+    assert read(LINKSCORE_TOKEN_FILE=given).client_options()["token_file"] == given
+    with pytest.raises(ValueError, match="LINKSCORE_TOKEN_FILE: cannot read"):
+        read(LINKSCORE_TOKEN_FILE=given + "s")
+    with pytest.raises(ValueError, match="only one of them"):
+        read(LINKSCORE_TOKEN_FILE=given, LINKSCORE_TOKEN="t")
+
+
+def test_a_crawl_that_needs_the_server_does_not_start_without_it() -> None:
+    read(LINKSCORE_TARGET="127.0.0.1:1").check_server()
+    with pytest.raises(ValueError, match=r"LINKSCORE_REQUIRED: the server at 127\.0\.0\.1:1 .*UNAVAILABLE"):
+        read(LINKSCORE_TARGET="127.0.0.1:1", LINKSCORE_REQUIRED=True, LINKSCORE_TIMEOUT=3).check_server()
+
+
+def test_what_is_not_set_asks_for_nothing() -> None:
+    assert set(read().crawl_options()) == {"policy", "wanted"}
+    assert read(LINKSCORE_LEARN="on_demand").crawl_options()["learn"] == LEARN["on_demand"]
 
 
 def test_all_problems_are_named_at_once() -> None:

@@ -131,7 +131,7 @@ def test_nothing_waits_for_a_server_that_is_down(queue: BucketQueue, crawler: Fa
     crawler.engine.downloader.total_concurrency = 1
     crawler.engine.scraper.slot.active = {Request("http://h/page")}
     queue.push(scored("http://h/a", ("best", 0.9)))
-    Session.of(crawler).breaker.failed()
+    Session.of(crawler).connection.away = True
     assert queue.pop().url == "http://h/a"
 
 

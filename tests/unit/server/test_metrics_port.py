@@ -42,6 +42,35 @@ def test_half_open_requests_are_eight_threads_and_the_rest_is_closed(server: Met
         half.close()
 
 
+def test_connections_that_trickle_make_room_after_a_while() -> None:
+    server = MetricsServer("127.0.0.1", 0, Metrics().registry, silence_s=60.0, request_s=0.01)
+    trickling = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(8)]
+    for connection in trickling:
+        closed = threading.Event()
+        threading.Thread(target=trickle, args=(connection, closed), daemon=True).start()
+        assert closed.wait(60)
+        connection.close()
+    server._server.request_s = 60.0  # type: ignore[attr-defined]
+    assert "linkscore_build_info" in scrape(f"127.0.0.1:{server.port}")
+    server.close()
+
+
+def trickle(connection: socket.socket, closed: threading.Event) -> None:
+    """Send a byte of a request again and again until that fails."""
+    try:
+        connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+        connection.settimeout(0.05)
+        while True:
+            try:
+                if not connection.recv(1):
+                    break
+            except TimeoutError:
+                connection.sendall(b"x")
+    except OSError:
+        pass
+    closed.set()
+
+
 def test_a_silent_connection_is_closed_and_makes_room() -> None:
     server = MetricsServer("127.0.0.1", 0, Metrics().registry, silence_s=0.01)
     silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(8)]

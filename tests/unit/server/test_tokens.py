@@ -11,7 +11,7 @@ import pytest
 from command_line import run
 from linkscore_server.tokens import Caller, Role, TokenFile, digest_of, parse_tokens
 
-SECRET = "secret-token"
+SECRET = "secret-token-of-32-characters-ab"
 LINE = f"crawler-1 write news-*,forum sha256:{digest_of(SECRET)}"
 
 
@@ -20,8 +20,8 @@ def test_a_line_names_caller_role_and_crawls() -> None:
     assert found == {digest_of(SECRET): Caller("crawler-1", Role.WRITE, ("news-*", "forum"))}
 
 
-def test_a_plain_token_in_the_first_line_is_an_admin_and_the_rest_does_not_count() -> None:
-    found = parse_tokens(f"{SECRET}\nanything\n")
+def test_a_plain_token_alone_in_its_file_is_an_admin() -> None:
+    found = parse_tokens(f"# of the crawlers\n\n{SECRET}\n")
     assert found == {digest_of(SECRET): Caller("token", Role.ADMIN)}
 
 
@@ -30,7 +30,12 @@ def test_a_plain_token_in_the_first_line_is_an_admin_and_the_rest_does_not_count
     [
         ("", "has no token"),
         ("# only a comment\n", "has no token"),
-        (f"{LINE}\n{SECRET}", "line 2: must be NAME ROLE CRAWLS sha256:HEX"),
+        (f"{LINE}\n{SECRET}", "line 2: must be NAME .*; a plain token must be the only one in its file"),
+        (f"{SECRET}\n{LINE}", "line 1: must be NAME .*; a plain token must be the only one in its file"),
+        (f"#crawlers-of-team-A\n{LINE}", "line 1: must be NAME"),
+        ("#crawlers-of-team-A\n", "line 1: must be NAME .* 16 or more characters, without #"),
+        ("crawler-1\n", "line 1: must be NAME .* 16 or more characters"),
+        (LINE.split()[-1], "line 1: must be NAME .*without # and :"),
         (LINE.replace("sha256:", ""), "line 1: must be NAME ROLE CRAWLS sha256:HEX"),
         (f"two words\n{LINE}", "line 1: must be NAME ROLE CRAWLS sha256:HEX"),
         (LINE.replace("write", "owner"), "line 1: the role must be read, write or admin"),
@@ -98,6 +103,23 @@ def test_what_the_command_prints_is_a_line_of_the_file_for_the_token_it_shows() 
     assert parse_tokens(made.stdout) == {
         digest_of(token): Caller("crawler-1", Role.WRITE, ("news-*", "forum"))
     }
+
+
+def test_the_command_writes_the_token_alone_into_a_file_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "crawler.token"
+    asked = ("token", "new", "--name", "crawler-1", "--role", "write", "--out", str(file))
+    made = run(*asked)
+    assert (made.exit_code, made.stderr) == (0, "")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(parse_tokens(made.stdout)) == [digest_of(file.read_text().strip())]
+    again = run(*asked)
+    assert again.exit_code == 2
+    assert f"--out: is there already: {file}" in again.output.replace("\n", " ")
+
+
+def test_what_goes_to_a_file_by_redirection_is_the_token_alone() -> None:
+    made = run("token", "new", "--name", "crawler-1", "--role", "write")
+    assert made.stderr.split() == [made.stderr.strip()]
 
 
 @pytest.mark.parametrize("wrong", [("--name", "a b"), ("--role", "owner"), ("--crawls", "News")])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import random
 from pathlib import Path
 
 import pytest
+import zstandard
 from visit_logs import (
     ROWS,
     SITE,
@@ -140,3 +143,12 @@ def test_a_shape_shows_the_form_of_a_line_and_nothing_it_says() -> None:
     assert shape_of("10.0.0.1 Max [x") == "99.9.9.9 Aaa [a"
     long = "a" * 50 + "secret" + "9" * 50
     assert shape_of(long) == "a" * 45 + " ... " + "9" * 45
+
+
+@pytest.mark.parametrize("name", ["log.csv.gz", "log.csv.zst"])
+def test_a_packed_log_that_is_cut_off_is_named(name: str, tmp_path: Path) -> None:
+    path, raw = tmp_path / name, b"time,url\n" + random.Random(1).randbytes(5_000).hex().encode()
+    packed = gzip.compress(raw) if name.endswith("gz") else zstandard.compress(raw)
+    path.write_bytes(packed[:1_000] if name.endswith("gz") else packed[:1_000][::-1])
+    with pytest.raises((InvalidInput, OSError), match=name):
+        log_file(path)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 from visit_logs import DAY, SITE
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_server.storage.visits.base import SiteSpan, VisitQuery, VisitReader, VisitStore, token_of
-from linkscore_server.storage.visits.connection import in_memory
+from linkscore_server.storage.visits.connection import in_memory, workspace
 from linkscore_server.storage.visits.files import FileVisits, name_of, number_of
 from linkscore_server.storage.visits.memory import MemoryVisits
 
@@ -229,3 +231,11 @@ def test_a_day_that_was_just_made_for_its_files_does_not_expire(tmp_path: Path) 
     day.mkdir(parents=True)
     assert FileVisits(tmp_path).expire(day.stat().st_mtime - 1) == []
     assert day.exists()
+
+
+def test_a_disk_that_is_full_for_duckdb_has_the_systems_number(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="browse logs") as caught, workspace(below=tmp_path):
+        raise duckdb.IOException('IO Error: Could not write file "x": No space left on device')
+    assert caught.value.errno == errno.ENOSPC
+    with pytest.raises(duckdb.IOException), workspace(below=tmp_path):
+        raise duckdb.IOException("IO Error: no such file")

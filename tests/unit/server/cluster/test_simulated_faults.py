@@ -14,7 +14,7 @@ from linkscore_server.storage.kafka.records import LogState
 from linkscore_server.storage.kafka.store import KafkaStore
 from simulation.faults import run
 
-SEEDS = 120  # some 15 s
+SEEDS = 40  # some 7 s
 MANY = int(os.environ.get("SEEDS", "3000"))  # some six minutes
 BROKEN = 60
 """Seeds within which a cluster that is broken on purpose is found."""

@@ -7,13 +7,14 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, encode
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.site.config import LearningConfig
@@ -303,3 +304,31 @@ async def test_a_crawl_whose_policy_is_gone_is_not_recovered_without_it(log: Slo
     await first.discard()
     with pytest.raises(NotFound, match="was_installed_once"):
         actor_on(log).recover()
+
+
+async def test_a_page_sent_again_has_its_links_scored_and_leaves_log_and_state_as_they_were(
+    actor: CrawlActor, log: SlowLog
+) -> None:
+    first = await actor.submit(fetched(1))
+    before, written = actor.model.to_state(), log.last_seq
+    again = await actor.submit(fetched(1))
+    assert (first.duplicate, again.duplicate) == (False, True)
+    assert list(again.links.scores) == list(first.links.scores)
+    assert (actor.model.to_state(), log.last_seq) == (before, written)
+
+
+async def test_events_without_an_id_are_all_written(actor: CrawlActor, log: SlowLog) -> None:
+    nameless = replace(fetched(1), event_id="")
+    written = log.last_seq
+    outcomes = await actor.submit_all([nameless, nameless])
+    assert [outcome.duplicate for outcome in outcomes] == [False, False]
+    assert log.last_seq == written + 2
+
+
+async def test_a_log_with_repeats_in_it_is_read_as_it_was(log: SlowLog) -> None:
+    """Earlier versions wrote them; each has a number of its own."""
+    events = [ConfigChanged(CONFIG.to_state()), fetched(1), fetched(1), fetched(2)]
+    log.append([encode(event) for event in events])
+    actor = actor_on(log)
+    assert actor.recover() == 4
+    assert (actor.model.seq, actor.model.pages) == (4, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgpack
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
 from linkscore_scoring.engine.sites import packed_in_pieces
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
@@ -104,15 +105,42 @@ async def test_no_more_crawls_are_open_than_descriptors_allow(store: Stored) -> 
     await registry.close()
 
 
-async def test_running_out_of_descriptors_is_no_damage(store: Stored) -> None:
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.EIO, errno.EACCES, errno.ESTALE])
+async def test_an_error_of_the_system_is_no_damage(store: Stored, number: int) -> None:
     registry = registry_of(store, most_open=1)
-    store.error = OSError(errno.EMFILE, "Too many open files")
+    store.error = OSError(number, os.strerror(number))
     await registry.recover()
-    with pytest.raises(OSError, match="Too many open files"):
+    with pytest.raises(OSError, match=os.strerror(number)):
         await in_a_call(registry, "b")
     store.error = None
     assert await in_a_call(registry, "b") == 1
     assert registry.damaged == {}
+    await registry.close()
+
+
+def event_of_another_version(kind: str) -> bytes:
+    """Return an event whose values, or whose configuration, are not those of this version."""
+    if kind == "values":
+        return bytes(msgpack.packb([2, ["of", "another", "version"]]))
+    config = CrawlConfig("a").to_state()
+    config["of_another_version"] = 1
+    return encode(ConfigChanged(config))
+
+
+@pytest.mark.parametrize("kind", ["values", "configuration"])
+async def test_data_of_another_version_of_the_same_format_is_not_called_damaged(
+    store: Stored, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = store.open("a")
+    log.append([event_of_another_version(kind)])
+    log.close()
+    registry = registry_of(store, most_open=2)
+    await registry.recover()
+    with pytest.raises(CorruptState, match=r"event \d+ is not damaged.*another version.*format 1"):
+        await in_a_call(registry, "a")
+    assert "crawl a stays closed" in caplog.text
+    assert "is damaged" not in caplog.text
+    assert await in_a_call(registry, "b") == 1
     await registry.close()
 
 

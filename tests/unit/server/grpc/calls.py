@@ -7,8 +7,10 @@ from typing import Any, NoReturn
 
 import grpc
 
-from linkscore_server.grpc.admission import InflightBytes, WorkAhead
+from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.gate import Gate
 from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.observability.metrics import Metrics
 
 
@@ -98,8 +100,10 @@ class Clock:
 
 def interceptor(metrics: Metrics | None = None, **options: Any) -> CallInterceptor:
     """An interceptor with room and time for everything, but for what `options` say."""
+    traced = {"trace_id": options.pop("trace_id")} if "trace_id" in options else {}
     room = InflightBytes(1 << 20, 1 << 16)
-    return CallInterceptor(metrics or Metrics(), **{"inflight": room, "work": WorkAhead(5.0)} | options)
+    gate = Gate(**{"inflight": room, "work": WorkAhead(5.0)} | options)
+    return CallInterceptor(metrics or Metrics(), gate, **traced)
 
 
 async def intercepted(

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 from calls import Clock, Context
 
-from linkscore_server.grpc.admission import InflightBytes, WorkAhead, require_caller
+from linkscore_server.grpc.admission import WorkAhead, require_caller
 from linkscore_server.grpc.errors import CallerGone, Overloaded
+from linkscore_server.grpc.room import InflightBytes
 
 SECOND = 5_000_000  # bytes of a second of work, as long as nothing was measured
 

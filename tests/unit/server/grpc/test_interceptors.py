@@ -16,7 +16,8 @@ from calls import Context, Sent, intercepted, interceptor
 from linkscore._channel import options
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
-from linkscore_server.grpc.admission import InflightBytes, WorkAhead
+from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import Caller, Role
 
@@ -128,7 +129,7 @@ async def test_a_call_that_is_given_up_is_measured_as_cancelled() -> None:
     handler = await intercepted(guard, unary(call))
     running = asyncio.create_task(handler.stream_unary(Sent(RAW), Context()))
     await begun.wait()
-    idle = asyncio.create_task(guard.idle())
+    idle = asyncio.create_task(guard.quiet())
     await asyncio.sleep(0)
     assert not idle.done()
     running.cancel()
@@ -180,9 +181,9 @@ async def test_a_stream_that_is_unavailable_is_repeated_by_grpc_itself() -> None
 
 
 async def test_who_is_turned_away_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_server.grpc.interceptors._TURN_AWAY_S", 0.0)
+    monkeypatch.setattr("linkscore_server.grpc.gate._TURN_AWAY_S", 0.0)
     calls, context = interceptor(), Context()
-    await calls.turn_away()
+    await calls._gate.turn_away()
     handler = await intercepted(calls, unary(never))
     with pytest.raises(grpc.aio.AbortError):
         await handler.stream_unary(Sent(RAW), context)

@@ -27,6 +27,7 @@ from linkscore_server.grpc.errors import (
     status_of,
 )
 from linkscore_server.grpc.request_ids import begin_request
+from linkscore_server.storage.space import DiskFull
 
 PREFIX = "ERROR_REASON_"
 REASONS = {name.removeprefix(PREFIX) for name, number in errors_pb2.ErrorReason.items() if number}
@@ -76,7 +77,10 @@ def test_every_reason_of_the_code_is_in_the_contract_and_none_is_left_over() -> 
         (errors.NotLearned("x"), code_pb2.FAILED_PRECONDITION, "SITE_NOT_LEARNED", False),
         (errors.CorruptState("x"), code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE", False),
         (errors.LimitExceeded("x"), code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", True),
-        (OSError(28, "No space left on device"), code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", True),
+        (OSError(28, "No space left on device"), code_pb2.RESOURCE_EXHAUSTED, "DISK_FULL", True),
+        (DiskFull("x"), code_pb2.RESOURCE_EXHAUSTED, "DISK_FULL", True),
+        (OSError(5, "Input/output error"), code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", True),
+        (errors.PolicyFailed("x"), code_pb2.FAILED_PRECONDITION, "POLICY_FAILED", False),
         (NotServing("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
         (CrawlClosed("x"), code_pb2.UNAVAILABLE, "NOT_SERVING", True),
         (BadToken("x"), code_pb2.UNAUTHENTICATED, "BAD_TOKEN", False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter as Counted
 
 import grpc
+import pytest
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -23,6 +24,13 @@ from linkscore_server.workers.shares import packed, share_of, unpacked
 def failed(code: grpc.StatusCode, *trailers: tuple[str, bytes]) -> grpc.aio.AioRpcError:
     metadata = grpc.aio.Metadata(*trailers)
     return grpc.aio.AioRpcError(code, grpc.aio.Metadata(), metadata, details="said")
+
+
+@pytest.mark.parametrize("code", ["UNAVAILABLE", "CANCELLED", "INTERNAL", "UNKNOWN"])
+def test_a_call_that_lost_its_process_is_to_be_repeated(code: str) -> None:
+    error = error_of(failed(grpc.StatusCode[code]))
+    assert isinstance(error, NotServing)
+    assert status_of(error).code == code_pb2.UNAVAILABLE
 
 
 def test_several_processes_need_a_folder_and_a_port() -> None:

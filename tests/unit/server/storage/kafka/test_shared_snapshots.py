@@ -324,6 +324,7 @@ def test_a_large_state_is_split(brokers: Compacting, topics: MockTopics) -> None
     assert PIECE_BYTES < largest <= PIECE_BYTES + 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 async def test_whatever_happens_states_are_those_of_a_replay(
     new_server: Callable[[str], Server], brokers: Compacting, seed: int

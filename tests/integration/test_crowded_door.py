@@ -1,0 +1,153 @@
+"""One bad neighbour at the gRPC port: the calls of others are answered, and memory stays within bounds."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import grpc
+import pytest
+
+from half_sent import HalfCaller, half_sent
+from life_crawl import CRAWL, create
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_server.tokens import digest_of
+from server_process import Stubs, refusal, serving, stubs
+
+INGEST = "LinkScoringService/IngestPages"
+MESSAGE = 60_000_000
+PEAK = 1_800 << 20
+"""Memory of a server with 256 MiB of messages in work, which are there up to three times: as
+gRPC has them, as bytes and parsed: `memory_mb`, from which on it refuses work."""
+
+
+def light_calls(server: Stubs, calls: int = 50) -> None:
+    """Make small calls; each must be answered."""
+    for _ in range(calls):
+        answer = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL), timeout=60)
+        assert answer.crawl.name == CRAWL
+
+
+@pytest.mark.parametrize(
+    ("method", "sent"),
+    [(INGEST, 0), (INGEST, 60_000), ("LinkScoringService/StreamPages", 0), ("CrawlService/GetCrawl", 0)],
+)
+def test_four_calls_that_stop_hold_nobody_up(tmp_path: Path, method: str, sent: int) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        with half_sent(process.target, 4, method, announced=MESSAGE, sent=sent):
+            light_calls(server)
+
+
+def test_calls_of_health_that_stop_hold_nobody_up(tmp_path: Path) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        callers = [HalfCaller(process.target) for _ in range(4)]
+        for caller in callers:
+            caller.send(caller.begin("/grpc.health.v1.Health/Check"), MESSAGE, 0)
+        light_calls(server)
+        for caller in callers:
+            caller.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", [0, 60_000])
+def test_two_hundred_calls_that_stop_hold_nobody_up(tmp_path: Path, sent: int) -> None:
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        with half_sent(process.target, 200, INGEST, announced=MESSAGE, sent=sent):
+            light_calls(server, 300)
+        assert process.peak_bytes() < PEAK
+
+
+@pytest.mark.slow
+def test_calls_that_stop_half_way_take_no_more_memory_than_there_is(tmp_path: Path) -> None:
+    def begin(_: int) -> None:
+        caller = HalfCaller(process.target)
+        caller.send(caller.begin(INGEST), MESSAGE, MESSAGE // 2)
+        callers.append(caller)
+
+    callers: list[HalfCaller] = []
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        beside(40, begin, lambda: light_calls(server, 20))
+        light_calls(server)
+        assert process.peak_bytes() < PEAK
+        for caller in callers:
+            caller.close()
+
+
+@pytest.mark.slow
+def test_forty_streams_of_large_messages_are_answered_or_refused_within_the_bounds(tmp_path: Path) -> None:
+    request = pb.StreamPagesRequest(crawl=CRAWL)
+    request.page.url, request.page.body = "https://h.test/a", b"x" * MESSAGE
+    raw = request.SerializeToString()
+    ends: Counter[str] = Counter()
+
+    def stream(_: int) -> None:
+        options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_send_message_length", -1)]
+        with grpc.insecure_channel(process.target, options) as channel:
+            call = channel.stream_stream("/linkscore.v1.LinkScoringService/StreamPages")
+            try:
+                ends["answered"] += len(list(call(iter([raw]))))
+            except grpc.RpcError as error:
+                ends[error.code().name] += 1
+
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        create(server)
+        beside(40, stream, lambda: light_calls(server, 20))
+        assert process.peak_bytes() < PEAK
+    assert ends["answered"]
+    assert set(ends) <= {"answered", "RESOURCE_EXHAUSTED"}
+
+
+def beside(times: int, work: Callable[[int], None], meanwhile: Callable[[], None]) -> None:
+    """Do some work in threads, and something else again and again until all have ended."""
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(times)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        meanwhile()
+
+
+def test_connections_end_before_descriptors_do_and_those_there_go_on(tmp_path: Path) -> None:
+    few = ("sh", "-c", 'ulimit -n 128; exec "$@"', "sh")
+    with serving(tmp_path, within=few) as process, stubs(process.target) as server:
+        create(server)
+        host, _, port = process.target.rpartition(":")
+        crowd = [socket.create_connection((host, int(port)), timeout=60) for _ in range(300)]
+        light_calls(server)
+        crawl = crawl_pb.Crawl(name="crawls/another")
+        server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))  # files can still be opened
+        for connection in crowd:
+            connection.close()
+
+
+def test_a_stream_whose_token_is_taken_away_ends_at_its_next_message(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    admin = f"admin admin * sha256:{digest_of('admin-of-this-test')}\n"
+    tokens.write_text(f"{admin}crawler write * sha256:{digest_of('crawler-of-this-test')}\n")
+    sent = threading.Semaphore(1)
+
+    def requests() -> object:
+        for n in range(2):
+            assert sent.acquire(timeout=60)
+            request = pb.StreamPagesRequest(crawl=CRAWL)
+            request.page.url, request.page.status_code = f"https://h.test/{n}", 200
+            yield request
+
+    with serving(tmp_path, "--token-file", str(tokens)) as process, stubs(process.target) as server:
+        header = (("authorization", "Bearer admin-of-this-test"),)
+        crawl = crawl_pb.Crawl(name=CRAWL)
+        server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl), metadata=header)
+        metadata = (("authorization", "Bearer crawler-of-this-test"),)
+        stream = server.links.StreamPages(requests(), metadata=metadata)
+        next(stream)
+        tokens.write_text(admin)
+        sent.release()
+        told = refusal(lambda: next(stream))
+        assert (told.code, told.reason) == (grpc.StatusCode.UNAUTHENTICATED, "BAD_TOKEN")

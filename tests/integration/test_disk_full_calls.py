@@ -1,0 +1,145 @@
+"""A server whose disk is full: what brings something is refused by name, everything else is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from linkscore.v1 import browse_log_service_pb2 as browse_pb
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_server.app import Application
+from linkscore_server.settings import Settings
+from linkscore_server.storage.files import FileStore
+from server_process import Refusal, Stubs
+from small_site import HOST, page, url_of
+
+CRAWL = "crawls/full"
+PLENTY, NOTHING = (1 << 40, 1 << 41), (1 << 20, 1 << 41)
+
+
+class Filling(FileStore):
+    """A folder on a disk that is as full as one says."""
+
+    room = PLENTY
+
+    def space(self) -> tuple[int, int]:
+        return self.room
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Filling:
+    return Filling(tmp_path)
+
+
+@pytest.fixture
+async def app(store: Filling) -> AsyncIterator[Application]:
+    settings = replace(Settings(), listen="127.0.0.1:0", metrics_listen="", learning_processes=0)
+    app = Application(settings, store=store)
+    await app.start()
+    yield app
+    store.room = PLENTY
+    await app.stop()
+
+
+@pytest.fixture
+async def server(app: Application) -> AsyncIterator[Stubs]:
+    async with grpc.aio.insecure_channel(app.address) as channel:
+        stubs = Stubs(channel)
+        await stubs.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name=CRAWL)))
+        await stubs.links.IngestPages(pages(0))
+        yield stubs
+
+
+def pages(n: int) -> pb.IngestPagesRequest:
+    return pb.IngestPagesRequest(crawl=CRAWL, pages=[page(n)])
+
+
+async def streamed(stubs: Stubs) -> Any:
+    call = stubs.links.StreamPages(iter([pb.StreamPagesRequest(crawl=CRAWL, page=page(1))]))
+    return [answer async for answer in call]
+
+
+FEEDBACK = pb.ReportFeedbackRequest(crawl=CRAWL, feedback=[pb.Feedback(url=url_of(1), reward=1.0)])
+BROUGHT: dict[str, Callable[[Stubs], Awaitable[Any]]] = {
+    "IngestPages": lambda s: s.links.IngestPages(pages(1)),
+    "StreamPages": streamed,
+    "ReportFeedback": lambda s: s.links.ReportFeedback(FEEDBACK),
+    "CreateCrawl": lambda s: s.crawls.CreateCrawl(
+        crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name="crawls/another"))
+    ),
+    "UpdateCrawl": lambda s: s.crawls.UpdateCrawl(
+        crawl_pb.UpdateCrawlRequest(crawl=crawl_pb.Crawl(name=CRAWL, observe_only=True))
+    ),
+    "LearnSite": lambda s: s.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{CRAWL}/sites/{HOST}")),
+    "ImportBrowseRecords": lambda s: s.browse.ImportBrowseRecords(
+        iter([browse_pb.ImportBrowseRecordsRequest(crawl=CRAWL, batch_id="b")])
+    ),
+}
+ASKED: dict[str, Callable[[Stubs], Awaitable[Any]]] = {
+    "RankBuckets": lambda s: s.links.RankBuckets(pb.RankBucketsRequest(crawl=CRAWL, buckets=["a"])),
+    "RankSites": lambda s: s.links.RankSites(
+        pb.RankSitesRequest(crawl=CRAWL, sites=[pb.WaitingSite(site=f"{CRAWL}/sites/{HOST}")])
+    ),
+    "ScoreLinks": lambda s: s.links.ScoreLinks(
+        pb.ScoreLinksRequest(crawl=CRAWL, links=[pb.CandidateLink(url=url_of(1))])
+    ),
+    "ClassifyPages": lambda s: s.links.ClassifyPages(pb.ClassifyPagesRequest(crawl=CRAWL, pages=[page(1)])),
+    "GetCrawl": lambda s: s.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL)),
+    "ListSites": lambda s: s.sites.ListSites(site_pb.ListSitesRequest(crawl=CRAWL)),
+}
+
+
+@pytest.mark.parametrize("name", BROUGHT)
+async def test_what_brings_something_is_refused_by_name_and_nothing_is_written(
+    name: str, app: Application, store: Filling, server: Stubs
+) -> None:
+    before = (await ASKED["GetCrawl"](server)).crawl.page_count
+    log = app.registry.opened_now("full")
+    assert log is not None
+    seq = log.model.seq
+    store.room = NOTHING
+    app.registry.space.look()
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await BROUGHT[name](server)
+    told = Refusal(caught.value)
+    assert (told.code, told.reason, told.retry_s) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "DISK_FULL", 5.0)
+    assert told.message.startswith("the server's disk is full")
+    assert log.model.seq == seq
+    store.room = PLENTY
+    app.registry.space.look()
+    assert (await server.links.IngestPages(pages(2))).results[0].status.code
+    assert (await ASKED["GetCrawl"](server)).crawl.page_count == before + 1
+
+
+@pytest.mark.parametrize("name", ASKED)
+async def test_questions_are_answered_on_a_full_disk(
+    name: str, app: Application, store: Filling, server: Stubs
+) -> None:
+    store.room = NOTHING
+    app.registry.space.look()
+    assert await ASKED[name](server) is not None
+
+
+async def test_a_full_disk_is_logged_once_however_many_come(
+    app: Application, store: Filling, server: Stubs, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.room = NOTHING
+    app.registry.space.look()
+    with caplog.at_level(logging.INFO):
+        refused = await asyncio.gather(
+            *(server.links.IngestPages(pages(n)) for n in range(20)), return_exceptions=True
+        )
+    assert all(isinstance(error, grpc.aio.AioRpcError) for error in refused)
+    assert [record.message for record in caplog.records if "disk" in record.message] == [
+        "the disk of the data folder is full: pages and feedback are refused, questions are answered; "
+        "1 MiB are free, fewer than min_free_mb wants"
+    ]

@@ -1,0 +1,180 @@
+"""A policy from outside that fails: its crawl says so by name and goes on with another; the others go on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import grpc
+import pytest
+
+from linkscore.v1 import common_pb2, policy_pb2
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.registry import register
+from linkscore_server.app import Application
+from linkscore_server.settings import Settings
+from server_process import Refusal, Stubs
+from small_site import HOST, page
+
+SOUND, FAULTY = "crawls/sound", "crawls/faulty"
+PATIENCE_S = 60.0
+FAULTS = (
+    *("__init__", "score", "value", "explain", "observe", "feedback", "to_state", "load_state"),
+    *("expect", "site_value", "suggest_fetches", "page_type_of", "set_examples"),
+    "a state that cannot be stored",
+)
+
+
+class Faulty(BreadthFirst):
+    """Works until it is armed; then one of its methods raises."""
+
+    name = "toy_faulty"
+    armed: ClassVar[str] = ""
+
+    def __init__(self, params: Any, *, seed: int = 0) -> None:
+        self._fail_if("__init__")
+        super().__init__(params, seed=seed)
+
+    def _fail_if(self, method: str) -> None:
+        if self.armed == method:
+            raise ZeroDivisionError(f"in {method}")
+
+    def to_state(self) -> dict[str, Any]:
+        self._fail_if("to_state")
+        return {"x": object()} if self.armed == "a state that cannot be stored" else {"x": 1}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        self._fail_if("load_state")
+
+
+def _failing(method: str) -> Any:
+    def call(self: Faulty, *args: Any, **kwargs: Any) -> Any:
+        self._fail_if(method)
+        inherited = getattr(BreadthFirst, method, None)
+        return inherited(self, *args, **kwargs) if inherited is not None else _NEUTRAL[method]
+
+    return call
+
+
+_NEUTRAL: dict[str, Any] = {
+    "expect": None,
+    "site_value": 0.5,
+    "suggest_fetches": [],
+    "page_type_of": 0,
+    "set_examples": None,
+    "site_bandit": None,
+    "thread_of": "",
+    "suggest_examples": [],
+}
+for _method in {*FAULTS, *_NEUTRAL}:
+    if _method not in vars(Faulty):
+        setattr(Faulty, _method, _failing(_method))
+register(Faulty)
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[Stubs]:
+    """Serve a folder, in memory that holds no site but one a crawl, with a snapshot every few events."""
+    settings = replace(
+        Settings(),
+        listen="127.0.0.1:0",
+        metrics_listen="",
+        data_dir=str(folder),
+        learning_processes=0,
+        snapshot_events=7,
+    )
+    app = Application(settings)
+    app.registry.memory.budget.limit = 0
+    app.registry.memory.check = lambda: None  # type: ignore[method-assign]
+    await app.start()
+    async with grpc.aio.insecure_channel(app.address) as channel:
+        try:
+            yield Stubs(channel)
+        finally:
+            Faulty.armed = ""
+            await app.stop()
+
+
+def page_of(n: int) -> common_pb2.Page:
+    """Return a page; they are of four sites in turn."""
+    found = page(n)
+    own = f"{'abcd'[n % 4]}.{HOST}"
+    found.url, found.body = found.url.replace(HOST, own), found.body.replace(HOST.encode(), own.encode())
+    return found
+
+
+async def ingest(stubs: Stubs, crawl: str, n: int) -> Any:
+    """Send a page within a time in which a server that lives answers."""
+    request = pb.IngestPagesRequest(crawl=crawl, pages=[page_of(n)])
+    return await stubs.links.IngestPages(request, timeout=PATIENCE_S)
+
+
+async def use(stubs: Stubs, crawl: str, n: int) -> None:
+    """Make one of each call that asks policies something."""
+    answer = await ingest(stubs, crawl, n)
+    url = page_of(n + 1).url
+    feedback = pb.Feedback(event_id=f"f{n}", url=url, reward=1.0)
+    buckets = list(answer.results[0].links.bucket_names)
+    site = pb.WaitingSite(site=answer.results[0].site)
+    for call, request in (
+        (stubs.links.ReportFeedback, pb.ReportFeedbackRequest(crawl=crawl, feedback=[feedback])),
+        (stubs.links.ScoreLinks, pb.ScoreLinksRequest(crawl=crawl, links=[pb.CandidateLink(url=url)])),
+        (stubs.links.RankBuckets, pb.RankBucketsRequest(crawl=crawl, buckets=buckets)),
+        (stubs.links.RankSites, pb.RankSitesRequest(crawl=crawl, sites=[site])),
+        (stubs.links.ExplainLinks, pb.ExplainLinksRequest(crawl=crawl, links=[pb.CandidateLink(url=url)])),
+    ):
+        await call(request, timeout=PATIENCE_S)
+
+
+async def create(stubs: Stubs, crawl: str, policy: policy_pb2.PolicySpec) -> None:
+    made = crawl_pb.Crawl(name=crawl, policy=policy)
+    await stubs.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=made), timeout=PATIENCE_S)
+
+
+HARVEST = policy_pb2.PolicySpec(harvest=policy_pb2.HarvestParams())
+OUTSIDE = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name=Faulty.name))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_policy_that_fails_is_named_in_its_crawl_and_not_felt_in_another(
+    fault: str, tmp_path: Path
+) -> None:
+    Faulty.armed = ""
+    refusals: list[Refusal] = []
+
+    async def faulty(stubs: Stubs, n: int) -> None:
+        try:
+            await use(stubs, FAULTY, n)
+        except grpc.aio.AioRpcError as exc:
+            refusals.append(Refusal(exc))
+
+    async with served(tmp_path) as stubs:
+        await create(stubs, SOUND, HARVEST)
+        await create(stubs, FAULTY, OUTSIDE)
+        for n in range(8):
+            await asyncio.gather(use(stubs, FAULTY, n), use(stubs, SOUND, n))
+        Faulty.armed = fault
+        for n in range(8, 24):
+            await asyncio.gather(faulty(stubs, n), use(stubs, SOUND, n))
+        assert refusals, "the fault was met"
+        assert {(told.code.name, told.reason) for told in refusals} <= {
+            ("FAILED_PRECONDITION", "POLICY_FAILED")
+        }
+        assert all("toy_faulty" in told.message for told in refusals)
+        for crawl in (SOUND, FAULTY):
+            await stubs.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl), timeout=PATIENCE_S)
+        changed = crawl_pb.Crawl(name=FAULTY, policy=HARVEST)
+        await stubs.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed), timeout=PATIENCE_S)
+        for n in range(24, 32):
+            await asyncio.gather(use(stubs, FAULTY, n), use(stubs, SOUND, n))
+        pages = [(await stubs.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=SOUND))).crawl.page_count]
+        assert pages == [32]
+    async with served(tmp_path) as stubs:
+        for crawl in (SOUND, FAULTY):
+            await use(stubs, crawl, 40)

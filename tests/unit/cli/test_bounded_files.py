@@ -1,0 +1,110 @@
+"""Files that people name: however long a line and however deep the nesting, one message, little memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from command_line import run
+from linkscore_cli.connection import _token
+from linkscore_cli.crawls import _example, _experience
+from linkscore_cli.logs import read_labels
+from linkscore_lab.archives.folder import Folder
+from linkscore_lab.archives.record import ReadTally
+from linkscore_lab.datasets.labels import read_rewards
+from linkscore_lab.replay.suite import read_suite
+from linkscore_scoring.errors import InvalidInput
+from linkscore_server.browse_logs.log_files import log_file
+from linkscore_server.settings import load
+from linkscore_server.tokens import TokenFile
+
+SIZE = 600 << 20
+"""Bytes of a file of one line: none of what reads it may need even a half of them."""
+
+MESSAGES = (click.ClickException, InvalidInput, ValueError)
+READERS: dict[str, Callable[[Path], Any]] = {
+    "browse log": log_file,
+    "labels of news": read_labels,
+    "rewards": read_rewards,
+    "list of URLs": lambda path: list(Folder(path.parent, path).records(ReadTally())),
+    "suite": read_suite,
+    "settings": lambda path: load({}, {}, path),
+    "token file of a server": TokenFile,
+    "token file in settings": lambda path: load({"token_file": str(path)}, {}, None),
+    "properties of Kafka": lambda path: load({"kafka_properties": str(path), "log": "kafka://a:1"}, {}, None),
+    "token file of a client": lambda path: _token(None, path),
+    "example page": lambda path: _example(str(path)),
+    "experience": _experience,
+}
+
+
+@pytest.fixture
+def peak_bytes() -> Iterator[Callable[[], int]]:
+    """How much memory Python took at most so far."""
+    tracemalloc.start()
+    yield lambda: tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_of_one_endless_line_is_refused_before_it_is_read(
+    reader: str, tmp_path: Path, peak_bytes: Callable[[], int]
+) -> None:
+    path = tmp_path / "endless.tsv"
+    with path.open("wb") as file:
+        file.write(b"url\tis_news\treward\tpath\n" if "label" in reader or "re" in reader[:2] else b"x")
+        file.truncate(SIZE)
+    with pytest.raises(MESSAGES):
+        READERS[reader](path)
+    assert peak_bytes() < SIZE / 2
+
+
+@pytest.mark.parametrize("reader", sorted(set(READERS) - {"example page", "experience", "browse log"}))
+def test_a_file_that_is_no_text_is_refused(reader: str, tmp_path: Path) -> None:
+    path = tmp_path / "binary"
+    path.write_bytes(b"\xcc\xfe\x00\x9f" * 1_000)
+    with pytest.raises(MESSAGES):
+        READERS[reader](path)
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"a":' * 100_000, '{"time":1,"url":' + "[" * 100_000])
+def test_nested_json_among_the_first_lines_of_a_log_is_a_bad_line(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(f'{{"time": 1, "client": "c", "url": "https://a.org/"}}\n{line}\n')
+    assert (log_file(path).format, log_file(path).names) == ("json", ("time", "client", "url"))
+
+
+def test_a_log_with_a_line_longer_than_a_look_is_told_by_those_before(tmp_path: Path) -> None:
+    path = tmp_path / "log.tsv"
+    path.write_text("time\tclient\turl\n1\tc\thttps://a.org/\n" + "x" * (2 << 20) + "\n")
+    assert log_file(path).names == ("time", "client", "url")
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("url\tis_news\nhttps://a.org/\n", None),
+        ("url\tis_news\nhttps://a.org/\tmaybe\n", "line 2: is_news must be 1 or 0, got 'maybe'"),
+        ("url\tis_news\n" + "x" * 200_000 + "\t1\n", "field larger than field limit"),
+        ("url\n", "must have the columns url and is_news"),
+        ("", "must have the columns url and is_news"),
+    ],
+)
+def test_a_table_of_labels_that_cannot_be_read_says_why(table: str, said: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "labels.tsv"
+    path.write_text(table)
+    if said is None:
+        assert read_labels(path) == {"https://a.org/": False}, "an absent value is an empty one"
+        return
+    with pytest.raises(click.BadParameter, match=said):
+        read_labels(path)
+
+
+def test_nested_parameters_of_a_policy_are_a_text() -> None:
+    got = run("crawls", "create", "c", "--policy", "harvest:curiosity=" + "[" * 100_000)
+    assert (got.exit_code, "curiosity must be a number" in got.output) == (2, True)

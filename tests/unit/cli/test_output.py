@@ -1,0 +1,126 @@
+"""Every command that prints a table prints JSON too, and no table cuts what identifies a row."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from rich.console import Console
+from test_command_tree import TREE
+
+from command_line import run
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_cli.output import figures_to, plain, write_json
+from linkscore_cli.score import _explanation
+from linkscore_cli.sites import _groups, _outlook
+
+NO_TABLES = {
+    ("serve",),
+    ("check-config",),
+    ("health",),
+    ("console",),
+    ("frontier",),
+    ("conformance",),
+    ("suite",),
+    ("export-rules",),
+    ("export-experience",),
+    ("data", "check"),
+    ("data", "export"),
+    ("data", "import"),
+    ("token", "new"),
+    ("crawls", "delete"),
+}
+"""Commands that run, write files, or say a line or two."""
+
+SHAPE = "forum.example.org/viewtopic.php?f=#&t=#&sid=*&start=#&view=unread&highlight=*&hilit=*&sort=*"
+PATH = "/html/body/div[@id=wrap]/div[@class=page-body]/ul[@class=topics]/li/dl/dt/a[@class=topictitle]"
+
+
+@pytest.mark.parametrize("path", sorted(TREE), ids=" ".join)
+def test_every_command_that_prints_a_table_prints_json(path: tuple[str, ...]) -> None:
+    flags = {flag for param in TREE[path].params for flag in param.opts}
+    assert ("--json" in flags) is (path not in NO_TABLES)
+
+
+def printed(table: Any, width: int) -> str:
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get()
+
+
+def cells(text: str, column: int) -> str:
+    """What stands in a column of a table, its folded lines put together again."""
+    rows = [line.strip("│").split("│") for line in text.splitlines() if line.startswith("│")]
+    return "".join(row[column].strip() for row in rows)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_advice_in_a_narrow_terminal_names_whole_shapes_and_paths(width: int) -> None:
+    group = site_pb.GroupYield(url_pattern=SHAPE, tag_path=f"/html/{'x' * 70}", fetched_count=1_234)
+    text = printed(_groups(site_pb.SiteAdvice(yields=[group])), width)
+    assert "…" not in text
+    assert SHAPE in cells(text, 0)
+    assert "x" * 70 in cells(text, 1)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_an_outlook_and_an_explanation_are_not_cut_either(width: int) -> None:
+    host = f"{'h' * 60}.{'i' * 60}.example"
+    outlook = printed(_outlook(site_pb.Site(host=host), site_pb.SiteAdvice()), width)
+    assert host in outlook.replace("\n", "").replace(" ", "")
+    found = scoring_pb.LinkExplanation(bucket=f"{host}/h1.2", tag_path=PATH, source_cluster="c1")
+    text = printed(_explanation(found), width)
+    assert "…" not in text
+    assert f"{host}/h1.2" in cells(text, 1)
+    assert PATH.replace(" ", "") in cells(text, 2).replace(" ", "")
+
+
+@dataclass
+class Figures:
+    path: Path
+    share: float
+
+
+def test_values_of_every_kind_become_json() -> None:
+    found = plain({"rows": (Figures(Path("a"), float("nan")), Figures(Path("b"), 0.5)), "names": {"x"}})
+    assert found == {"rows": [{"path": "a", "share": None}, {"path": "b", "share": 0.5}], "names": ["x"]}
+    assert plain([site_pb.SiteAdvice(policy_estimate=True)]) == [{"policy_estimate": True}]
+
+
+def test_a_dash_prints_figures_alone_and_tables_to_the_error_output(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with figures_to(Path("-")) as file:
+        Console().print("a table")
+        write_json(file, [1, 2])
+    out, err = capsys.readouterr()
+    assert (json.loads(out), err) == ([1, 2], "a table\n")
+    with figures_to(tmp_path / "f.json") as file:
+        print("a table", file=sys.stdout)
+        write_json(file, [1, 2])
+    assert json.loads((tmp_path / "f.json").read_text()) == [1, 2]
+    with figures_to(None) as file:
+        assert file is None
+
+
+def test_a_measuring_command_prints_its_figures(tmp_path: Path) -> None:
+    table = "url\tpage_type\n" + "".join(f"http://a.org/t/{n}\tthread\n" for n in range(20))
+    (tmp_path / "a.tsv").write_text(table)
+    got = run("regexes", tmp_path / "a.tsv", "--json", tmp_path / "out.json")
+    assert got.exit_code == 0, got.output
+    (row,) = json.loads((tmp_path / "out.json").read_text())
+    assert (row["page_type"], row["pages"]) == ("thread", 20)
+
+
+def test_json_options_say_what_they_do() -> None:
+    for path in set(TREE) - NO_TABLES:
+        (option,) = (param for param in TREE[path].params if "--json" in param.opts)
+        assert isinstance(option, click.Option)
+        assert option.help

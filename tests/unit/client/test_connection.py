@@ -1,0 +1,330 @@
+"""No call stops a crawl: what happens while the server is away, and when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+
+from fake_linkscore import FakeLinkscore
+from linkscore import outages, page
+from linkscore.connection import Connection
+from linkscore.outages import OwedPage
+from linkscore.session import CrawlSession, Found
+
+EVERYTHING = ("IngestPages", "GetCrawl", "RankBuckets", "ReportFeedback", "CreateCrawl", "ScoreLinks")
+
+
+class Pauses:
+    """Stands for sleep: notes how long, and goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self._over = asyncio.Semaphore(0)
+        self._waits = asyncio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        self._waits.set()
+        await self._over.acquire()
+
+    async def pass_(self, times: int = 1) -> None:
+        """Let pauses end, one after another; returns when the next began."""
+        for _ in range(times):
+            await self._waits.wait()
+            self._waits.clear()
+            self._over.release()
+        await self._waits.wait()
+
+    def end(self) -> None:
+        """Let the pause end that should be the last."""
+        self._over.release()
+
+
+class Adapter:
+    """Notes what it is told late."""
+
+    def __init__(self) -> None:
+        self.pages: list[str] = []
+        self.links: list[Any] = []
+        self.was_back = asyncio.Event()
+
+    def late_page(self, owed: OwedPage, result: Any) -> None:
+        assert owed.page is not None
+        self.pages.append(owed.page.url)
+
+    def late_links(self, links: Sequence[tuple[Any, Any]]) -> None:
+        self.links += [(key, row.score) for key, row in links]
+
+    async def back(self) -> None:
+        self.was_back.set()
+
+
+@pytest.fixture
+def pauses() -> Pauses:
+    return Pauses()
+
+
+@pytest.fixture
+def adapter() -> Adapter:
+    return Adapter()
+
+
+@pytest.fixture
+async def connection(fake: FakeLinkscore, pauses: Pauses, adapter: Adapter) -> AsyncIterator[Connection]:
+    target = f"127.0.0.1:{fake.port}"
+    made = Connection(target, crawl="c", adapter=adapter, config={}, sleep=pauses, timeout_s=5)
+    yield made
+    await made.close()
+
+
+def owed(path: str) -> OwedPage:
+    return OwedPage(page(url=f"http://a.org{path}", body=b"<p>"))
+
+
+def is_away(fake: FakeLinkscore, code: grpc.StatusCode = grpc.StatusCode.RESOURCE_EXHAUSTED) -> None:
+    """Let every call fail, at once: UNAVAILABLE would be repeated by gRPC."""
+    fake.refuses = dict.fromkeys(EVERYTHING, code)
+
+
+async def test_while_away_nothing_is_called_but_a_cheap_probe(
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses
+) -> None:
+    await connection.greet()
+    is_away(fake)
+    assert await connection.ingest(owed("/1")) is None
+    assert connection.away
+    before = dict(fake.calls)
+    assert await connection.ingest(owed("/2")) is None
+    await pauses.pass_(5)
+    assert pauses.asked == [1, 2, 4, 5, 5, 5]
+    assert fake.calls["GetCrawl"] == before.get("GetCrawl", 0) + 5
+    assert fake.calls["IngestPages"] == before["IngestPages"]
+
+
+async def test_when_it_is_back_the_pages_are_sent_oldest_first(
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+) -> None:
+    await connection.greet()
+    is_away(fake)
+    for path in ("/1", "/2", "/3"):
+        await connection.ingest(owed(path))
+    fake.refuses = {}
+    pauses.end()
+    await adapter.was_back.wait()
+    assert adapter.pages == ["http://a.org/1", "http://a.org/2", "http://a.org/3"]
+    assert not connection.away
+    assert connection.counts["late/pages"] == 3
+    assert len({one.event_id for one in fake.pages}) == 3
+
+
+async def test_a_server_that_answers_and_takes_nothing_in_is_away(
+    fake: FakeLinkscore,
+    connection: Connection,
+    pauses: Pauses,
+    adapter: Adapter,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    await connection.greet()
+    fake.refuses = {"IngestPages": grpc.StatusCode.RESOURCE_EXHAUSTED}
+    fake.failure_details = [error_details_pb2.ErrorInfo(reason="DISK_FULL", domain="linkscore")]
+    await connection.ingest(owed("/1"))
+    await pauses.pass_(6)
+    assert connection.away
+    assert await connection.call(lambda client: client.rank_buckets(crawl="c", buckets=["a"])) is None
+    assert fake.calls["RankBuckets"] == 0
+    fake.refuses = {}
+    pauses.end()
+    await adapter.was_back.wait()
+    assert adapter.pages == ["http://a.org/1"]
+    warned = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    assert len(warned) == 1
+    assert "disk is full" in warned[0]
+    assert sum("answers again" in r.getMessage() for r in caplog.records) == 1
+
+
+async def test_a_server_that_lost_its_crawl_gets_it_again(
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+) -> None:
+    await connection.greet()
+    is_away(fake)
+    await connection.ingest(owed("/1"))
+    fake.crawls.clear()
+    fake.refuses = {}
+    pauses.end()
+    await adapter.was_back.wait()
+    assert "crawls/c" in fake.crawls
+    assert adapter.pages == ["http://a.org/1"]
+
+
+async def test_a_server_that_comes_late_is_found(
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+) -> None:
+    is_away(fake)
+    await connection.ingest(owed("/1"))
+    await pauses.pass_(2)
+    fake.refuses = {}
+    pauses.end()
+    await adapter.was_back.wait()
+    assert adapter.pages == ["http://a.org/1"]
+
+
+async def test_one_bad_page_does_not_keep_a_server_away(
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+) -> None:
+    await connection.greet()
+    bad = owed("/bad")
+    bad.links = [("http://a.org/thread/1", "key")]
+    fake.failures["IngestPages"] = [grpc.StatusCode.DEADLINE_EXCEEDED] * (1 + outages.MAX_TRIES)
+    await connection.ingest(bad)
+    await pauses.pass_(outages.MAX_TRIES)
+    assert connection.away
+    pauses.end()
+    await adapter.was_back.wait()
+    assert adapter.pages == []
+    assert adapter.links == [("key", pytest.approx(0.9))]
+    assert fake.scored == ["http://a.org/thread/1"]
+
+
+async def test_a_refusal_in_the_buffer_does_not_stop_the_others(
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+) -> None:
+    await connection.greet()
+    is_away(fake)
+    for path in ("/1", "/2", "/3"):
+        await connection.ingest(owed(path))
+    fake.refuses = {}
+    fake.failures["IngestPages"] = [grpc.StatusCode.INVALID_ARGUMENT]
+    pauses.end()
+    await adapter.was_back.wait()
+    assert adapter.pages == ["http://a.org/2", "http://a.org/3"]
+
+
+async def test_a_fault_of_an_adapter_keeps_no_server_away(
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+) -> None:
+    def fault(sent: OwedPage, result: Any) -> None:
+        raise KeyError("bug")
+
+    adapter.late_page = fault  # type: ignore[method-assign]
+    await connection.greet()
+    is_away(fake)
+    for path in ("/1", "/2"):
+        await connection.ingest(owed(path))
+    fake.refuses = {}
+    pauses.end()
+    await adapter.was_back.wait()
+    assert not connection.away
+    assert len(connection.buffer) == 0
+    assert connection.counts["errors/CLIENT"] == 2
+
+
+async def test_a_token_file_that_comes_back_ends_an_outage(
+    fake: FakeLinkscore, pauses: Pauses, adapter: Adapter, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("first")
+    target = f"127.0.0.1:{fake.port}"
+    made = Connection(target, crawl="c", adapter=adapter, config={}, sleep=pauses, token_file=token)
+    await made.greet()
+    is_away(fake)
+    await made.ingest(owed("/1"))
+    token.unlink()
+    fake.refuses = {}
+    await pauses.pass_(2)
+    assert made.away
+    token.write_text("second")
+    pauses.end()
+    await adapter.was_back.wait()
+    assert fake.metadata[-1]["authorization"] == "Bearer second"
+    await made.close()
+
+
+async def test_a_bound_of_the_server_is_no_outage(fake: FakeLinkscore, connection: Connection) -> None:
+    await connection.greet()
+    fake.failures["IngestPages"] = [grpc.StatusCode.RESOURCE_EXHAUSTED]
+    fake.failure_details = [error_details_pb2.ErrorInfo(reason="LIMIT_EXCEEDED", domain="linkscore")]
+    assert await connection.ingest(owed("/1")) is None
+    assert not connection.away
+    assert len(connection.buffer) == 0
+
+
+async def test_it_says_where_how_it_goes_and_how_it_went(
+    fake: FakeLinkscore, connection: Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await connection.greet()
+    connection.count("scored", 3)
+    connection.count("fallback", 2)
+    connection.count("late/scored", 1)
+    await connection.close()
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0] == f"linkscore 9.9 at 127.0.0.1:{fake.port}: crawl c, policy harvest"
+    assert said[-1] == "linkscore: 4 of 5 requests scored"
+
+
+async def test_the_end_says_what_was_never_sent(
+    fake: FakeLinkscore, connection: Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await connection.greet()
+    is_away(fake)
+    await connection.ingest(owed("/1"))
+    await connection.close()
+    assert caplog.records[-1].getMessage().endswith("1 pages were never sent")
+
+
+@pytest.mark.parametrize("target", ["", "http://localhost:7411", "localhost", "localhost:", ":7411", "a b:1"])
+def test_an_address_has_a_host_and_a_port(target: str, adapter: Adapter) -> None:
+    with pytest.raises(ValueError, match="must be host:port"):
+        Connection(target, crawl="c", adapter=adapter, config={})
+
+
+async def test_links_found_while_away_wait_by_their_shape_and_are_placed_when_it_is_back(
+    fake: FakeLinkscore, pauses: Pauses
+) -> None:
+    session = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c")
+    session._connection._sleep = pauses
+
+    async def fetch(url: str, *paths: str) -> None:
+        links = [Found(f"http://a.org/{path}") for path in paths]
+        places = await session.fetched(url, b"<p>", links)
+        for link, place in zip(links, places, strict=True):
+            session.wait(link.url, place)
+
+    await fetch("http://a.org/", "tag/1", "thread/1")
+    is_away(fake)
+    await fetch("http://a.org/2", "tag/2", "thread/2", "new/x/y")
+    assert session.frontier.waiting == {"tag": 2, "thread": 2}
+    assert session.counts["fallback"] == 3
+    assert session.counts["guessed"] == 2
+    await session.reward("http://a.org/2", 1.0)
+    fake.bucket_of = lambda url: "new" if "new" in url else "all"
+    fake.refuses = {}
+    pauses.end()
+    while fake.calls["ReportFeedback"] < 1 or not fake.feedback:
+        await asyncio.sleep(0)
+    assert session.frontier.waiting == {"tag": 1, "thread": 1, "all": 2, "new": 1}
+    assert session.counts["late/scored"] == 3
+    assert [event.url for event in fake.feedback] == ["http://a.org/2"]
+    await session.close()
+
+
+async def test_the_end_of_a_crawl_sends_what_waits_without_waiting_for_the_next_probe(
+    fake: FakeLinkscore, connection: Connection, adapter: Adapter
+) -> None:
+    await connection.greet()
+    is_away(fake)
+    for path in ("/1", "/2"):
+        await connection.ingest(owed(path))
+    fake.refuses = {}
+    await connection.close()
+    assert adapter.pages == ["http://a.org/1", "http://a.org/2"]
+    assert len(connection.buffer) == 0

@@ -1,0 +1,228 @@
+"""Without its server a crawl goes on by what it knows, fairly and within bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from linkscore import outages, page
+from linkscore.frontier import Frontier, Place
+from linkscore.outages import TRUST, LinkShapes, Outlook, OwedPage, PageBuffer, url_shapes
+
+
+def worth(outlook: Outlook, bucket: str) -> float:
+    return outlook.worth(bucket, 1.0)
+
+
+def take(outlook: Outlook, bucket: str, n: int) -> None:
+    for _ in range(n):
+        outlook.taken(bucket)
+
+
+def test_a_value_holds_as_long_as_its_bucket_was_tried() -> None:
+    outlook = Outlook()
+    take(outlook, "tried", 9)
+    outlook.away = True
+    assert worth(outlook, "tried") == worth(outlook, "untried") == 1.0
+    take(outlook, "tried", 2 * TRUST)
+    take(outlook, "untried", 2 * TRUST)
+    assert worth(outlook, "tried") == pytest.approx(10 * TRUST / (10 * TRUST + 2 * TRUST))
+    assert worth(outlook, "untried") == pytest.approx(1 / 3)
+    outlook.away = False
+    assert worth(outlook, "untried") == 1.0
+
+
+def test_what_was_taken_without_the_server_counts_as_tried_in_the_next_outage() -> None:
+    outlook = Outlook()
+    outlook.away = True
+    take(outlook, "a", 1)
+    first = worth(outlook, "a")
+    outlook.away = False
+    outlook.away = True
+    take(outlook, "a", 1)
+    assert worth(outlook, "a") > first
+
+
+def test_a_bucket_nobody_tried_is_trusted_like_the_pages_of_its_shape() -> None:
+    outlook = Outlook()
+    for n in range(9):
+        outlook.fetched(f"http://a.org/{n}/title", is_page=True)
+    outlook.placed("http://a.org/99/other", "fresh", 0.5)
+    outlook.placed("http://a.org/log-in", "door", 0.5)
+    outlook.away = True
+    take(outlook, "fresh", 16)
+    take(outlook, "door", 16)
+    assert worth(outlook, "fresh") == pytest.approx(160 / 176)
+    assert worth(outlook, "door") == pytest.approx(1 / 2)
+
+
+def test_links_of_one_shape_fade_together_though_each_has_a_bucket_of_its_own() -> None:
+    outlook = Outlook()
+    for name in ("red", "blue"):
+        outlook.placed(f"http://a.org/tag/{name}", name, 0.5)
+    outlook.away = True
+    take(outlook, "red", 16)
+    assert worth(outlook, "blue") == pytest.approx(1 / 2)
+
+
+def test_links_to_pages_that_are_not_there_go_last() -> None:
+    outlook = Outlook()
+    outlook.placed("http://a.org/log-in?to=1", "door", 0.5)
+    for n in range(3):
+        outlook.fetched(f"http://a.org/log-in?to={n}", is_page=False)
+    assert worth(outlook, "door") == 1.0  # the server knows better, while it answers
+    outlook.away = True
+    assert worth(outlook, "door") == pytest.approx(1 / 4)
+
+
+def test_what_became_of_fetches_is_kept_for_a_bounded_number_of_shapes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outages, "MAX_SHAPES", 2)
+    outlook = Outlook()
+    for name in ("a", "b", "c"):
+        outlook.placed(f"http://{name}.org/x", name, 0.5)
+        outlook.fetched(f"http://{name}.org/x", is_page=False)
+    outlook.away = True
+    assert [worth(outlook, name) for name in ("a", "b", "c")] == [1.0, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("url", "fine", "coarse"),
+    [
+        ("http://a.org/2026/11/hello-world/", "a.org/#/#/hello-world/", "*a.org/#/#/*/"),
+        ("http://a.org/viewtopic.php?t=5&start=10", "a.org/viewtopic.php?start&t", "*a.org/*.php?start&t"),
+        ("http://a.org/123/some-title", "a.org/#/some-title", "*a.org/#/*"),
+        ("http://a.org/u12/x", "a.org/u#/x", "*a.org/#/*"),
+        ("http://a.org/", "a.org/", "*a.org/"),
+        ("http://a.org", "a.org", "*a.org"),
+        ("http://a.org/?page2=1&page3=2&&b", "a.org/?b&page#", "*a.org/?b&page#"),
+        ("http://[bad/", "http://[bad/", "http://[bad/"),
+    ],
+)
+def test_urls_of_a_kind_have_one_shape(url: str, fine: str, coarse: str) -> None:
+    assert url_shapes(url) == (fine, coarse)
+
+
+def test_a_fine_shape_says_more_than_a_coarse_one() -> None:
+    shapes = LinkShapes()
+    shapes.learn("http://a.org/tag/news", "news", 0.5)
+    shapes.learn("http://a.org/tag/red", "tags", 0.4)
+    assert shapes.guess("http://a.org/tag/news") == ("news", 0.5)
+    assert shapes.guess("http://a.org/tag/blue") == ("tags", 0.4)
+    assert shapes.guess("http://b.org/tag/blue") is None
+
+
+def test_shapes_are_bounded_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages, "MAX_SHAPES", 4)
+    shapes = LinkShapes()
+    for name in ("a", "b", "c"):
+        shapes.learn(f"http://{name}.org/x", name, 0.5)
+    assert [shapes.guess(f"http://{name}.org/x") for name in ("a", "b", "c")] == [
+        None,
+        ("b", 0.5),
+        ("c", 0.5),
+    ]
+
+
+def owed(n: int, size: int = 100, links: int = 0) -> OwedPage:
+    sent = page(url=f"http://a.org/{n}", body=b"x" * size)
+    return OwedPage(sent, [(f"http://a.org/{n}/{i}", (n, i)) for i in range(links)])
+
+
+def test_pages_wait_oldest_first() -> None:
+    buffer = PageBuffer()
+    pages = [owed(n) for n in range(3)]
+    for one in pages:
+        buffer.add(one)
+    buffer.done(pages[0])
+    assert buffer.oldest is pages[1]
+    assert len(buffer) == 2
+
+
+def test_a_full_buffer_lets_the_oldest_page_go_and_keeps_its_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages, "MAX_BUFFER_BYTES", 2_500)
+    buffer = PageBuffer()
+    for n in range(4):
+        buffer.add(owed(n, size=1_000, links=2))
+    assert len(buffer) == 2
+    assert [key for _, key in buffer.bare_links(3)] == [(0, 0), (0, 1), (1, 0)]
+    assert [key for _, key in buffer.bare_links(3)] == [(1, 1)]
+    assert buffer.bare_links(3) == []
+
+
+def test_links_without_a_page_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages, "MAX_BARE_LINKS", 4)
+    buffer = PageBuffer()
+    for n in range(4):
+        buffer.owe(owed(n, links=2))
+    assert [key[0] for _, key in buffer.bare_links(9)] == [2, 2, 3, 3]
+
+
+def filled() -> Frontier:
+    """A bucket that was tried, with few links, and one nobody tried, with many and worth nearly as much."""
+    frontier = Frontier()
+    for n in range(20):
+        frontier.add(f"http://a.org/thread/{n}", [Place("thread", 0.5, 0.5)])
+    for n in range(400):
+        frontier.add(f"http://a.org/tag/{n}", [Place("tag", 0.49, 0.49)])
+    return frontier
+
+
+def kinds(frontier: Frontier, n: int) -> list[str]:
+    taken: list[Any] = [frontier.take() for _ in range(n)]
+    return [item.url.split("/")[3] for item in taken]
+
+
+def test_a_mediocre_bucket_is_not_eaten_whole_while_the_server_is_away() -> None:
+    frontier = filled()
+    for n in range(300):
+        frontier.add(f"http://a.org/user/{n}", [Place("user", 0.4, 0.4)])
+    assert kinds(frontier, 10) == ["thread"] * 10  # the server answers: in the order of values
+    frontier.outlook.away = True
+    went = kinds(frontier, 210)
+    assert went.count("thread") == 10
+    assert went.count("user") > 50
+    assert went[:10].count("thread") > 5
+
+
+def test_a_guessed_link_waits_behind_the_scored_ones_of_its_bucket() -> None:
+    frontier = Frontier()
+    frontier.add_guess("http://a.org/thread/new", "thread", 0.5)
+    frontier.add("http://a.org/thread/1", [Place("thread", 0.5, 0.5)])
+    frontier.add("http://a.org/thread/2", [Place("thread", 0.1, 0.5)])
+    frontier.add_unknown("http://a.org/else")
+    urls = [item.url for _ in range(4) if (item := frontier.take()) is not None]
+    assert [url.rpartition("/")[2] for url in urls] == ["1", "2", "new", "else"]
+
+
+def test_what_the_server_says_takes_the_place_of_a_guess() -> None:
+    frontier = Frontier()
+    frontier.add("http://a.org/tag/1", [Place("tag", 0.2, 0.2)])
+    frontier.add_guess("http://a.org/new", "tag", 0.2)
+    frontier.add("http://a.org/new", [Place("thread", 0.9, 0.9, b"t")])
+    assert frontier.waiting == {"tag": 1, "thread": 1}
+    first, second = frontier.take(), frontier.take()
+    assert first is not None
+    assert second is not None
+    assert (first.url, first.bucket, first.ticket) == ("http://a.org/new", "thread", b"t")
+    assert second.url == "http://a.org/tag/1"
+    assert frontier.take() is None
+    assert len(frontier) == 0
+
+
+def test_a_guess_that_was_right_is_taken_once() -> None:
+    frontier = Frontier()
+    frontier.add_guess("http://a.org/new", "thread", 0.9)
+    frontier.add("http://a.org/new", [Place("thread", 0.9, 0.9)])
+    assert frontier.waiting == {"thread": 1}
+    assert frontier.take() is not None
+    assert frontier.take() is None
+
+
+def test_a_link_found_again_elsewhere_teaches_nothing() -> None:
+    frontier = Frontier()
+    frontier.add("http://a.org/thread/1", [Place("list", 0.9, 0.9)])
+    frontier.add("http://a.org/thread/1", [Place("menu", 0.1, 0.1)])
+    assert frontier.outlook.guess("http://a.org/thread/2") == ("list", 0.9)

@@ -1,0 +1,129 @@
+"""Every number an explanation names is one the score is made of: they recombine to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import exp, log, log2
+
+import pytest
+from boards import Board
+
+from linkscore_scoring.policies.harvest import Harvest
+from linkscore_scoring.policies.registry import builtin
+from linkscore_scoring.testing.site import GeneratedSite
+from linkscore_scoring.testing.subject import Subject
+
+ROUNDED = {"source_target": 0.0101}
+"""Half a step, for a policy whose scores come in steps."""
+
+Terms = Mapping[str, float]
+EXAMPLE = {"example_url": GeneratedSite(0).example}
+PARAMS = {"source_target": EXAMPLE, "tpm": EXAMPLE}
+
+
+def of_harvest(t: Terms) -> float:
+    lowered = (1.0 - t["labelled"]) * t["menu"] * max(0.0, t["mean_reward"] - t["link_reward"])
+    reward = t["bulk"] * (t["mean_reward"] - lowered)
+    assert t["reward"] == pytest.approx(reward)
+    value = reward + t["hub"] + t["exploration"] + t["curiosity"]
+    return value / (1.0 + value)
+
+
+def of_auto(t: Terms) -> float:
+    trust = {name: value for name, value in t.items() if name.startswith("trust(")}
+    assert sum(trust.values()) == pytest.approx(1.0)
+    score = of_harvest(t)
+    return 1.0 / (1.0 + exp(-log(score / (1.0 - score)) - t.get("offset", 0.0)))
+
+
+def of_topic(t: Terms) -> float:
+    value = sum(t.values())
+    return 0.5 * (1.0 + value / (1.0 + abs(value)))
+
+
+def of_targets(t: Terms) -> float:
+    value = max(0.0, t["targets"] + t["exploration"])
+    return 0.5 + 0.5 * t["probability"] if t["probability"] >= 0.5 else 0.5 * value / (1.0 + value)
+
+
+def of_plan(t: Terms) -> float:
+    return 0.9 if t["planned"] else 0.5 / (1.0 + t["depth"])
+
+
+def of_clusters(t: Terms) -> float:
+    if "planned" in t:
+        return of_plan(t)
+    likely = [name.removeprefix("P") for name in t if name.startswith("P(")]
+    value = t["rest"] + sum(t[f"P{cluster}"] * t[f"value{cluster}"] for cluster in likely)
+    return value / (t["best"] or 1.0)
+
+
+def of_rank(value: float) -> float:
+    return 1.0 / (1.0 + log2(1.0 + 1.0 / value)) if value else 0.0
+
+
+FORMULAS: dict[str, Callable[[Terms], float]] = {
+    "auto": of_auto,
+    "harvest": of_harvest,
+    "topic": of_topic,
+    "tag_path_bandit": of_targets,
+    "source_target": of_clusters,
+    "source_ucc": of_clusters,
+    "irobot": lambda t: of_plan(t) if "planned" in t else 0.5 + 0.5 * t["worth"] if t["worth"] else 0.05,
+    "opic": lambda t: of_rank(t["cash"]),
+    "pagerank": lambda t: of_rank(t["links"]),
+    "fractional_pagerank": lambda t: of_rank(t["rank"]),
+    "rank_mass": lambda t: of_rank(t["mass"]),
+    "in_degree": lambda t: t["in_degree"] / (1.0 + t["in_degree"]),
+    "breadth_first": lambda t: 1.0 / (1.0 + t["depth"]),
+    "depth_first": lambda t: 1.0 - 1.0 / (1.0 + t["depth"]),
+    "uniform_random": lambda t: t["draw"],
+    "keyword": lambda t: t["words"] / max(1.0, t["query"]),
+    # Without a mined log, or a forum, these say and score what the policy they fall back to does.
+    "behavior_discovery": of_harvest,
+    "behavior_fetch": of_harvest,
+    "news_prefix": of_harvest,
+    "focus": of_harvest,
+}
+WORDS_ONLY = {
+    "anthelion": "a place among hosts and links: its terms are what both were judged by",
+    "tpm": "a place on a map",
+}
+"""Policies whose score is an order and no sum, with what it is."""
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("pages", [0, 10, 60])
+def test_the_terms_of_an_explanation_recombine_to_the_score(name: str, pages: int) -> None:
+    asked = Subject(builtin()[name], PARAMS.get(name, {})).after(pages)
+    links = asked.links(100)
+    scores = asked.policy.score(links, asked.site).scores.tolist()
+    for score, why in zip(scores, asked.policy.explain(links, asked.site), strict=True):
+        terms = {term.name: float(term.value) for term in why.terms}
+        assert len(terms) == len(why.terms), "no name stands for two numbers"
+        assert FORMULAS[name](terms) == pytest.approx(score, abs=ROUNDED.get(name, 1e-9)), why
+
+
+def test_every_policy_that_ships_has_a_formula_or_says_why_not() -> None:
+    """A new one may do without: its score need not be a sum."""
+    assert set(FORMULAS) | set(WORDS_ONLY) <= set(builtin())
+
+
+def test_the_mean_reward_that_harvest_names_is_the_mean_of_its_arm() -> None:
+    """Many links wait in the arm: what it adds to the value is a fifth more, and no mean."""
+    board = Board("harvest")
+    board.page("/", [(f"/t{n}", "/html/body/ul/li/a[]") for n in range(60)], texts=[("text", 900)])
+    board.page("/t0", texts=[("more", 700)])
+    policy = board.shard.served
+    assert isinstance(policy, Harvest)
+    (why,) = board.explain("/t1")
+    terms = {term.name: term.value for term in why.explanation.terms}
+    (mean,) = policy.expected_rewards([_arm(why.bucket)], board.shard.model)
+    assert terms["mean_reward"] == pytest.approx(mean)
+    assert terms["reward"] > 1.1 * mean
+    assert f"mean reward {mean:.2f}" in why.explanation.summary
+
+
+def _arm(bucket: str) -> tuple[int, int]:
+    pattern, _, apath = bucket.rpartition("/")[2].removeprefix("h").partition(".")
+    return int(pattern), int(apath, 16)

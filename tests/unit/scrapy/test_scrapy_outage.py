@@ -1,0 +1,228 @@
+"""While the server is away requests wait by guesses; when it is back they wait where they belong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from scrapy import Request, signals
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
+from stand_ins import FakeCrawler, scored
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
+
+from fake_linkscore import FakeLinkscore, serve
+from linkscore import page
+from linkscore.messages import rows
+from linkscore.outages import OwedPage
+from linkscore.scrapy import BucketQueue
+from linkscore.scrapy.scoring import META, mark_guess
+from linkscore.scrapy.session import Session
+from linkscore.v1 import common_pb2
+
+
+def queue_of(crawler: FakeCrawler, key: Any = "", state: Any = ()) -> BucketQueue:
+    return BucketQueue.from_crawler(
+        crawler,
+        PickleLifoDiskQueue if key else LifoMemoryQueue,
+        str(key),
+        state,
+        start_queue_cls=PickleFifoDiskQueue if key else FifoMemoryQueue,
+    )
+
+
+@pytest.fixture(params=["memory", "disk"])
+def queue(request, crawler: FakeCrawler, tmp_path) -> BucketQueue:
+    made = queue_of(crawler, tmp_path / "q" if request.param == "disk" else "")
+    yield made
+    made.close()
+
+
+def drain(queue: BucketQueue) -> list[str]:
+    urls = []
+    while (request := queue.pop()) is not None:
+        urls.append(request.url.rsplit("/", 1)[1])
+    return urls
+
+
+def leave(crawler: FakeCrawler, *, away: bool = True) -> None:
+    connection = Session.of(crawler).connection
+    connection.away = connection.outlook.away = away
+
+
+def guessed(url: str, bucket: str, value: float = 0.9) -> Request:
+    request = Request(url)
+    mark_guess(request, bucket, value)
+    return request
+
+
+def place(queue: BucketQueue, crawler: FakeCrawler, url: str, bucket: str, value: float) -> bool:
+    """Say, as a late answer does, where a request belongs."""
+    links = common_pb2.LinkScores(
+        urls=[url],
+        scores=[value],
+        encoded_priorities=[5],
+        bucket_names=[bucket],
+        bucket_values=[value],
+        buckets=[0],
+        ticket_values=[b"late"],
+        tickets=[0],
+    )
+    fingerprint = crawler.request_fingerprinter.fingerprint(Request(url))
+    return queue.place(fingerprint, list(rows(links)), {bucket: value})
+
+
+def test_a_guess_waits_behind_the_scored_ones_of_its_bucket(queue: BucketQueue) -> None:
+    queue.push(guessed("http://h/guess", "high"))
+    queue.push(scored("http://h/a", ("high", 0.9)))
+    queue.push(scored("http://h/b", ("low", 0.1)))
+    assert drain(queue) == ["a", "guess", "b"]
+
+
+def test_only_links_that_are_new_to_the_crawl_teach(queue: BucketQueue, crawler: FakeCrawler) -> None:
+    queue.push(scored("http://h/thread/1", ("list", 0.9)))
+    again(crawler, scored("http://h/thread/1", ("menu", 0.1)))
+    queue.push(guessed("http://h/thread/2", "other"))
+    assert Session.of(crawler).connection.outlook.guess("http://h/thread/3") == ("list", 0.9)
+
+
+def test_a_guess_never_holds_back_what_the_spider_wants_first(queue: BucketQueue) -> None:
+    urgent = Request("http://h/urgent", priority=3)
+    mark_guess(urgent, "high", 0.9)
+    queue.push(scored("http://h/a", ("high", 0.9)))
+    queue.push(urgent)
+    assert drain(queue) == ["urgent", "a"]
+
+
+def test_a_late_answer_takes_the_place_of_a_guess(queue: BucketQueue, crawler: FakeCrawler) -> None:
+    queue.push(guessed("http://h/guess", "high"))
+    queue.push(scored("http://h/a", ("high", 0.9)))
+    queue.push(scored("http://h/b", ("low", 0.1)))
+    assert place(queue, crawler, "http://h/guess", "best", 1.0)
+    assert not place(queue, crawler, "http://h/guess", "other", 1.0)
+    assert queue.buckets() == {"best": 1, "high": 1, "low": 1}
+    first = queue.pop()
+    assert first.url == "http://h/guess"
+    assert first.meta[META]["ticket"] == b"late"
+    assert drain(queue) == ["a", "b"]
+
+
+def test_a_late_answer_may_say_that_the_guess_was_right(queue: BucketQueue, crawler: FakeCrawler) -> None:
+    queue.push(guessed("http://h/guess", "high"))
+    assert place(queue, crawler, "http://h/guess", "high", 0.9)
+    assert queue.buckets() == {"high": 1}
+    assert drain(queue) == ["guess"]
+    assert len(queue) == 0
+
+
+def again(crawler: FakeCrawler, request: Request) -> None:
+    """Find a URL again: the duplicate filter drops it."""
+    crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=None)
+
+
+def test_a_guess_adds_nothing_to_a_request_that_is_scored(queue: BucketQueue, crawler: FakeCrawler) -> None:
+    queue.push(scored("http://h/a", ("high", 0.9)))
+    again(crawler, guessed("http://h/a", "low"))
+    assert queue.buckets() == {"high": 1}
+
+
+def test_a_guess_gives_way_to_a_score_of_another_page(queue: BucketQueue, crawler: FakeCrawler) -> None:
+    queue.push(guessed("http://h/a", "low", 0.1))
+    again(crawler, scored("http://h/a", ("high", 0.9)))
+    assert queue.buckets() == {"high": 1}
+    assert queue.pop().meta[META]["ticket"] == b"t"
+    assert len(queue) == 0
+
+
+def test_a_request_without_any_score_is_placed_too(queue: BucketQueue, crawler: FakeCrawler) -> None:
+    leave(crawler)
+    for name in "abc":
+        queue.push(Request(f"http://h/{name}"))
+    leave(crawler, away=False)
+    assert place(queue, crawler, "http://h/b", "best", 1.0)
+    assert len(queue) == 3
+    assert drain(queue) == ["b", "c", "a"]  # the others in Scrapy's own order: last in, first out
+    assert len(queue) == 0
+
+
+def test_what_went_meanwhile_is_not_placed(queue: BucketQueue, crawler: FakeCrawler) -> None:
+    leave(crawler)
+    queue.push(Request("http://h/a"))
+    assert drain(queue) == ["a"]
+    leave(crawler, away=False)
+    assert not place(queue, crawler, "http://h/a", "best", 1.0)
+    assert len(queue) == 0
+
+
+def test_values_fade_with_what_is_taken(queue: BucketQueue, crawler: FakeCrawler) -> None:
+    for n in range(30):
+        queue.push(scored(f"http://h/many/{n}", ("many", 0.5)))
+        queue.push(scored(f"http://h/few/{n}", ("few", 0.45)))
+    leave(crawler)
+    went = [queue.pop().url for _ in range(20)]
+    assert 5 < sum("few" in url for url in went) < 12
+    queue.reorder({"many": 0.5, "few": 0.45})
+    leave(crawler, away=False)
+    assert all("many" in queue.pop().url for _ in range(10))
+
+
+def test_a_job_goes_on_with_what_was_placed(crawler: FakeCrawler, tmp_path: Path) -> None:
+    queue = queue_of(crawler, tmp_path / "q")
+    leave(crawler)
+    queue.push(guessed("http://h/guess", "high"))
+    for name in "ab":
+        queue.push(Request(f"http://h/{name}"))
+    leave(crawler, away=False)
+    assert place(queue, crawler, "http://h/guess", "best", 1.0)
+    assert place(queue, crawler, "http://h/b", "best", 1.0)
+    state = json.loads(json.dumps(queue.close()))
+    again = queue_of(crawler, tmp_path / "q", state)
+    assert len(again) == 3
+    assert drain(again) == ["guess", "b", "a"]
+    again.close()
+
+
+@pytest.fixture
+def fake():
+    yield from serve(FakeLinkscore({"thread": 0.9, "tag": 0.1}))
+
+
+async def test_a_page_of_an_outage_is_sent_later_and_its_requests_are_placed(
+    fake: FakeLinkscore, make_crawler
+) -> None:
+    crawler = make_crawler(LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", LINKSCORE_CRAWL="unit")
+    session, queue = Session.of(crawler), queue_of(crawler)
+    over, was_back = asyncio.Event(), asyncio.Event()
+
+    async def pause(seconds: float) -> None:
+        await over.wait()
+
+    async def back() -> None:
+        was_back.set()
+
+    session.connection._sleep = pause
+    session.when_back(back)
+    await session.connection.greet()
+    session.connection.outlook.placed("http://h/tag/1", "tag", 0.1)
+    fake.refuses = {"IngestPages": grpc.StatusCode.RESOURCE_EXHAUSTED}
+    body = b'<a href="/tag/2"><a href="/thread/2">'
+    sent = OwedPage(page(url="http://h/home", body=body))
+    assert await session.connection.ingest(sent) is None
+    requests = [Request("http://h/tag/2"), Request("http://h/thread/2")]
+    session.owe(sent, requests)
+    for request in requests:
+        queue.push(request)
+    assert queue.buckets() == {"tag": 1}
+    fake.refuses = {}
+    over.set()
+    await was_back.wait()
+    assert queue.buckets() == {"tag": 1, "thread": 1}
+    assert [queue.pop().url for _ in range(2)] == ["http://h/thread/2", "http://h/tag/2"]
+    assert crawler.stats.counts["linkscore/late/scored"] == 2
+    queue.close()
+    await session.close()

@@ -1,0 +1,235 @@
+"""Room for requests on their way in: what the kernel counts, what is held for it, who is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from calls import Clock
+
+from linkscore_server.grpc import room as room_module
+from linkscore_server.grpc.connections import Connection, Connections
+from linkscore_server.grpc.errors import Overloaded
+from linkscore_server.grpc.room import InflightBytes
+
+LARGE = 1_000_000
+
+
+class Counted(Connection):
+    """A connection of which as much came as a test says."""
+
+    __slots__ = ("came",)
+    came: int
+
+    def unread(self) -> int | None:
+        return self.came
+
+
+def counted(came: int = 0) -> Any:
+    made = Counted("test")
+    made.came = came
+    return made
+
+
+class Room(InflightBytes):
+    """Room for four large messages; readings of connections that a test has."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        super().__init__(4 * LARGE, LARGE, self.clock)
+
+    def over(
+        self, connection: Any, *, wait_s: float | None = 60, caller: str = "", silent: bool = False
+    ) -> Any:
+        self.connections.of = lambda peer: connection  # type: ignore[method-assign]
+        return self.reading(wait_s, caller=caller, may_be_silent=silent)
+
+
+@pytest.fixture
+async def room() -> Any:
+    made = Room()
+    yield made
+    made.close()
+
+
+async def half_sent(room: Room, connection: Any, **about: Any) -> asyncio.Task[None]:
+    """Begin to read a message that does not come."""
+
+    async def read() -> None:
+        async with room.over(connection, **about):
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(read())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return task
+
+
+async def test_calls_that_stop_hold_only_what_came_of_them(room: Room) -> None:
+    halves = [await half_sent(room, counted(5)) for _ in range(4)]
+    with pytest.raises(Overloaded):
+        async with room.over(counted(65_535), wait_s=0):
+            pass
+    room.look()
+    room.look()
+    read = False
+    async with room.over(counted(65_535), wait_s=0):
+        read = True
+    assert read
+    for half in halves:
+        half.cancel()
+
+
+async def test_a_small_message_does_not_wait_for_room(room: Room) -> None:
+    halves = [await half_sent(room, counted(65_535)) for _ in range(4)]
+    read = False
+    async with room.over(counted(20_000), wait_s=0):
+        read = True
+    assert read
+    for half in halves:
+        half.cancel()
+
+
+async def test_a_message_that_comes_fast_holds_more_than_came(room: Room) -> None:
+    connection = counted(0)
+    half = await half_sent(room, connection)
+    room.look()
+    connection.came = 10_000
+    room.look()
+    assert room._reserved == 10_000 + 20 * 10_000
+    half.cancel()
+
+
+async def test_whoever_brings_most_is_refused_when_more_comes_than_there_is_room_for(room: Room) -> None:
+    greedy = [counted(2 * LARGE) for _ in range(3)]
+    modest = counted(100_000)
+    refused = [await half_sent(room, connection, caller="greedy") for connection in greedy]
+    kept = await half_sent(room, modest, caller="modest")
+    room.look()
+    ended, _ = await asyncio.wait(refused, timeout=60, return_when=asyncio.FIRST_EXCEPTION)
+    with pytest.raises(Overloaded, match="max_inflight_bytes"):
+        ended.pop().result()
+    assert not kept.done()
+    for task in [*refused, kept]:
+        task.cancel()
+    await asyncio.gather(*refused, kept, return_exceptions=True)
+
+
+async def test_a_message_has_as_much_time_as_comes_of_it(room: Room) -> None:
+    slow, stopped = counted(0), counted(5)
+    coming, half = await half_sent(room, slow), await half_sent(room, stopped)
+    slow.came = 3_000_000
+    room.clock.now += 60
+    room.look()
+    with pytest.raises(Overloaded, match="did not come within 30 s"):
+        await half
+    assert not coming.done()
+    coming.cancel()
+
+
+async def test_a_stream_may_be_silent_but_not_stop_within_a_message(room: Room) -> None:
+    silent, stopped = counted(0), counted(200_000)
+    quiet, half = await half_sent(room, silent, silent=True), await half_sent(room, stopped, silent=True)
+    room.clock.now += 60
+    room.look()
+    with pytest.raises(Overloaded, match="did not come"):
+        await half
+    assert not quiet.done()
+    quiet.cancel()
+
+
+async def test_who_has_no_message_on_its_way_goes_before_who_has(room: Room) -> None:
+    greedy = counted(65_535)
+    halves = [await half_sent(room, greedy, caller="greedy") for _ in range(4)]
+    waiting = {name: await half_sent(room, counted(65_535), caller=name) for name in ("greedy", "modest")}
+    halves[0].cancel()
+    await asyncio.gather(halves[0], return_exceptions=True)
+    assert [reading.caller for reading in room._waiting] == ["greedy"]
+    for task in [*halves, *waiting.values()]:
+        task.cancel()
+
+
+async def test_of_too_many_that_are_read_one_that_stopped_is_refused(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room_module, "_READS", 3)
+    halves = [await half_sent(room, counted(5)) for _ in range(3)]
+    room.look()
+    room.look()
+    async with room.over(counted(5), wait_s=0):
+        with pytest.raises(Overloaded, match="on their way"):
+            await halves[0]
+    for half in halves:
+        half.cancel()
+
+
+@contextmanager
+def connected(family: socket.AddressFamily, host: str) -> Iterator[tuple[socket.socket, socket.socket, str]]:
+    """A connection within this process: both ends, and what gRPC calls the other end."""
+    try:
+        listening = socket.create_server((host, 0), family=family)
+    except OSError:
+        pytest.skip(f"no {host} on this machine")
+    with listening, socket.create_connection(listening.getsockname()[:2]) as client:
+        server, (address, port, *_) = listening.accept()
+        named = f"ipv6:%5B{address}%5D:{port}" if ":" in address else f"ipv4:{address}:{port}"
+        with server:
+            yield client, server, named
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="the kernel does not say what came")
+@pytest.mark.parametrize(
+    ("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")], ids=["IPv4", "IPv6"]
+)
+def test_the_kernel_counts_what_came_and_what_was_given_goes_off(family: Any, host: str) -> None:
+    all_ = Connections()
+    with connected(family, host) as (client, server, peer):
+        connection = all_.of(peer)
+        assert connection.unread() is None
+        all_.seek()
+        client.sendall(b"x" * 100_000)
+        assert len(server.recv(100_000, socket.MSG_WAITALL)) == 100_000
+        assert connection.unread() == 100_000
+        connection.reads = 1
+        connection.gave(60_000, is_last=False)
+        assert 38_000 < (connection.unread() or 0) <= 40_000
+        connection.reads = 0
+        connection.gave_up()
+        assert connection.unread() == 0
+        all_.close()
+        client.sendall(b"y")  # the descriptor is still its owner's
+        assert server.recv(1) == b"y"
+
+
+def test_a_connection_that_is_hung_up_ends_at_its_other_end() -> None:
+    all_ = Connections()
+    with connected(socket.AF_INET, "127.0.0.1") as (client, _, peer):
+        all_.of(peer)
+        all_.seek()
+        all_.hang_up()
+        client.settimeout(60)
+        assert client.recv(1) == b""
+        all_.close()
+
+
+def test_closed_connections_are_forgotten() -> None:
+    all_ = Connections()
+    with connected(socket.AF_INET, "127.0.0.1") as (_, _, peer):
+        all_.of(peer)
+        all_.seek()
+    all_._next_scan = 0.0
+    with connected(socket.AF_INET, "127.0.0.1") as (_, _, other):
+        all_.of(other)
+        all_.seek()
+        assert set(all_._all) == {other}
+        all_.close()
+
+
+def test_of_other_connections_nothing_is_known() -> None:
+    connection = Connections().of("unix:")
+    assert not connection.is_sought
+    assert connection.unread() is None

@@ -1,0 +1,129 @@
+"""The space alarm: refuses before the disk is full, ends with hysteresis, says so once at each end."""
+
+from __future__ import annotations
+
+import errno
+import logging
+
+import pytest
+
+from linkscore_server.storage.memory import MemoryStore
+from linkscore_server.storage.space import RETRY_S, DiskFull, SpaceAlarm, as_disk_full
+
+MIB = 1 << 20
+NO_ROOM = OSError(errno.EDQUOT, "Disk quota exceeded")
+
+
+class Disk:
+    """A disk of 100 GiB, and a clock."""
+
+    def __init__(self, free_mib: int, whole: int = 100 << 30) -> None:
+        self.free_mib, self.whole, self.now = free_mib, whole, 0.0
+
+    def space(self) -> tuple[int, int]:
+        return self.free_mib * MIB, self.whole
+
+    def alarm(self, least_mib: int = 256) -> SpaceAlarm:
+        return SpaceAlarm(least_mib * MIB, self.space, clock=lambda: self.now)
+
+    def is_refused(self, alarm: SpaceAlarm, seconds: float = 1.0) -> bool:
+        """Say whether a caller who comes so much later is refused."""
+        self.now += seconds
+        try:
+            alarm.check()
+        except DiskFull:
+            return True
+        return False
+
+
+def test_writes_are_refused_below_the_bound_and_taken_in_again_above_half_as_much_more() -> None:
+    disk = Disk(1_000)
+    alarm = disk.alarm()
+    seen = []
+    for disk.free_mib in (300, 255, 260, 383, 385, 300, 257, 255):
+        seen.append(disk.is_refused(alarm))
+    assert seen == [False, True, True, True, False, False, False, True]
+
+
+def test_the_free_space_is_asked_for_once_a_second_at_most() -> None:
+    disk, asked = Disk(1_000), []
+    alarm = SpaceAlarm(MIB, lambda: asked.append(1) or disk.space(), clock=lambda: disk.now)
+    for _ in range(50):
+        disk.is_refused(alarm, seconds=0.1)
+    assert 4 <= len(asked) <= 6
+
+
+@pytest.mark.parametrize(("free_mib", "refused"), [(4, False), (3, True)])
+def test_a_small_disk_keeps_a_twentieth_free_and_no_more(free_mib: int, refused: bool) -> None:
+    disk = Disk(free_mib, whole=64 * MIB)
+    assert disk.is_refused(disk.alarm()) is refused
+
+
+def test_zero_switches_the_look_at_free_space_off() -> None:
+    disk = Disk(0)
+    assert not disk.is_refused(disk.alarm(least_mib=0))
+
+
+def test_a_store_without_a_disk_is_never_full() -> None:
+    alarm = SpaceAlarm(1 << 60, MemoryStore().space)
+    alarm.check()
+    assert not alarm.is_on
+
+
+def test_a_write_that_finds_no_room_on_a_full_disk_ends_with_the_free_space() -> None:
+    disk = Disk(0)
+    alarm = disk.alarm()
+    assert isinstance(alarm.failed(OSError(errno.ENOSPC, "No space left on device")), DiskFull)
+    assert disk.is_refused(alarm, 60)
+    disk.free_mib = 1_000
+    assert not disk.is_refused(alarm)
+
+
+def test_of_a_quota_one_caller_is_let_in_now_and_then_and_some_writes_in_a_row_end_it() -> None:
+    disk = Disk(1_000)
+    alarm = disk.alarm()
+    alarm.failed(NO_ROOM)
+    refused = [disk.is_refused(alarm) for _ in range(11)]
+    assert refused.count(False) == 2, "one each RETRY_S"
+    for _ in range(2):
+        assert not disk.is_refused(alarm, RETRY_S)
+        alarm.written()
+    assert disk.is_refused(alarm, 0)
+    alarm.failed(NO_ROOM)
+    for _ in range(3):
+        assert not disk.is_refused(alarm, RETRY_S)
+        alarm.written()
+    assert [disk.is_refused(alarm, 0) for _ in range(3)] == [False] * 3
+
+
+def test_the_log_has_one_line_at_each_end_however_many_writes_fail(caplog: pytest.LogCaptureFixture) -> None:
+    disk = Disk(100)
+    alarm = disk.alarm()
+    with caplog.at_level(logging.INFO):
+        for _ in range(20):
+            disk.is_refused(alarm)
+            alarm.failed(OSError(errno.ENOSPC, "No space left on device"))
+        disk.free_mib = 1_000
+        for _ in range(20):
+            disk.is_refused(alarm)
+            alarm.written()
+    assert [record.levelname for record in caplog.records] == ["ERROR", "INFO"]
+    assert "min_free_mb" in caplog.text
+
+
+def test_other_errors_are_no_full_disk() -> None:
+    alarm = Disk(1_000).alarm()
+    failing = OSError(errno.EIO, "Input/output error")
+    assert alarm.failed(failing) is failing
+    assert not alarm.is_on
+    alarm.check()
+    assert as_disk_full(failing) is failing
+
+
+def test_a_disk_whose_space_cannot_be_asked_for_lets_everybody_in() -> None:
+    def space() -> tuple[int, int]:
+        raise OSError(errno.EIO, "Input/output error")
+
+    alarm = SpaceAlarm(MIB, space)
+    alarm.check()
+    assert not alarm.is_on

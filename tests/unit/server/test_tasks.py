@@ -1,0 +1,149 @@
+"""Work beside the calls: a failure is heard of, and no file of the server begins any in another way."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import linkscore_server
+from linkscore_server import tasks
+
+ROOT = Path(linkscore_server.__file__).parent
+BEGIN = {"create_task", "ensure_future", "Thread", "TaskGroup", "start_new_thread"}
+IN_THREADS = {"run_in_executor", "to_thread", "run_coroutine_threadsafe"}
+
+
+def name_of(call: ast.expr) -> str:
+    """Return the name of what is called, without what it is a part of; empty if it is no call."""
+    if not isinstance(call, ast.Call):
+        return ""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def begun_elsewhere(source: str) -> Iterator[int]:
+    """Yield the lines that begin a task or thread, or leave behind what they asked of an executor."""
+    for node in ast.walk(ast.parse(source)):
+        begins = isinstance(node, ast.Call) and name_of(node) in BEGIN
+        if begins or (isinstance(node, ast.Expr) and name_of(node.value) in IN_THREADS):
+            yield node.lineno
+
+
+def test_only_one_file_of_the_server_begins_tasks_and_threads() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in ROOT.rglob("*.py")
+        if path != ROOT / "tasks.py"
+        for line in begun_elsewhere(path.read_text(encoding="utf-8"))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "task = asyncio.create_task(work())",
+        "loop.create_task(work())",
+        "asyncio.ensure_future(work())",
+        "threading.Thread(target=work).start()",
+        "loop.run_in_executor(None, work)",
+    ],
+)
+def test_what_begins_work_is_found(line: str) -> None:
+    assert list(begun_elsewhere(line)) == [1]
+    assert list(begun_elsewhere("answer = await loop.run_in_executor(None, work)")) == []
+
+
+async def failing() -> None:
+    await asyncio.sleep(0)
+    raise ZeroDivisionError("in the middle")
+
+
+async def test_what_nobody_awaits_is_logged_and_its_waiters_hear(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[BaseException] = []
+    among: set[asyncio.Task[Any]] = set()
+    task = tasks.beside(failing(), "the work", among, failed=heard.append)
+    assert among == {task}
+    await asyncio.wait([task])
+    await asyncio.sleep(0)
+    assert (among, [type(error) for error in heard]) == (set(), [ZeroDivisionError])
+    assert "the work failed" in caplog.text
+    assert "in the middle" in caplog.text
+
+
+async def test_what_is_cancelled_has_not_failed(caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[BaseException] = []
+    task = tasks.beside(asyncio.sleep(3_600), "the work", failed=heard.append)
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    await asyncio.sleep(0)
+    assert (heard, caplog.text) == ([], "")
+
+
+async def test_what_must_not_end_is_begun_again(caplog: pytest.LogCaptureFixture) -> None:
+    begun, twice = 0, asyncio.Event()
+
+    async def work() -> None:
+        nonlocal begun
+        begun += 1
+        if begun == 3:
+            twice.set()
+            await asyncio.sleep(3_600)
+        await failing()
+
+    task = tasks.for_ever(work, "the work", again_s=0.0)
+    await asyncio.wait_for(twice.wait(), 30)
+    task.cancel()
+    await asyncio.wait([task])
+    assert caplog.text.count("the work failed") == 2
+
+
+async def test_what_is_kept_goes_on_when_its_caller_gives_up_and_is_logged_then(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    go_on, among = asyncio.Event(), set[asyncio.Task[Any]]()
+
+    async def work() -> None:
+        await go_on.wait()
+        await failing()
+
+    caller = asyncio.ensure_future(tasks.kept(work(), "the change", among))
+    await asyncio.sleep(0)
+    caller.cancel()
+    await asyncio.wait([caller])
+    (inner,) = among
+    go_on.set()
+    await asyncio.wait([inner])
+    await asyncio.sleep(0)
+    assert "the change failed" in caplog.text
+
+
+async def test_who_awaits_hears_of_the_failure_itself(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ZeroDivisionError):
+        await tasks.awaited(failing())
+    with pytest.raises(ZeroDivisionError):
+        await tasks.kept(failing(), "the change", set())
+    assert caplog.text == ""
+
+
+def test_a_thread_that_fails_is_logged_and_its_waiters_hear(caplog: pytest.LogCaptureFixture) -> None:
+    heard = threading.Event()
+
+    def work() -> None:
+        raise ZeroDivisionError("in a thread")
+
+    with caplog.at_level(logging.ERROR):
+        thread = tasks.thread(work, "the-thread", failed=lambda _: heard.set())
+        thread.start()
+        thread.join(30)
+    assert heard.is_set()
+    assert thread.daemon
+    assert "thread the-thread failed" in caplog.text
+    assert "in a thread" in caplog.text

@@ -1,0 +1,110 @@
+"""The policy that CONTRIBUTING.md walks through works as written: its three edits are applied to a copy."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PROTO = "proto/linkscore/v1/policy.proto"
+PACKAGES = ("clients/python", "scoring", "server", "frontier", "cli", "console", "lab")
+_EDIT = re.compile(r"^\*\*\d\.\*\* `([^`]+)`.*?^```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_NUMBER = re.compile(r"^    \w+ (\w+) = (\d+);", re.MULTILINE)
+# Numbers from here on are of policies from outside.
+_OUTSIDE = 100
+
+EDITS = dict(_EDIT.findall(PAGE))
+(POLICY,) = (path for path in EDITS if path.startswith("scoring/"))
+(TEST,) = (path for path in EDITS if path.startswith("tests/"))
+NAME = Path(POLICY).stem
+
+
+def run(command: list[str], folder: Path, packages: tuple[str, ...] = PACKAGES) -> str:
+    """Run a command in a copy whose packages go before those of this checkout; returns what it printed."""
+    paths = os.pathsep.join(str(folder / package) for package in packages)
+    got = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert got.returncode == 0, got.stdout[-4_000:] + got.stderr[-4_000:]
+    return got.stdout
+
+
+def written(folder: Path, path: str) -> None:
+    """Write the file of one edit."""
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_text(EDITS[path], encoding="utf-8")
+
+
+def asked_for() -> list[str]:
+    """The command that the page says to look at a new policy with."""
+    found = re.search(r"`\.venv/bin/python (-m pytest [^`]+)`, then replay", PAGE)
+    assert found is not None
+    return [sys.executable, *found[1].split(), "-q", "-p", "no:cacheprovider"]
+
+
+def test_the_page_has_three_edits() -> None:
+    assert list(EDITS) == [POLICY, PROTO, TEST]
+
+
+def test_the_field_number_of_the_page_is_the_next_that_is_free() -> None:
+    taken = {int(n) for _, n in _NUMBER.findall((ROOT / PROTO).read_text()) if int(n) < _OUTSIDE}
+    ((name, number),) = _NUMBER.findall(EDITS[PROTO])
+    assert (name, int(number)) == (NAME, max(taken) + 1)
+
+
+def test_the_policy_of_the_page_passes_its_own_test_and_the_conformance_suite(tmp_path: Path) -> None:
+    """Without the contract, which takes the generator: `test_the_three_edits...` has all of it."""
+    shutil.copytree(ROOT / "scoring", tmp_path / "scoring", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("tests/conformance", "tests/unit/policies"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    written(tmp_path, POLICY)
+    written(tmp_path, TEST)
+    (tmp_path / "tests/doctests.py").write_text(
+        f"import doctest\nimport linkscore_scoring.policies.{NAME} as policy\n"
+        "failed, tried = doctest.testmod(policy)\nassert tried and not failed\n"
+    )
+    tests = ["tests/conformance/test_policies.py", TEST]
+    chosen = f"{NAME} or {Path(TEST).stem}"
+    said = run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", chosen], tmp_path
+    )
+    assert int(re.findall(r"(\d+) passed", said)[0]) > 10, said
+    run([sys.executable, "tests/doctests.py"], tmp_path)
+
+
+@pytest.mark.slow
+def test_the_three_edits_and_what_the_page_says_to_run_pass_in_a_copy(tmp_path: Path) -> None:
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    for name in filter(None, files.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name)
+    written(tmp_path, POLICY)
+    written(tmp_path, TEST)
+    line, _, message = EDITS[PROTO].partition("\n\n")
+    text = (ROOT / PROTO).read_text(encoding="utf-8")
+    before = "    ExternalPolicy external"
+    at = text.rindex("\n    //", 0, text.index(before)) + 1
+    (tmp_path / PROTO).write_text(f"{text[:at]}{line}\n{text[at:]}\n{message}", encoding="utf-8")
+    generator = ROOT / ".venv-gen"
+    if not (generator / ".installed").exists():
+        generator = tmp_path / ".venv-gen"
+        lock = ROOT / "requirements/gen.lock"
+        run([sys.executable, "tools/make_venv.py", str(generator), str(lock)], tmp_path)
+    for step in (["tools/generate_stubs.py", str(generator / "bin/python")], ["tools/docs_tables.py"]):
+        run([sys.executable, *step], tmp_path)
+    assert "passed" in run(asked_for(), tmp_path)
+    run([sys.executable, "-m", "ruff", "check", POLICY, TEST], tmp_path)
+    run([sys.executable, "-m", "ruff", "format", "--check", POLICY, TEST], tmp_path)
