@@ -83,8 +83,9 @@ class Connection:
 
     def gave_up(self) -> None:
         """Say that a message is not waited for any more; what came of it goes with its call."""
-        if not self.reads:
-            self._given = self._came() or 0
+        came = self._came()
+        if not self.reads and came is not None:  # else what was given counts until it is found
+            self._given = came
 
     def found(self, fd: int) -> None:
         """Say which descriptor it has, None of any."""

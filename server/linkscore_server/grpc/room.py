@@ -270,7 +270,7 @@ class InflightBytes:
                 rule = (
                     f"max_inflight_bytes: {self.used} bytes are in work, {len(self._reads)} requests are read"
                 )
-                raise overloaded(f"max_inflight_bytes: {rule}", reading.wait_s or _AGAIN_S) from None
+                raise overloaded(rule, reading.wait_s or _AGAIN_S) from None
             raise
         finally:
             reading.connection.waits -= 1

@@ -205,6 +205,20 @@ def test_the_kernel_counts_what_came_and_what_was_given_goes_off(family: Any, ho
         assert server.recv(1) == b"y"
 
 
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="the kernel does not say what came")
+def test_what_was_given_before_a_connection_was_found_is_not_on_its_way() -> None:
+    all_ = Connections()
+    with connected(socket.AF_INET, "127.0.0.1") as (client, server, peer):
+        connection = all_.of(peer)
+        client.sendall(b"x" * 150_000)
+        assert len(server.recv(150_000, socket.MSG_WAITALL)) == 150_000
+        connection.gave(100_000, is_last=True)
+        connection.reads = 1
+        all_.seek()
+        assert 48_000 < (connection.unread() or 0) <= 50_000
+        all_.close()
+
+
 def test_a_connection_that_is_hung_up_ends_at_its_other_end() -> None:
     all_ = Connections()
     with connected(socket.AF_INET, "127.0.0.1") as (client, _, peer):
