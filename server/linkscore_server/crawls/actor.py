@@ -51,6 +51,9 @@ _BROUGHT = (PageFetched, FeedbackGiven, LearningRequested)
 _MAX_GROUP = 256
 """Events written by one sync: a bound on what callers wait for. Chosen, not measured."""
 
+_MAX_GROUP_BYTES = 64 << 20
+"""Likewise, in bytes: what the largest call of the defaults brings, and far from what a frame holds."""
+
 _EVENTS_A_SLICE = 32
 """Events of one call, pages apart, that are applied before the event loop serves other calls; after a page it
 does in any case. Chosen, not measured."""
@@ -433,12 +436,14 @@ class CrawlActor:
     async def _next_group(self) -> tuple[list[_Submission], bool]:
         """Return what one sync writes, without what nobody waits for any more, and whether it is the last."""
         group: list[_Submission] = []
-        events = 0
+        events = size = 0
         while (item := await self._queue.get()) is not None:
             if not item.done.cancelled():
                 group.append(item)
                 events += len(item.raw)
-            if group and (self._queue.empty() or events >= _MAX_GROUP):
+                size += sum(map(len, item.raw))
+            is_full = events >= _MAX_GROUP or size >= _MAX_GROUP_BYTES
+            if group and (self._queue.empty() or is_full):
                 return group, False
         return group, True
 

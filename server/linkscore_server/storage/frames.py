@@ -21,7 +21,7 @@ from threading import local
 import msgpack
 import zstandard
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage.formats import SEGMENT, SEGMENT_HEADER
 
 _MAGIC = 0x4C53464D  # "LSFM"
@@ -31,6 +31,9 @@ HEADER_BYTES = _HEADER.size + _CRC.size
 _LEVEL = 1  # of zstd, the fastest: it runs while callers wait
 _SECTOR = 512  # what disks write as a whole, at least
 _of_thread = local()
+_MOST_BYTES = (
+    1 << 30
+)  # of the events of a frame: ten times a call of 64 MB, and what an import can cost. A bound.
 _FEW = 8  # shorter rests of a sector may be zeros by chance
 
 
@@ -50,8 +53,19 @@ class EventFrame:
 
 
 def pack(first_seq: int, events: Sequence[bytes]) -> bytes:
-    """Return the frame of some events."""
-    payload = _compressor().compress(msgpack.packb(list(events)))
+    """Return the frame of some events.
+
+    Raises
+    ------
+    LimitExceeded
+        If they are more than `unpack` reads back.
+    """
+    plain = msgpack.packb(list(events))
+    if len(plain) > _MOST_BYTES:
+        raise LimitExceeded(
+            f"{len(plain):,} bytes of events, a frame of the log holds 1 GiB: send fewer pages"
+        )
+    payload = _compressor().compress(plain)
     header = _HEADER.pack(_MAGIC, len(payload), len(events), first_seq, zlib.crc32(payload))
     return header + _CRC.pack(zlib.crc32(header)) + payload
 
@@ -65,8 +79,16 @@ def _compressor() -> zstandard.ZstdCompressor:
 
 
 def unpack(data: memoryview, frame: EventFrame) -> list[bytes]:
-    """Return the events of a frame found by `frames`."""
+    """Return the events of a frame found by `frames`.
+
+    Raises
+    ------
+    CorruptState
+        If it says that its events are more than a frame can hold, or does not say how many bytes they are.
+    """
     payload = data[frame.start + HEADER_BYTES : frame.end]
+    if not 0 <= zstandard.frame_content_size(payload) <= _MOST_BYTES:
+        raise CorruptState(f"a frame at offset {frame.start:,}: its events have no size, or over 1 GiB")
     events: list[bytes] = msgpack.unpackb(zstandard.ZstdDecompressor().decompress(payload))
     return events
 

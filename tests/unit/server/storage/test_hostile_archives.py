@@ -99,6 +99,8 @@ FIRST_LOG = f"{1:020d}.log"
 EMPTY_LOG = {FIRST_LOG: SEGMENT_HEADER}
 PACKED = zstandard.compress
 DEEP = b"[" * 200_000
+# The header of a zstd frame that says it holds 2 GiB, and an empty last block.
+ZSTD_OF_2_GB = b"\x28\xb5\x2f\xfd\xe0" + (2 << 30).to_bytes(8, "little") + b"\1\0\0"
 
 HOSTILE: dict[str, Callable[[], list[bytes]]] = {
     "a member larger than the manifest says": lambda: [
@@ -159,6 +161,9 @@ HOSTILE: dict[str, Callable[[], list[bytes]]] = {
     "a segment without a number": lambda: stored({"abc.log": b"x"}),
     "a frame that is no zstd": lambda: stored({FIRST_LOG: SEGMENT_HEADER + frame(b"x")}),
     "a frame that is no list": lambda: stored({FIRST_LOG: SEGMENT_HEADER + frame(PACKED(b"\xc1"))}),
+    "a frame that is larger than a frame can be": lambda: stored(
+        {FIRST_LOG: SEGMENT_HEADER + frame(ZSTD_OF_2_GB)}
+    ),
     "a snapshot that is no zstd": lambda: stored(EMPTY_LOG | {"snapshot": snapshot(b"x")}),
     "a snapshot of something else": lambda: stored(EMPTY_LOG | {"snapshot": snapshot(PACKED(b"\x93\1\2\3"))}),
     "too many groups": lambda: stored({f"0-of-{10**12}/{FIRST_LOG}": SEGMENT_HEADER}),
