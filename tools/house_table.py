@@ -1,6 +1,7 @@
 """Measure how easy the house is to enter: lines a file, names, constants, state code; a column a checkout.
 
-``tools/house_table.py`` measures this checkout, ``tools/house_table.py OLD NEW`` compares two of them.
+``tools/house_table.py`` measures this checkout, ``tools/house_table.py OLD NEW`` compares two of them. What a
+call runs through is counted where a checkout has its ``.venv``.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ from __future__ import annotations
 import ast
 import io
 import re
+import subprocess
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from statistics import median, quantiles
@@ -26,6 +28,30 @@ SOURCES = (
     "clients/python/linkscore",
     "lab/linkscore_lab",
 )
+# What a contributor must know, and what is taken out of it: annexes, each of which can be deleted.
+CORE = (
+    SCORING,
+    "native",
+    "server/linkscore_server",
+    "cli/linkscore_cli",
+    "clients/python/linkscore",
+    "lab/linkscore_lab/replay",
+)
+_POLICIES = ("anthelion", "browse_log", "focus", "irobot", "link_graph", "source", "tag_path_bandit", "tpm")
+_SERVICES = ("browse_logs", "cluster", "routing", "storage/kafka", "storage/visits", "workers")
+ANNEXES = (
+    *(f"{SCORING}/{name}" for name in ("browse_logs", "exporters", "graph", "testing")),
+    *(f"{SCORING}/policies/{name}" for name in _POLICIES),
+    *(f"server/linkscore_server/{name}" for name in _SERVICES),
+)
+PRODUCT = ("scoring", "native", "server", "cli", "console", "clients", "frontier", "lab")
+LANGUAGES = (".py", ".rs", ".go", ".ts", ".js", ".mjs", ".java")
+# Tests, and what a generator writes.
+NOT_PRODUCT = re.compile(
+    r"/(v1|linkscorev1|gen|tests?|__tests__|static|dist)/|_pb2|\.pb\.go$|_test\.|\.test\."
+)
+# A branch on whether the compiled kernels are there.
+KERNELS = re.compile(r"\b(?:if|not|and|or) (?:kernels|native)\b|\bkernels is\b|NATIVE_VERSION")
 # A body longer than this is counted as long: docs/development.md asks for "few over 30".
 LONG_BODY = 30
 STATE_FUNCTIONS = {"to_state", "load_state", "from_state"}
@@ -97,6 +123,7 @@ class House:
     """A checkout."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         folders = [root / source for source in SOURCES]
         self.modules = [
             Module(path, folder.parent)
@@ -172,7 +199,65 @@ class House:
         files = self.harvest_modules()
         return f"{len(files)}, {sum(len(module.lines) for module in files):,}"
 
+    def harvest_numbers(self) -> str:
+        """Numbers behind harvest: those in its `Tunables` and parameters, and constants beside them."""
+        own = [m for m in self.scoring if m.name.startswith("linkscore_scoring.policies.harvest")]
+        fields, beside = sum(map(numeric_fields, own)), sum(len(list(constants(m))) for m in own)
+        return f"{fields} + {beside}"
+
+    def ingest_calls(self) -> str:
+        """Functions and files that a page which comes alone runs through."""
+        return self.calls.get("IngestPages", "-")
+
+    def rank_calls(self) -> str:
+        """Functions and files that a question about buckets runs through."""
+        return self.calls.get("RankBuckets", "-")
+
+    def kernel_modules(self) -> str:
+        """Modules that ask whether the compiled kernels are there."""
+        return str(sum(bool(KERNELS.search(module.text)) for module in self.modules))
+
+    def widest_class(self) -> str:
+        """Methods of the class that has most, properties included, and its name."""
+        classes = [
+            (sum(isinstance(item, FUNCTIONS) for item in node.body), node.name)
+            for module in self.modules
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.ClassDef)
+        ]
+        return "{} ({})".format(*max(classes))
+
+    def product_lines(self) -> str:
+        """Lines of the product in every language, without tests and what is generated."""
+        return f"{self.lines_of(PRODUCT):,}"
+
+    def core_lines(self) -> str:
+        """Lines of the core in every language, annexes left out."""
+        return f"{self.lines_of(CORE, ANNEXES):,}"
+
     # -- what figures are made of ------------------------------------------------------------------------
+
+    @cached_property
+    def calls(self) -> dict[str, str]:
+        """What each kind of call runs through, counted by the checkout itself."""
+        python = self.root / ".venv/bin/python"
+        if not python.exists():
+            return {}
+        command = [str(python.absolute()), str(ROOT / "tools/count_calls.py")]
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=True)
+        return dict(line.split(": ") for line in done.stdout.splitlines())
+
+    def lines_of(self, folders: Sequence[str], without: Sequence[str] = ()) -> int:
+        """Return the lines of the source files below some folders."""
+        left_out = tuple(f"{folder}/" for folder in without)
+        command = ["git", "ls-files", "--", *(folder for folder in folders if (self.root / folder).exists())]
+        listed = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=True)
+        names = [
+            name
+            for name in listed.stdout.splitlines()
+            if name.endswith(LANGUAGES) and not name.startswith(left_out) and not NOT_PRODUCT.search(name)
+        ]
+        return sum(len((self.root / name).read_bytes().splitlines()) for name in names)
 
     def repeated_class_names(self) -> dict[str, list[str]]:
         """Return the modules of each class name that stands twice or more."""
@@ -213,6 +298,13 @@ ROWS: dict[str, Callable[[House], str]] = {
     "state functions, their lines": House.state_lines,
     "class names that stand twice or more (whole tree)": House.repeated_classes,
     "files to understand `harvest`, their lines": House.harvest_files,
+    "numbers behind `harvest`: fields + constants": House.harvest_numbers,
+    "one IngestPages, alone: functions / files": House.ingest_calls,
+    "RankBuckets: functions / files": House.rank_calls,
+    "modules that ask for kernels": House.kernel_modules,
+    "widest class": House.widest_class,
+    "product in all, lines": House.product_lines,
+    "core, lines": House.core_lines,
 }
 
 
@@ -262,6 +354,16 @@ def shown_examples(module: Module) -> int:
     documented = (ast.Module, ast.ClassDef, *FUNCTIONS)
     nodes = (node for node in ast.walk(module.tree) if isinstance(node, documented))
     return sum(">>> " in (ast.get_docstring(node) or "") for node in nodes)
+
+
+def numeric_fields(module: Module) -> int:
+    """Return how many fields of dataclasses have a number, or numbers, as default."""
+    return sum(
+        isinstance(field, ast.AnnAssign) and field.value is not None and is_numeric(field.value)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef) and node.name.endswith(("Tunables", "Params"))
+        for field in node.body
+    )
 
 
 def constants(module: Module) -> Iterator[tuple[str, bool]]:
