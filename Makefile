@@ -11,7 +11,7 @@ PROTOS := $(wildcard proto/linkscore/v1/*.proto)
 # Processes that tests are spread over, a file of tests to one.
 CORES ?= 2
 SPREAD = -n $(CORES) --dist loadfile --no-loadscope-reorder
-SOURCES := clients/python scoring server frontier cli console lab
+SOURCES := clients/python scoring server frontier cli console lab research
 
 .PHONY: tune demo native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted bench-clients profile image lock baseline release clean
 
@@ -173,7 +173,7 @@ quality: $(STAMP)
 
 # Constants of harvest by regret: every stored site and the zoo, hours. JUDGE=1: what they are worth elsewhere.
 tune: $(STAMP)
-	$(BIN)/python -m linkscore_lab.tuning $(foreach dir,$(CORPORA),--corpora $(dir)) $(if $(JUDGE),--judge) \
+	$(BIN)/python -m linkscore_research.tuning $(foreach dir,$(CORPORA),--corpora $(dir)) $(if $(JUDGE),--judge) \
 	    $(if $(ZOO),--zoo $(ZOO)) $(if $(OUT),--out $(OUT))
 
 check: $(STAMP) $(GEN_VENV)/.installed native-check
@@ -200,7 +200,7 @@ bench: $(STAMP)
 
 # Crawls for what is wanted in words, on stored sites: `make wanted CORPORA="FOLDER ..." HALF=judged`.
 wanted: $(STAMP)
-	$(BIN)/python -m linkscore_lab.experiments.wanted $(CORPORA) $(if $(HALF),--half $(HALF))
+	$(BIN)/python -m linkscore_research.wanted $(CORPORA) $(if $(HALF),--half $(HALF))
 
 # Pages a second through each client; `make test-clients` builds what it drives.
 bench-clients: $(STAMP)

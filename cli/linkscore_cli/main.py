@@ -19,9 +19,8 @@ from linkscore_cli.top import top
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "shards", "data", "top", "console", "frontier"),
     "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-rules", "export-experience", "logs"),
-    "Replay and measure": ("demo", "replay", "suite", "compare", "cluster", "flips", "regexes"),
+    "Replay and measure": ("demo", "replay", "suite", "compare"),
     "Develop": ("conformance",),
-    "Train": ("train",),
 }
 """Commands as `linkscore --help` groups them; those of other distributions come last."""
 

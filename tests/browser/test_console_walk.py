@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from linkscore import Client
-from linkscore_lab.experiments.scrapy.crawl import make_mode
-from linkscore_lab.experiments.scrapy.testbed import Testbed, demo_testbed, warc_testbed
+from linkscore_lab.crawls.crawl import make_mode
+from linkscore_lab.crawls.testbed import Testbed, demo_testbed, warc_testbed
 from server_process import serving
 
 pytestmark = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -14,14 +13,14 @@ import pytest
 from rich.console import Console
 
 from command_line import run
+from linkscore_lab.crawls import crawl as modes
+from linkscore_lab.crawls import demo
+from linkscore_lab.crawls.child import Child, ChildFailed
+from linkscore_lab.crawls.crawl import Crawl, Mode, run_crawl
+from linkscore_lab.crawls.servers import running
+from linkscore_lab.crawls.testbed import Testbed, warc_testbed
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.survey import PageFacts, Survey, read_page
-from linkscore_lab.experiments.scrapy import crawl as modes
-from linkscore_lab.experiments.scrapy import demo, measure
-from linkscore_lab.experiments.scrapy.child import Child, ChildFailed
-from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, run_crawl
-from linkscore_lab.experiments.scrapy.servers import running
-from linkscore_lab.experiments.scrapy.testbed import Testbed, warc_testbed
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)
 LAST_IN_FIRST_OUT = Mode(
@@ -156,7 +155,7 @@ def test_the_bundled_site_is_crawled_at_its_own_address(
         """Stand in for reading thousands of pages."""
         return Survey({url: PageFacts((), (), url) for url in site.labels()}, site.labels())
 
-    monkeypatch.setattr("linkscore_lab.experiments.scrapy.testbed.survey_site", labels_only)
+    monkeypatch.setattr("linkscore_lab.crawls.testbed.survey_site", labels_only)
     result = demo.run_demo(
         budget="30", policy=(), out=tmp_path, service=running("127.0.0.1:1"), console=Console(file=StringIO())
     )
@@ -168,27 +167,3 @@ def test_the_bundled_site_is_crawled_at_its_own_address(
         0,
     )
     assert row.metrics["recall"] > 0
-
-
-@pytest.mark.long
-def test_measuring_writes_the_figures_of_each_site_task_and_policy(
-    archive: tuple[Path, Path], tmp_path: Path
-) -> None:
-    corpora, out = archive[0].parent, tmp_path / "figures.json"
-    types = (
-        "site\tpage_type\tuser_content\ttarget\ndemo\tthread\t1\t1\ndemo\tprofile\t1\t1\ndemo\ttag\t0\t0\n"
-    )
-    (corpora / "page_types.tsv").write_text(types)
-    asked = ["--corpora", str(corpora), "--site", "demo", "--policy", "breadth_first", "--out", str(out)]
-    measure.main([*asked, "--budget", "15"], standalone_mode=False)
-    (user_content,) = json.loads(out.read_text())
-    measure.main([*asked, "--target-type", "all"], standalone_mode=False)
-    thread, profile = json.loads(out.read_text())
-    assert (user_content["task"], user_content["fetched"], user_content["n_wanted"]) == (
-        "user_content",
-        15,
-        18,
-    )
-    assert (thread["task"], thread["fetched"]) == ("thread", 12)
-    assert (profile["task"], profile["fetched"]) == ("profile", 6)
-    assert profile["valid_ratio"] == profile["recall"]

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from linkscore import Client
-from linkscore_lab.experiments.scrapy import watching as room
+from linkscore_lab.crawls import watching as room
 from server_process import serving
 
 

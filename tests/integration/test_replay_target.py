@@ -9,11 +9,11 @@ import grpc
 import pytest
 
 from linkscore.v1 import crawl_service_pb2, crawl_service_pb2_grpc
+from linkscore_lab.crawls.servers import own
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.datasets.site import Reply
 from linkscore_lab.datasets.survey import survey_site
-from linkscore_lab.experiments.scrapy.servers import own
 from linkscore_lab.replay import remote
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site

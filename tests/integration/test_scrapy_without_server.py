@@ -14,10 +14,10 @@ from typing import Self
 
 import pytest
 
-from linkscore_lab.experiments.scrapy.crawl import Crawl, Mode, breadth_first, scored, with_settings
-from linkscore_lab.experiments.scrapy.servers import OwnServer
-from linkscore_lab.experiments.scrapy.spider.plan import PageFetch
-from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Testbed, demo_testbed
+from linkscore_lab.crawls.crawl import Crawl, Mode, breadth_first, scored, with_settings
+from linkscore_lab.crawls.servers import OwnServer
+from linkscore_lab.crawls.spider.plan import PageFetch
+from linkscore_lab.crawls.testbed import DEMO_WANTED, Testbed, demo_testbed
 
 pytestmark = pytest.mark.slow
 

@@ -16,6 +16,7 @@ PACKAGES = (
     "cli/linkscore_cli",
     "console/linkscore_console",
     "lab/linkscore_lab",
+    "research/linkscore_research",
 )
 # Their examples call a server: tests/unit/client/test_client_twins.py runs them against a small one.
 CALL_A_SERVER = {"linkscore.client", "linkscore.aio"}

@@ -28,6 +28,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from linkscore_lab.crawls.servers import OwnServer, frontier_command
+from linkscore_lab.crawls.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.datasets.warc_site import WarcSite
@@ -40,8 +42,6 @@ from linkscore_lab.experiments.outages import (
     pages_taken,
     size_of,
 )
-from linkscore_lab.experiments.scrapy.servers import OwnServer, frontier_command
-from linkscore_lab.experiments.scrapy.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
 
 ROOT = Path(__file__).parents[3]
 

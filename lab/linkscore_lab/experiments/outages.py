@@ -24,8 +24,8 @@ from queue import SimpleQueue
 from typing import Self
 
 from linkscore import Client, page
+from linkscore_lab.crawls.servers import LOOPBACK, OwnServer
 from linkscore_lab.datasets.site import Site
-from linkscore_lab.experiments.scrapy.servers import LOOPBACK, OwnServer
 
 #: How long answers are late. Long enough for several calls to meet their deadline.
 SLOW_S = 30.0

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, stdev
 
+from linkscore_lab.browse_logs.report import ORACLE, behavior_report
 from linkscore_lab.datasets.labels import SitePageType, read_page_types
 from linkscore_lab.datasets.relevance import ByType
-from linkscore_lab.experiments.browse_logs.behavior.report import ORACLE, behavior_report
 from linkscore_lab.quality.baseline import TYPES, Figure
 from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread

@@ -23,7 +23,7 @@ def test_the_help_lists_what_needs_an_extra_and_which() -> None:
 def test_a_command_that_needs_an_extra_says_which() -> None:
     server = [["serve"], ["health", "--listen", "a:1"], ["logs", "import", "x.log", "--crawl", "c"]]
     server += [["logs", "stats", "--crawl", "c", "--data-dir", "."]]
-    lab = [["replay", "site.warc.gz"], ["train", "page-types"], ["logs", "report", "x.log"]]
+    lab = [["replay", "site.warc.gz"], ["logs", "report", "x.log"]]
     for number, got in enumerate(run_bare(server + lab)):
         extra = "server" if number < len(server) else "lab"
         assert got.code == 1

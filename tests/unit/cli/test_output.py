@@ -13,7 +13,6 @@ import pytest
 from rich.console import Console
 from test_command_tree import TREE
 
-from command_line import run
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_cli.output import figures_to, plain, write_json
@@ -108,15 +107,6 @@ def test_a_dash_prints_figures_alone_and_tables_to_the_error_output(
     assert json.loads((tmp_path / "f.json").read_text()) == [1, 2]
     with figures_to(None) as file:
         assert file is None
-
-
-def test_a_measuring_command_prints_its_figures(tmp_path: Path) -> None:
-    table = "url\tpage_type\n" + "".join(f"http://a.org/t/{n}\tthread\n" for n in range(20))
-    (tmp_path / "a.tsv").write_text(table)
-    got = run("regexes", tmp_path / "a.tsv", "--json", tmp_path / "out.json")
-    assert got.exit_code == 0, got.output
-    (row,) = json.loads((tmp_path / "out.json").read_text())
-    assert (row["page_type"], row["pages"]) == ("thread", 20)
 
 
 def test_json_options_say_what_they_do() -> None:

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 pytest.importorskip("linkscore_native", reason="the compiled reader is not installed: make native")
 
 import linkscore_native
+from campaigns.readers import Readers, generated_page
 from hostile import PAGES
-from linkscore_lab.experiments.readers import Readers, generated_page
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, _native_bounds
 from linkscore_scoring.features.layout.tree import PageTree

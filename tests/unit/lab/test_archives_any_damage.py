@@ -10,11 +10,11 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from warc_writing import members, page
 
 from linkscore_lab.archives.frames import ByteSource
 from linkscore_lab.archives.record import ReadTally
 from linkscore_lab.archives.warc import read_warc
+from warc_writing import members, page
 
 NOISE = random.Random(3)
 RECORDS = [page(str(n), NOISE.randbytes(200 * n).hex()) for n in range(8)]

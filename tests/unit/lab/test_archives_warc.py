@@ -16,13 +16,13 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from warc_writing import HTML, members, page, record
-from warc_writing import http as answer
 from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException
 
 from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_lab.archives.warc import Head, read_head
 from linkscore_scoring.errors import InvalidInput
+from warc_writing import HTML, members, page, record
+from warc_writing import http as answer
 
 PAGES = [page("a"), page("b"), page("c")]
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from linkscore_lab.experiments.scrapy import crawl as modes
+from linkscore_lab.crawls import crawl as modes
 
 
 @pytest.mark.parametrize("name", ["demo-1-Harvest", "x" * 80 + "-7", "--odd name/é-1"])

@@ -8,8 +8,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from linkscore_lab.crawls.servers import MovedSite, SiteServer
 from linkscore_lab.datasets.site import Reply
-from linkscore_lab.experiments.scrapy.servers import MovedSite, SiteServer
 
 
 class TinySite:

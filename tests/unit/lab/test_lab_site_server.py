@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from linkscore_lab.crawls.servers import SiteServer
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.experiments.scrapy.servers import SiteServer
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,13 @@ from urllib.request import urlopen
 import pytest
 from rich.console import Console
 
+from linkscore_lab.crawls import servers
+from linkscore_lab.crawls.crawl import Target
+from linkscore_lab.crawls.report import CrawlRow, print_rows
+from linkscore_lab.crawls.servers import SiteServer
+from linkscore_lab.crawls.testbed import Testbed
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.survey import PageFacts, Survey
-from linkscore_lab.experiments.scrapy import servers
-from linkscore_lab.experiments.scrapy.crawl import Target
-from linkscore_lab.experiments.scrapy.measure import target_task, user_content_task
-from linkscore_lab.experiments.scrapy.report import CrawlRow, print_rows
-from linkscore_lab.experiments.scrapy.servers import SiteServer
-from linkscore_lab.experiments.scrapy.testbed import Testbed
 from linkscore_scoring.errors import InvalidInput
 
 PAGES = {f"u{n}": PageFacts((), (), f"c{n}") for n in range(10)}
@@ -49,21 +48,6 @@ def test_a_type_without_reachable_page_is_left_out_and_named() -> None:
 def test_types_the_site_has_not_are_refused(types: list[str]) -> None:
     with pytest.raises(InvalidInput, match=r"relevant: must be page types of s \(home, thread\)"):
         TESTBED.wanted(types)
-
-
-def test_a_target_task_has_as_many_fetches_as_targets() -> None:
-    assert target_task(TESTBED, "thread", lambda url: f"<p>{url}", seed=1).budget == 2
-
-
-def test_the_example_of_a_target_task_is_free_and_does_not_count() -> None:
-    task = target_task(TESTBED, "thread", lambda url: f"<p>{url}", seed=1)
-    example = task.example.removeprefix("<p>")
-    assert example in {"u1", "u2"}
-    assert task.wanted == {"u1", "u2"} - {example}
-
-
-def test_a_user_content_task_has_a_share_of_the_site() -> None:
-    assert user_content_task(TESTBED, ["thread"], "50%").budget == 5
 
 
 def metrics(**known: float) -> dict[str, float]:

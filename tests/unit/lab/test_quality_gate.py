@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from warc_writing import http, record
 
 from linkscore_lab.quality import measure as plans
 from linkscore_lab.quality.__main__ import main
@@ -22,6 +21,7 @@ from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol
 from linkscore_lab.replay.task import Task
+from warc_writing import http, record
 
 TYPES = "site\tpage_type\tuser_content\ttarget\ns\tthread\t1\t1\ns\tlist\t0\t0\n"
 BREADTH_FIRST = "s:user_content:none:breadth_first"

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from replay_sites import page, write_site
 
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
+from replay_sites import page, write_site
 
 HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from replay_sites import shop
 
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.policies import read_policy
@@ -19,6 +18,7 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import Task, draw_examples, draw_starts
 from linkscore_scoring.errors import InvalidInput
+from replay_sites import shop
 
 
 class Silence:

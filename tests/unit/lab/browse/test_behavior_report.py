@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from replay_sites import page, write_site
 
 from linkscore_cli.main import main
-from linkscore_lab.experiments.browse_logs.behavior.orders import (
+from linkscore_lab.browse_logs.orders import (
     Mirror,
     PolicyOrder,
     by_pagerank,
@@ -23,10 +22,11 @@ from linkscore_lab.experiments.browse_logs.behavior.orders import (
     layout_likeness,
     read_mirror,
 )
-from linkscore_lab.experiments.browse_logs.behavior.patterns import divergence, smoothed
-from linkscore_lab.experiments.browse_logs.behavior.report import behavior_report
-from linkscore_lab.experiments.browse_logs.read_counts import read_counts
+from linkscore_lab.browse_logs.patterns import divergence, smoothed
+from linkscore_lab.browse_logs.read_counts import read_counts
+from linkscore_lab.browse_logs.report import behavior_report
 from linkscore_scoring.browse_logs.mining import mine_site
+from replay_sites import page, write_site
 
 HOST = "board.test"
 DAYS, THREADS = 30, 50
@@ -155,12 +155,6 @@ def test_the_command_prints_and_writes_the_figures(stored: tuple[Path, Path], tm
     assert result.exit_code == 0, result.output
     assert "behavior_discovery average_referrals" in result.output
     assert json.loads(out.read_text())["behavior"]["site"] == HOST
-
-
-def test_a_report_of_nothing_is_refused(stored: tuple[Path, Path]) -> None:
-    result = CliRunner().invoke(main, ["logs", "report", str(stored[1])])
-    assert result.exit_code == 1
-    assert "an archive of the site or labels of news" in result.output
 
 
 def test_a_replay_knows_the_log_before_its_first_page(stored: tuple[Path, Path], tmp_path: Path) -> None:

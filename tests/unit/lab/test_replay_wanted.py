@@ -1,0 +1,120 @@
+"""Replays for what is wanted in words: a query, a tag, an embedding, text that reads well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore_lab.archives import write_warc
+from linkscore_lab.datasets.relevance import TAGS, ByTag, ByUrl, carried_tags, choose_relevance
+from linkscore_lab.replay import meaning, run
+from linkscore_lab.replay.prepare import SiteSource
+from linkscore_lab.replay.suite import read_suite
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.wanted import Wanted, WantedQuery
+from tagged_blog import HOME, POSTS, TOPICS, tagged_blog
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> SiteSource:
+    return tagged_blog(tmp_path_factory.mktemp("blog"))
+
+
+def test_a_replay_takes_a_query_and_a_tag(sources: SiteSource) -> None:
+    relevance = choose_relevance(tag="maps", types=["post"])
+    rows = run(
+        sources.archives,
+        ["topic", "keyword", "breadth_first"],
+        relevance=relevance,
+        labels=sources.labels,
+        budget="20",
+        wanted="maps",
+    )
+    found = {row.policy: row.curve[-1] for row in rows}
+    assert found["topic"] == POSTS
+    assert found["breadth_first"] < POSTS
+
+
+def test_a_replay_judges_pages_by_an_embedding_that_knows_other_words(
+    sources: SiteSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: list[str] = []
+
+    def boats(asked: Sequence[str]) -> list[list[float]]:
+        texts.extend(asked)
+        return [[float("kayaks" in text or "paddle" in text), 0.0] for text in asked]
+
+    monkeypatch.setattr(meaning, "external_embeddings", lambda: {"boats": lambda: boats})
+
+    def found(**wanted: str) -> int:
+        relevance = choose_relevance(tag="kayaks", types=["post"])
+        asked: dict[str, Any] = {"wanted": "paddle", "budget": "20", **wanted}
+        (row,) = run(
+            sources.archives, ["topic"], relevance=relevance, labels=sources.labels, seeds=1, **asked
+        )
+        return row.curve[-1]
+
+    assert found(embedding="boats") > found()
+    # The query once, and every page with text once, however many crawls.
+    assert texts.count("paddle") == 1
+    assert len([text for text in texts if "All about" in text]) == len(TOPICS) * POSTS
+
+
+@pytest.mark.parametrize("found", [{}, {"boats": lambda: 1 / 0}], ids=["not installed", "fails"])
+def test_a_replay_refuses_an_embedding_that_is_not_there(
+    sources: SiteSource, monkeypatch: pytest.MonkeyPatch, found: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(meaning, "external_embeddings", lambda: found)
+    with pytest.raises(InvalidInput, match="boats"):
+        run(sources.archives, ["topic"], relevance=ByTag("maps"), wanted="maps", embedding="boats")
+
+
+def test_a_replay_prefers_text_that_reads_well(tmp_path: Path) -> None:
+    sentence = "The harbour of {n} was built by hand when the first ships of the valley came home again. "
+    rows = "".join(f"<a href='/good/{n}'>{n}</a>" for n in range(12))
+    home = f"<div>{rows}</div><p>" + "".join(f"<a href='/poor/{n}'>{n}</a>" for n in range(12)) + "</p>"
+    pages = {HOME: home}
+    pages |= {f"{HOME}good/{n}": f"<p>{sentence.format(n=n)}{n} more of it. " * 4 for n in range(12)}
+    pages |= {f"{HOME}poor/{n}": f"<p>{f'# {n} buy now ' * 40}" for n in range(12)}
+    warc = write_warc(tmp_path / "texts.warc.gz", pages)
+
+    def good(**wanted: Any) -> int:
+        (row,) = run([warc], ["topic"], relevance=ByUrl("/good/"), budget="13", seeds=1, **wanted)
+        return row.curve[-1]
+
+    assert good(quality_weight=1.0) > good(wanted="buy now")
+
+
+def test_a_suite_says_all_that_is_wanted_in_words(sources: SiteSource, tmp_path: Path) -> None:
+    path = tmp_path / "suite.toml"
+    site = f'[[site]]\nwarc = "{sources.archives[0]}"\nwanted_tag = "maps"\n'
+    path.write_text(f'wanted = "maps"\nlanguages = ["en"]\nquality_weight = 0.5\n{site}')
+    asked = Wanted((WantedQuery("maps"),), languages=("en",), quality_weight=0.5)
+    assert read_suite(path).protocol.in_words == asked
+    path.write_text(f'languages = ["Klingon"]\n{site}')
+    with pytest.raises(InvalidInput) as caught:
+        read_suite(path)
+    assert [problem.field for problem in caught.value.problems] == ["wanted.languages[0]"]
+
+
+def test_a_replay_refuses_a_query_without_a_word(sources: SiteSource) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        run(sources.archives, ["topic"], relevance=ByTag("maps"), wanted="?!")
+    assert [problem.field for problem in caught.value.problems] == ["wanted.queries[0].text"]
+
+
+def test_tags_categories_and_sections_are_carried() -> None:
+    catlinks = (
+        b"<div id=catlinks><a href='/c'>Ships of  war</a></div><a class='qa-tag-link' href='/t'>c++</a>"
+    )
+    assert carried_tags("http://a/x", catlinks) == {"Ships of war", "c++"}
+    assert carried_tags("http://a/en/cpp/atomic/load.html", b"", ["section"]) == {"atomic"}
+    assert carried_tags("http://a/x", catlinks, [TAGS]) == {"c++"}
+
+
+def test_a_tag_of_nothing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="must be a tag"):
+        ByTag(" ")
