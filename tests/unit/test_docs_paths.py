@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "research").rglob("*.md")),
+]
 SCORING, SERVER = ROOT / "scoring/linkscore_scoring", ROOT / "server/linkscore_server"
 _PATH = re.compile(
-    r"`((?:scoring|server|cli|clients|lab|tests|tools|docs|proto|deploy|requirements)/[\w./-]+)`"
+    r"`((?:scoring|server|cli|clients|lab|research|tests|tools|docs|proto|deploy|requirements)/[\w./-]+)`"
 )
 _MODULE = re.compile(r"^\| \d+ \| `([\w/.]+)`", re.MULTILINE)
 
