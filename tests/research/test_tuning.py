@@ -11,22 +11,34 @@ from click.testing import CliRunner
 
 from linkscore_research.tuning.__main__ import tune
 from linkscore_research.tuning.paired import gains, paired
-from linkscore_research.tuning.regret import GRID, Row, best, choices, chosen, left_out, loss, worst
-from linkscore_scoring.policies.harvest import Harvest
-from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_research.tuning.regret import (
+    GRID,
+    Row,
+    best,
+    choices,
+    left_out,
+    loss,
+    tuned,
+    with_numbers,
+    worst,
+)
+from linkscore_scoring.policies.harvest import Harvest, Tunables
+from linkscore_scoring.policies.registry import policy_class
 
-DEFAULT, OTHER = (), (("bulk", 0.5),)
+DEFAULT, OTHER = (), (("value.bulk", 0.5),)
 
 
 def test_every_value_tried_is_another_than_the_default() -> None:
-    assert all(value != getattr(Tunables(), name) for name, values in GRID.items() for value in values)
-    assert choices({"bulk": (0.0, 0.5)}) == [(), (("bulk", 0.0),), (("bulk", 0.5),)]
+    for choice in choices(GRID)[1:]:
+        assert with_numbers(Tunables(), choice) != Tunables()
+    assert choices({"value.bulk": (0.0, 0.5)}) == [(), (("value.bulk", 0.0),), (("value.bulk", 0.5),)]
 
 
-def test_a_choice_holds_as_long_as_it_is_tried() -> None:
-    with chosen(OTHER):
-        assert Harvest.tunables.bulk == 0.5
-    assert Harvest.tunables == Tunables()
+def test_a_choice_is_a_policy_of_its_own() -> None:
+    assert tuned(DEFAULT) is Harvest
+    made = policy_class(tuned(OTHER).name)(Harvest.Params())
+    assert isinstance(made, Harvest)
+    assert (made.tunables.value.bulk, Harvest(Harvest.Params()).tunables) == (0.5, Tunables())
 
 
 def test_the_worst_tenth_is_one_site_at_least() -> None:

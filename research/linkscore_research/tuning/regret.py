@@ -1,25 +1,27 @@
 """Regret to the greedy oracle, by site and by choice of constants, and what leaving one site out says of it.
 
-A choice is the defaults of `Tunables` with some changed. Every choice crawls every site once; choosing, and
-choosing without one site, need no further crawl.
+A choice is the `Tunables` of `harvest` with some numbers changed. Every choice crawls every site once;
+choosing, and choosing without one site, need no further crawl.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import fmean
+from typing import Any
 
 from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import NONE, Case, Experiment
 from linkscore_lab.replay.task import Task
-from linkscore_scoring.policies.harvest import Harvest
+from linkscore_scoring.policies.harvest import Harvest, Tunables
+from linkscore_scoring.policies.registry import register
 
 Choice = tuple[tuple[str, float], ...]
-"""Names of `Tunables` with other values than the default; empty for the defaults."""
+"""Numbers of `Tunables` with other values than the default, as ``part.name``; empty for the defaults."""
 
 BASELINES = ("breadth_first", "in_degree")
 BELOW = 0.02
@@ -28,18 +30,18 @@ _WORST = 0.1  # share of the sites, those of most regret, whose mean counts as m
 _AREA = "area_5pct"
 
 GRID: Mapping[str, Sequence[float]] = {
-    "prior": (0.2, 0.4),
-    "parent_pulls": (1.0, 4.0),
-    "hub_links": (10.0, 40.0),
-    "link_share": (0.75, 0.85),
-    "text_quantile": (0.5, 0.9),
-    "text_share": (0.0625, 0.25),
-    "text_prior_pages": (2.0, 8.0),
-    "excerpt_links": (1.0, 4.0),
-    "waiting_half": (2.0, 20.0),
-    "bulk": (0.0, 0.5),
-    "bulk_half": (10.0, 100.0),
-    "trust": (0.0, 0.1, 0.4),
+    "arms.prior": (0.2, 0.4),
+    "arms.parent_pulls": (1.0, 4.0),
+    "value.hub_links": (10.0, 40.0),
+    "value.link_share": (0.75, 0.85),
+    "text.quantile": (0.5, 0.9),
+    "text.share": (0.0625, 0.25),
+    "text.prior_pages": (2.0, 8.0),
+    "text.excerpt_links": (1.0, 4.0),
+    "value.waiting_half_saturation": (2.0, 20.0),
+    "value.bulk": (0.0, 0.5),
+    "value.bulk_half_saturation": (10.0, 100.0),
+    "value.trust": (0.0, 0.1, 0.4),
 }
 """Values tried of each constant, the others at their defaults: half and twice the default, or the ends."""
 
@@ -77,21 +79,34 @@ def rows_of(experiment: Experiment, task: Task, tried: Sequence[Choice]) -> Iter
     """Yield a row for each choice on one site."""
     oracle, *others = (figures(experiment, task, name) for name in (GREEDY, *BASELINES))
     for choice in tried:
-        with chosen(choice):
-            valid, area = figures(experiment, task, Harvest.name)
+        valid, area = figures(experiment, task, tuned(choice).name)
         regret = ((oracle[0] - valid) + (oracle[1] - area)) / 2.0
         yield Row(experiment.site.name, choice, valid, area, regret, max(v for v, _ in others) - valid)
 
 
-@contextmanager
-def chosen(choice: Choice) -> Iterator[None]:
-    """Let every `harvest` made meanwhile have these constants."""
-    before = Harvest.tunables
-    Harvest.tunables = replace(before, **dict(choice))
-    try:
-        yield
-    finally:
-        Harvest.tunables = before
+def with_numbers(tunables: Tunables, choice: Choice) -> Tunables:
+    """Return tunables with other numbers, each named as ``part.name``."""
+    for path, value in choice:
+        part, _, name = path.partition(".")
+        tunables = replace(tunables, **{part: replace(getattr(tunables, part), **{name: value})})
+    return tunables
+
+
+@cache
+def tuned(choice: Choice) -> type[Harvest]:
+    """Return `harvest` with other numbers, registered under a name of its own; itself for the defaults."""
+    if not choice:
+        return Harvest
+    numbers = with_numbers(Tunables(), choice)
+
+    class Tuned(Harvest):
+        name = "_".join(["harvest", *(f"{path}_{value:g}" for path, value in choice)])
+
+        def __init__(self, params: Any, *, seed: int = 0) -> None:
+            super().__init__(params, seed=seed, tunables=numbers)
+
+    register(Tuned)
+    return Tuned
 
 
 def loss(regrets: Sequence[float]) -> float:

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 from boards import Board
 
-from linkscore_scoring.policies.harvest import Harvest
+from linkscore_scoring.policies.harvest import Harvest, Tunables
 
 LIST = "html/body/ul/li/a"
 MENU = "html/body/nav/a"
 POST = "html/body/main/a"
-GRANTED = Harvest.tunables.unopened
+HUBS = Tunables().hubs
+GRANTED = HUBS.unopened
 
 
 def opened(tries: int, *, labels: bool = True) -> Board:
@@ -43,10 +44,14 @@ def test_what_is_granted_falls_with_each_try_and_ends_with_the_third() -> None:
     assert values[2] > 3 * values[3]
 
 
-def test_told_nothing_no_kind_is_granted_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    granted = value(opened(0, labels=False), "/about/8")
-    monkeypatch.setattr(Harvest, "tunables", replace(Harvest.tunables, unopened=0.0))
-    assert value(opened(0, labels=False), "/about/8") == granted
+@pytest.mark.parametrize("labels", [False, True])
+def test_only_labels_grant_kinds_anything(labels: bool) -> None:
+    board = opened(0, labels=labels)
+    policy, site = board.shard.served, board.shard.model
+    nothing = Harvest(Harvest.Params(), tunables=replace(Tunables(), hubs=replace(HUBS, unopened=0.0)))
+    nothing.load_state(policy.to_state())
+    buckets = [why.bucket.rpartition("/")[2] for why in board.explain("/about/8")]
+    assert (policy.value(buckets, site) > nothing.value(buckets, site)).tolist() == [labels]
 
 
 def test_what_pays_more_comes_first() -> None:
@@ -64,4 +69,4 @@ def test_a_fetch_under_way_is_a_try() -> None:
     assert isinstance(policy, Harvest)
     arm = next(arm for arm, _ in policy.arms.links() if site.patterns.text(arm[0]).startswith("h/about"))
     calm, busy = (policy.hubs.worth(arm, site.patterns, begun) for begun in ({}, {(arm[0], -1): 1}))
-    assert busy == pytest.approx(calm - GRANTED * (1.0 - Harvest.tunables.unopened_kept))
+    assert busy == pytest.approx(calm - GRANTED * (1.0 - HUBS.unopened_kept))

@@ -7,7 +7,7 @@ from math import log, sqrt
 from typing import Annotated
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, ArmTunables
 from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.sums import left_sum
 
@@ -31,8 +31,7 @@ Starts = Callable[[Node], Counts | None]
 Figures = tuple[float, float, float, float]
 """Shrunk mean reward and hub yield of an arm, its pulls, and its bonus."""
 
-_DOUBT = 1.0  # standard errors, >= 0; measured with many in flight, docs/policies.md#many-in-flight
-_MAX_NODES = 60_000  # nodes; a bound: 3 a pattern or Apath at the default bound of 20,000 arms a site
+_MAX_NODES = DEFAULTS.bounds.nodes_per_arm * DEFAULTS.bounds.arms
 
 
 def nodes_of(pattern: int, apath: int) -> tuple[Node, Node, Node, Node]:
@@ -55,18 +54,14 @@ def summed(starts: Sequence[Starts]) -> Starts | None:
 class HierarchicalArms(Stateful):
     """Pulls, rewards and hub yields of arms and of the nodes above them, and the links that wait in each arm.
 
-    The mean of a node is shrunk towards the mean of the one above it by `weight` pseudo-pulls, down the chain
-    site -> Apath -> pattern -> (pattern, Apath), so that an arm nobody pulled starts from what its parts are
-    worth. Fixed fine arms, each explored on its own, lose: hundreds of them would have to be tried.
+    The mean of a node is shrunk towards the mean of the one above it by `parent_pulls` pseudo-pulls, down the
+    chain site -> Apath -> pattern -> (pattern, Apath), so that an arm nobody pulled starts from what its
+    parts are worth. Fixed fine arms, each explored on its own, lose: hundreds of them would have to be tried.
 
     Parameters
     ----------
-    prior
-        Reward expected on a site nothing is known of, in [0, 1].
-    weight
-        Pseudo-pulls of the parent.
-    pooled
-        Share of its parents' pulls that an arm counts as its own when its exploration bonus is computed.
+    tunables
+        Prior, pseudo-pulls of the node above, and what the bonus is made of.
     max_nodes
         Nodes kept; beyond it the quarter with the fewest pulls is dropped and starts again from its parents.
 
@@ -95,17 +90,8 @@ class HierarchicalArms(Stateful):
     _nodes: Annotated[dict[Node, list[float]], stored_as("nodes", "counts")]
     _waiting: Stored[dict[Node, int]]
 
-    def __init__(
-        self,
-        *,
-        prior: float = Tunables().prior,
-        weight: float = Tunables().parent_pulls,
-        pooled: float = Tunables().pooled,
-        max_nodes: int = _MAX_NODES,
-    ) -> None:
-        self.prior = prior
-        self.weight = weight
-        self.pooled = pooled
+    def __init__(self, tunables: ArmTunables = DEFAULTS.arms, *, max_nodes: int = _MAX_NODES) -> None:
+        self.tunables = tunables
         self.max_nodes = max_nodes
         self.elsewhere: Starts | None = None
         self.pulls_total = 0
@@ -199,8 +185,9 @@ class HierarchicalArms(Stateful):
         takes away little where much is known (commit) and much where little is (spread). All arms share the
         site's node, so what is under way there tells nothing between them.
         """
-        reward = hub = self.prior
-        weight = self.weight
+        t = self.tunables
+        reward = hub = t.prior
+        weight = t.parent_pulls
         counts_of = self._nodes.get if self.elsewhere is None else self._started
         counts = counts_of(SITE)
         if counts is not None:
@@ -220,18 +207,18 @@ class HierarchicalArms(Stateful):
                 hub = (hubs + weight * hub) / n
             if begun and (out := begun.get(node, 0)):
                 mean = min(max(reward, 0.0), 1.0)
-                expected = max(0.0, mean - _DOUBT * sqrt(mean * (1.0 - mean) / n))
+                expected = max(0.0, mean - t.doubt * sqrt(mean * (1.0 - mean) / n))
                 reward = (n * mean + out * expected) / (n + out)
-        pooled = self.pooled * around
+        pooled = t.pooled * around
         n = 1.0 + (pulls if pulls >= pooled else pooled)
         return reward, hub, pulls, sqrt(2.0 * log(self.pulls_total + 1.0) / n)
 
     def figures_of(self, arms: Iterable[Node]) -> list[Figures]:
         """Return `figures` of each arm, with nothing under way; what arms share is worked out once."""
-        weight, pooled = self.weight, self.pooled
+        prior, weight, pooled = self.tunables.prior, self.tunables.parent_pulls, self.tunables.pooled
         counts_of = self._nodes.get if self.elsewhere is None else self._started
         growth = 2.0 * log(self.pulls_total + 1.0)
-        of_site = self._below(SITE, self.prior, self.prior)
+        of_site = self._below(SITE, prior, prior)
         of_apaths: dict[int, tuple[float, float, float]] = {}
         found: list[Figures] = []
         for arm in arms:
@@ -261,8 +248,9 @@ class HierarchicalArms(Stateful):
         if counts is None:
             return reward, hub, 0.0
         pulls, rewards, hubs = counts
-        n = self.weight + pulls
-        return (rewards + self.weight * reward) / n, (hubs + self.weight * hub) / n, pulls
+        weight = self.tunables.parent_pulls
+        n = weight + pulls
+        return (rewards + weight * reward) / n, (hubs + weight * hub) / n, pulls
 
     def _started(self, node: Node) -> Counts | None:
         """Return the counts of a node with those that it started with."""

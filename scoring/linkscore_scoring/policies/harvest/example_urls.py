@@ -6,14 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import ANY, Counts, Node
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, StartTunables
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 from linkscore_scoring.urls.tokens import is_fixed, url_tokens, wildcard_of
-
-# Pulls that examples count as for the URL patterns of their shape, > 0. Measured: 1, 2, 4
-# (docs/policies.md, what lies behind one list).
-_PULLS = 1.0
-
-_REMEMBERED = 5_000  # patterns, a bound: as many as a tree has nodes
 
 
 class ExampleUrls:
@@ -32,6 +27,8 @@ class ExampleUrls:
         Identities of the examples, empty for one without URL.
     patterns
         URL patterns of the site.
+    tunables
+        How many pulls examples count as.
 
     Notes
     -----
@@ -46,8 +43,11 @@ class ExampleUrls:
     ([1.0, 1.0, 0.0], None)
     """
 
-    def __init__(self, keys: Iterable[str], patterns: UrlPatterns) -> None:
+    def __init__(
+        self, keys: Iterable[str], patterns: UrlPatterns, tunables: StartTunables = DEFAULTS.starts
+    ) -> None:
         self._patterns = patterns
+        self._t = tunables
         self._shapes = dict.fromkeys(tuple(url_tokens(key)) for key in keys if key)
         self._known: dict[tuple[str, ...], bool] = {}
 
@@ -59,12 +59,12 @@ class ExampleUrls:
         pattern, apath = node
         if apath != ANY or pattern <= 0 or not self._is_named(pattern):
             return None
-        return [_PULLS, _PULLS, 0.0]
+        return [self._t.example_pulls, self._t.example_pulls, 0.0]
 
     def _is_named(self, pattern: int) -> bool:
         tokens = tuple(self._patterns.tokens(pattern))
         if tokens not in self._known:
-            drop_oldest(self._known, _REMEMBERED - 1)
+            drop_oldest(self._known, self._t.max_shapes - 1)
             self._known[tokens] = any(_has_shape(tokens, shape) for shape in self._shapes)
         return self._known[tokens]
 

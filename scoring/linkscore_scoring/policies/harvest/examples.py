@@ -10,19 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from linkscore_scoring.policies.harvest.likeness import Likeness
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, QuestionTunables
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import ExampleWanted
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
-
-# Tunables of the default policy; what they do is in docs/policies.md (feedback and examples).
-_HALF = 5.0  # uncertain pages, or summed rewards, that make half the value, > 0; chosen, not measured
-_SURE_LEFT = 0.1
-"""Of the value of asking about what is surely like a named page, in (0, 1); chosen, not measured."""
-_UNCERTAIN = 0.25  # uncertainty from which a page is worth a question, in [0, 1]; chosen, not measured
-_KEPT = 4  # pages kept of a URL pattern; a bound
-_LATEST = 32  # pages the uncertainty of a pattern is the mean of, about; chosen, not measured
-_MAX_GROUPS = 128  # URL patterns kept; a bound: 512 URLs in all
 
 
 @dataclass(slots=True)
@@ -62,12 +54,14 @@ class CandidateGroup:
     uncertainty: float = 0.0
     members: list[Flat[ExampleCandidate]] = field(default_factory=list)
 
-    def take(self, pages: int, uncertainty: float, members: list[ExampleCandidate]) -> None:
+    def take(
+        self, pages: int, uncertainty: float, members: list[ExampleCandidate], t: QuestionTunables
+    ) -> None:
         """Take in pages; beyond 4 the least uncertain goes, of several the oldest."""
         self.pages += pages
-        self.uncertainty += (uncertainty - self.uncertainty) * pages / min(self.pages, max(pages, _LATEST))
+        self.uncertainty += (uncertainty - self.uncertainty) * pages / min(self.pages, max(pages, t.latest))
         self.members += members
-        while len(self.members) > _KEPT:
+        while len(self.members) > t.kept:
             self.members.remove(min(self.members, key=lambda member: member.uncertainty))
 
 
@@ -79,8 +73,8 @@ class ExampleCandidates(Stateful):
 
     Parameters
     ----------
-    max_groups
-        URL patterns kept, >= 2.
+    tunables
+        How much is kept; at least 2 URL patterns.
 
     Notes
     -----
@@ -99,16 +93,16 @@ class ExampleCandidates(Stateful):
 
     _groups: Stored[Flat[dict[int, CandidateGroup]]]
 
-    def __init__(self, *, max_groups: int = _MAX_GROUPS) -> None:
-        self.max_groups = max_groups
+    def __init__(self, tunables: QuestionTunables = DEFAULTS.questions) -> None:
+        self.tunables = tunables
         self._groups = {}
 
     def add(self, pattern: int, page: ExampleCandidate, patterns: UrlPatterns) -> None:
         """Take in a fetched page of a URL pattern."""
         self._groups = self.groups(patterns)
         own = patterns.resolve(pattern)
-        self._groups.setdefault(own, CandidateGroup()).take(1, page.uncertainty, [page])
-        if len(self._groups) > self.max_groups:
+        self._groups.setdefault(own, CandidateGroup()).take(1, page.uncertainty, [page], self.tunables)
+        if len(self._groups) > self.tunables.max_groups:
             others = (each for each in self._groups if each != own)
             del self._groups[min(others, key=lambda each: self._groups[each].pages)]
 
@@ -134,7 +128,7 @@ class ExampleCandidates(Stateful):
         merged: dict[int, CandidateGroup] = {}
         for pattern, group in self._groups.items():
             merged.setdefault(patterns.resolve(pattern), CandidateGroup()).take(
-                group.pages, group.uncertainty, group.members
+                group.pages, group.uncertainty, group.members, self.tunables
             )
         return merged
 
@@ -172,7 +166,15 @@ def suggest_examples(
         members = [member for member in group.members if not likeness.is_example(member.url)]
         if members:
             text = patterns.text(pattern)
-            found += _suggested(group, members, text, likeness, text_reward_of, is_named=pattern in named)
+            found += _suggested(
+                group,
+                members,
+                text,
+                likeness,
+                text_reward_of,
+                candidates.tunables,
+                is_named=pattern in named,
+            )
     return sorted(found, key=lambda wanted: (-wanted.value, -wanted.pages))[:n]
 
 
@@ -182,21 +184,22 @@ def _suggested(
     pattern: str,
     likeness: Likeness,
     text_reward_of: Callable[[ExampleCandidate], float],
+    t: QuestionTunables,
     *,
     is_named: bool,
 ) -> Iterator[ExampleWanted]:
     """Yield the page of a group to ask about, if any."""
     most = max(members, key=lambda member: member.uncertainty)
-    if likeness and most.uncertainty >= _UNCERTAIN:
+    if likeness and most.uncertainty >= t.uncertain:
         uncertain = group.pages * group.uncertainty
-        value = 1.0 + most.uncertainty * uncertain / (uncertain + _HALF)
+        value = 1.0 + most.uncertainty * uncertain / (uncertain + t.half_saturation)
         yield ExampleWanted(most.url, _why_uncertain(most), value, group.pages, most.label)
     elif not is_named:
         rewards = [text_reward_of(member) for member in members]
         mean = left_sum(rewards) / len(rewards)
         typical, _ = min(zip(members, rewards, strict=True), key=lambda pair: abs(pair[1] - mean))
         total = group.pages * mean
-        value = total / (total + _HALF) * (1.0 - (1.0 - _SURE_LEFT) * abs(typical.label))
+        value = total / (total + t.half_saturation) * (1.0 - (1.0 - t.sure_left) * abs(typical.label))
         reason = (
             f"no example is one of the {group.pages} pages of {pattern or 'any URL'}; "
             f"mean worth by text {mean:.2f}"

@@ -14,15 +14,9 @@ from typing import Annotated
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import Node
 from linkscore_scoring.policies.harvest.text_scale import TextScale
-from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, TextTunables
 from linkscore_scoring.site.texts import HALF_CHARS, text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
-
-WANTED = 0.5
-"""Reward by feedback, or label by examples, from which a page counts as wanted; chosen, not measured."""
-_MOST_DOUBT = 0.9  # in (0, 1): what is left of a pull can be scaled up again; chosen, not measured
-_MAX_PAGES = 5_000  # pages a site; a bound (ADR 6)
-_MAX_APATHS = 20_000  # Apaths a site; a bound, the site's own replaces it
 
 
 class RewardSource(IntEnum):
@@ -71,13 +65,13 @@ class PageWorth:
     label: float = 0.0
 
     @property
-    def is_wanted(self) -> bool:
-        """Whether feedback or examples say so."""
+    def named(self) -> float:
+        """How far it is wanted as feedback, or else examples, say; 0 if neither does."""
         return {
             RewardSource.TEXT: 0.0,
             RewardSource.LIKENESS: self.label,
             RewardSource.FEEDBACK: self.reward,
-        }[self.source] >= WANTED
+        }[self.source]
 
 
 class ExcerptLedger(Stateful):
@@ -117,13 +111,13 @@ class ExcerptLedger(Stateful):
 
     def __init__(
         self,
+        tunables: TextTunables = DEFAULTS.text,
         *,
-        tunables: Tunables = Tunables(),  # noqa: B008 - frozen
-        max_pages: int = _MAX_PAGES,
-        max_apaths: int = _MAX_APATHS,
+        max_pages: int = DEFAULTS.bounds.pages,
+        max_apaths: int = DEFAULTS.bounds.apaths,
     ) -> None:
+        self.tunables = tunables
         self.scale = TextScale(tunables)
-        self.excerpt_links = tunables.excerpt_links
         self.max_pages = max_pages
         self.max_apaths = max_apaths
         self._pages, self._tested, self._pages_showing = {}, {}, {}
@@ -161,7 +155,7 @@ class ExcerptLedger(Stateful):
 
     def reward(self, page: PageWorth) -> float:
         """Return x / (x + half), x = own text less what pending links are expected to take."""
-        tested, k, expected = self._tested, self.excerpt_links, 0.0
+        tested, k, expected = self._tested, self.tunables.excerpt_links, 0.0
         for apath, n in page.pending.items():
             if (counts := tested.get(apath)) is not None:
                 expected += n * (counts[1] / (counts[0] + k))
@@ -182,9 +176,9 @@ class ExcerptLedger(Stateful):
         It fades with every page that shows such links, followed or not: some links are never followed,
         because the crawler's own rules drop them.
         """
-        k = self.excerpt_links
+        k = self.tunables.excerpt_links
         doubts = (k / (k + self.tested(a) + self.pages_showing(a)) for a in page.between)
-        return min(_MOST_DOUBT, max(doubts, default=0.0))
+        return min(self.tunables.most_doubt, max(doubts, default=0.0))
 
     def tested(self, apath: int) -> float:
         """Return how many links of an Apath were followed."""

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import ANY, NOTHING, SITE, HierarchicalArms, Node
-from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, HubTunables
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 Arm = tuple[int, int]
-
-# Tunables of the default policy (docs/policies.md, harvest).
-_DECAY = 0.9  # share kept a pull, in (0, 1]; measured: with 1, recall of the target `question` is .66
-_PARENT_PULLS = 2.0  # pulls, > 0; chosen, not measured alone
-_MAX_PAGES = 1_000  # pages; a bound
-_TIE = 0.1  # of an arm's own worth, in [0, 1), orders kinds of pages hardly opened; chosen, not measured
-_ARMS_PER_PAGE = 64  # arms of fresh links kept of a page, those with most links; a bound
-# Pages are counted anew every pull up to 32, every 8 up to 512, then every 32: early on worths change with
-# every fetch, later a full count would cost O(pages) a fetch for little. Chosen, not measured.
-_EACH, _OFTEN, _EVERY_OFTEN, _EVERY = 32, 512, 8, 32
 
 
 @dataclass(slots=True)
@@ -47,11 +37,7 @@ class HubLedger(Stateful):
     arms
         Rewards of the arms.
     tunables
-        What kinds of pages hardly opened are granted.
-    max_pages
-        Pages whose links are remembered; they are what yields are computed from.
-    weight
-        Pseudo-pulls of the parent node, and pulls after which half of a fresh link's worth is believed.
+        How means are shrunk and forgotten, and what kinds of pages hardly opened are granted.
 
     Notes
     -----
@@ -80,18 +66,9 @@ class HubLedger(Stateful):
     _pages: Stored[Flat[dict[int, HubPage]]]
     _nodes: Stored[dict[Node, list[float]]]
 
-    def __init__(
-        self,
-        arms: HierarchicalArms,
-        tunables: Tunables | None = None,
-        *,
-        max_pages: int = _MAX_PAGES,
-        weight: float = _PARENT_PULLS,
-    ) -> None:
+    def __init__(self, arms: HierarchicalArms, tunables: HubTunables = DEFAULTS.hubs) -> None:
         self.arms = arms
-        self.tunables = tunables or Tunables()
-        self.max_pages = max_pages
-        self.weight = weight
+        self.tunables = tunables
         self._pages, self._nodes = {}, {}
 
     def __len__(self) -> int:
@@ -100,16 +77,15 @@ class HubLedger(Stateful):
     def page(self, arms: Sequence[Arm], fresh: dict[Arm, int], patterns: UrlPatterns) -> HubPage:
         """Return the record of a page found through some arms; many kinds of fresh links are cut."""
         nodes = dict.fromkeys(node for arm in arms for node in nodes_above(arm, patterns))
-        kept = sorted(fresh, key=lambda arm: -fresh[arm])[:_ARMS_PER_PAGE]
+        kept = sorted(fresh, key=lambda arm: -fresh[arm])[: self.tunables.arms_per_page]
         return HubPage(list(nodes) or [SITE], list(arms), {arm: fresh[arm] for arm in kept})
 
     def add(self, key: int, page: HubPage, patterns: UrlPatterns) -> None:
         """Count a page; now and then count all of them anew by what links are worth by now."""
         self._pages[key] = page
-        for old in list(islice(self._pages, max(0, len(self._pages) - self.max_pages))):
-            del self._pages[old]
-        n = self.arms.pulls_total
-        if n < _EACH or n % (_EVERY_OFTEN if n < _OFTEN else _EVERY) == 0:
+        n, t = self.arms.pulls_total, self.tunables
+        drop_oldest(self._pages, t.max_pages)
+        if n < t.count_each or n % (t.every_often if n < t.count_often else t.every) == 0:
             self.refresh(patterns)
         else:
             self._count(self._nodes, page, patterns, {})
@@ -141,7 +117,7 @@ class HubLedger(Stateful):
         if tries >= t.trials:
             return index
         granted: float = t.unopened * t.unopened_kept**tries
-        return max(index, granted + _TIE * index)
+        return max(index, granted + t.tie * index)
 
     def fresh_links(self, arm: Arm, patterns: UrlPatterns) -> float:
         """Return how many fresh links worth following an arm is expected to show."""
@@ -150,12 +126,13 @@ class HubLedger(Stateful):
     def _means(self, arm: Arm, patterns: UrlPatterns) -> tuple[float, float]:
         """Return the shrunk mean worth and number of the fresh links of an arm."""
         gain = links = 0.0
+        weight = self.tunables.parent_pulls
         for node in nodes_above(arm, patterns):
             counts = self._nodes.get(node)
             if counts is not None:
-                n = counts[0] + self.weight
-                gain = (counts[1] + self.weight * gain) / n
-                links = (counts[2] + self.weight * links) / n
+                n = counts[0] + weight
+                gain = (counts[1] + weight * gain) / n
+                links = (counts[2] + weight * links) / n
         return gain, links
 
     def _count(
@@ -166,10 +143,11 @@ class HubLedger(Stateful):
         known: dict[Arm, tuple[float, float]],
     ) -> None:
         gain, links = self._yield(page, patterns, known)
+        decay = self.tunables.decay
         for node in page.nodes:
             counts = table.setdefault(node, [0.0, 0.0, 0.0])
             for i, value in enumerate((1.0, gain, links)):
-                counts[i] = _DECAY * counts[i] + value
+                counts[i] = decay * counts[i] + value
 
     def _yield(
         self, page: HubPage, patterns: UrlPatterns, known: dict[Arm, tuple[float, float]]
@@ -193,7 +171,7 @@ class HubLedger(Stateful):
         if arm not in known:
             worth = self.index(arm, patterns)
             n = max(self.arms.pulls((arm[0], ANY)), self.arms.pulls((ANY, arm[1])))
-            known[arm] = worth, worth * n / (n + self.weight)
+            known[arm] = worth, worth * n / (n + self.tunables.parent_pulls)
         return known[arm]
 
 

@@ -8,10 +8,6 @@ from dataclasses import dataclass, field
 
 from linkscore_scoring.policies.harvest.arms import NOTHING, Node, nodes_of
 
-# Of the mean worth of what is under way, in [0, 1]; measured with many in flight (.85, .9 and .95),
-# docs/policies.md#many-in-flight.
-_WORTH_A_PLACE = 0.95
-
 
 @dataclass(slots=True)
 class PullsInFlight:
@@ -23,6 +19,8 @@ class PullsInFlight:
     ----------
     places
         Fetches of the site that may be under way together.
+    worth_a_place
+        Share of the mean worth of what is under way below which a fetch waits, in [0, 1].
     arm_of
         Gives the arm of a bucket.
     score
@@ -30,6 +28,7 @@ class PullsInFlight:
     """
 
     places: int
+    worth_a_place: float
     arm_of: Callable[[str], tuple[int, int]]
     score: Callable[[tuple[int, int], Mapping[Node, int] | None], float]
     _begun: Counter[Node] = field(default_factory=Counter)
@@ -48,7 +47,7 @@ class PullsInFlight:
     @property
     def floor(self) -> float:
         """See `FetchesInFlight.floor`: what is under way may show links of its own worth."""
-        worth = _WORTH_A_PLACE * self._worth / max(1, self._fetches)
+        worth = self.worth_a_place * self._worth / max(1, self._fetches)
         return worth / (1.0 + worth)
 
     def value(self, bucket: str) -> float:

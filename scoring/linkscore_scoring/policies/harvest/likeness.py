@@ -12,6 +12,7 @@ from zlib import crc32
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, LikenessTunables
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import ExamplePage
@@ -20,18 +21,7 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns
 Vector = dict[int, float]
 """Hash of a tag path -> weight."""
 
-# Tunables of the default policy (docs/policies.md, feedback and examples).
-_LEAST_COSINE = 0.4  # in (0, 1]; measured: a fifth site, forum_opendcl, moved it from .5
-# Fits read pages, so they come when the pages unlike the examples have doubled, from 2 to 256: the weights
-# move by shares, not by counts. Bounds; chosen, not measured.
-_FIRST_FIT, _LAST_FIT = 2, 256
 _NEVER = 1 << 60  # pages after the last fit until the next
-_BACKGROUND = 128  # pages unlike the examples that a fit reads, the latest; a bound
-_MAX_UNWANTED = 16  # pages that are not wanted a page is compared with, the latest; a bound
-# A class token counts from max(4, 0.5 %) pages on, as in `clustering.class_paths`; from 2 while there are
-# fewer than 40 pages, or nothing would count at first (chosen, not measured).
-_FEW_PAGES, _LEAST_OF_FEW, _LEAST, _SHARE = 40, 2, 4, 0.005
-_MAX_TOKENS = 20_000  # class tokens and elements remembered; a bound
 _PRIME, _MASK, _ROOT = 1_000_003, (1 << 61) - 1, 7  # of the hash of paths: an odd prime, 61 bits, any start
 _MARKUP = -1  # stands for an element that does not count; hashes are never negative
 _MARKUP_TAGS = frozenset(
@@ -57,8 +47,8 @@ class Likeness(Stateful):
 
     Parameters
     ----------
-    least
-        Cosine of a page that counts as alike, in (0, 1].
+    tunables
+        What counts as alike, and when layouts are learned.
 
     Notes
     -----
@@ -87,15 +77,15 @@ class Likeness(Stateful):
     _unlike: Annotated[int, stored_as("counts")]
     _due: Annotated[int, stored_as("counts")]
 
-    def __init__(self, *, least: float = _LEAST_COSINE) -> None:
-        self.least = least
-        self.layouts = Layouts()
+    def __init__(self, tunables: LikenessTunables = DEFAULTS.likeness) -> None:
+        self.tunables = tunables
+        self.layouts = Layouts(tunables)
         self._examples: list[ExamplePage] = []
         self._found, self._refused = {}, {}
         self._wanted: list[tuple[str, Vector]] = []
         self._unwanted: list[tuple[str, Vector]] = []
         self._unlike = 0
-        self._due = _FIRST_FIT
+        self._due = tunables.first_fit
 
     def __bool__(self) -> bool:
         return bool(self._unwanted) or len(self) > 0
@@ -134,26 +124,28 @@ class Likeness(Stateful):
     def refuse(self, url: str, paths: PathTrie) -> None:
         """Take in a fetched page that is not wanted; it counts from the next fit on."""
         self._refused[url] = paths
-        drop_oldest(self._refused, _MAX_UNWANTED)
+        drop_oldest(self._refused, self.tunables.max_unwanted)
 
     @property
     def may_refuse(self) -> bool:
         """Whether few enough pages were refused that another one is worth the fit it needs."""
-        return len(self._refused) < _MAX_UNWANTED
+        return len(self._refused) < self.tunables.max_unwanted
 
     def fit(self, unlike: Sequence[PathTrie]) -> None:
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
+        t = self.tunables
         self._unlike = max(self._unlike, len(unlike))
-        self._due = max(_FIRST_FIT, 2 * self._unlike) if self._unlike < _LAST_FIT else _NEVER
+        self._due = max(t.first_fit, 2 * self._unlike) if self._unlike < t.last_fit else _NEVER
         shown = [paths for paths in map(self._paths, self._examples) if paths.tags]
         shown += self._refused.values()
-        self.layouts.fit([*shown, *islice(reversed(unlike), _BACKGROUND)])
+        self.layouts.fit([*shown, *islice(reversed(unlike), t.background)])
         self._compare()
 
     def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:
         """Return how far a page is like one that was named, in [-1, 1], below 0 if that is not wanted.
 
-        1 at a cosine of `least`, below it (cosine / least)^2; of equally near ones the wanted one counts.
+        1 at the least cosine that counts as alike, below it (cosine / least)^2; of equally near ones the
+        wanted one counts.
         """
         vector = self.layouts.vector(paths)
         wanted = _nearest(url, vector, self._wanted, patterns)
@@ -186,7 +178,7 @@ class Likeness(Stateful):
         self._unwanted = [(url, vector(paths)) for url, paths in self._refused.items()]
 
     def _degree(self, nearest: float) -> float:
-        return min(1.0, (nearest / self.least) ** 2)
+        return min(1.0, (nearest / self.tunables.least_cosine) ** 2)
 
     def after_load(self) -> None:
         """Compare with the examples, which come with the crawl."""
@@ -219,7 +211,8 @@ class Layouts:
     0
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tunables: LikenessTunables = DEFAULTS.likeness) -> None:
+        self.tunables = tunables
         self._pages = 0
         self._tokens: Counter[str] = Counter()
         self._kept: frozenset[str] = frozenset()
@@ -232,13 +225,14 @@ class Layouts:
         self._pages += 1
         # Sorted, or the order of the state would depend on the hash seed of the process.
         self._tokens.update(sorted({t for classes in set(paths.classes) for t in normal_tokens(classes)}))
-        for token in list(islice(self._tokens, max(0, len(self._tokens) - _MAX_TOKENS))):
+        for token in list(islice(self._tokens, max(0, len(self._tokens) - self.tunables.max_tokens))):
             del self._tokens[token]
 
     def fit(self, background: Sequence[PathTrie]) -> None:
         """Choose the tokens that count, and count paths over some pages; cost O(nodes of these pages)."""
-        few = self._pages < _FEW_PAGES
-        least = _LEAST_OF_FEW if few else max(_LEAST, _SHARE * self._pages)
+        t = self.tunables
+        few = self._pages < t.few_pages
+        least = t.least_of_few if few else max(t.least_pages, t.least_share * self._pages)
         self._keep(token for token, pages in self._tokens.items() if pages >= least)
         self._df = dict(Counter(path for paths in background for path in self._bag(paths)))
         self._n = max(1, len(background))
@@ -276,7 +270,7 @@ class Layouts:
         kept = [token for token in normal_tokens(classes) if token in self._kept]
         is_markup = not kept and tag in _MARKUP_TAGS
         element = _MARKUP if is_markup else crc32(" ".join([tag, *kept]).encode("utf-8", "surrogatepass"))
-        if len(self._elements) >= _MAX_TOKENS:
+        if len(self._elements) >= self.tunables.max_tokens:
             self._elements.clear()
         self._elements[tag, classes] = element
         return element

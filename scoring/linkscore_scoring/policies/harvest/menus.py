@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import Node
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS
 from linkscore_scoring.state import Stateful, Stored
 
-# Since the first that showed an arm: before, every link is on all of them. Chosen, not measured.
-_LEAST_PAGES = 3
-_MAX_ARMS = 20_000  # a bound, for callers that set none
 _SHOWN, _FRESH, _FIRST = range(3)  # columns of the counts of an arm
 
 
@@ -23,6 +21,8 @@ class MenuLinks(Stateful):
 
     Parameters
     ----------
+    least_pages
+        Pages since the first that showed an arm before it may be a menu.
     max_arms
         Arms kept; beyond it those seen first go, and count as seen by nobody.
 
@@ -44,7 +44,10 @@ class MenuLinks(Stateful):
     _pages: Stored[int]
     _arms: Stored[dict[Node, list[int]]]
 
-    def __init__(self, *, max_arms: int = _MAX_ARMS) -> None:
+    def __init__(
+        self, least_pages: int = DEFAULTS.value.menu_pages, *, max_arms: int = DEFAULTS.bounds.arms
+    ) -> None:
+        self.least_pages = least_pages
         self.max_arms = max_arms
         self._pages = 0
         self._arms = {}
@@ -66,4 +69,4 @@ class MenuLinks(Stateful):
         if counts is None or not counts[_FRESH]:
             return 0.0
         pages = self._pages - counts[_FIRST] + 1
-        return min(1.0, counts[_SHOWN] / (counts[_FRESH] * pages)) if pages >= _LEAST_PAGES else 0.0
+        return min(1.0, counts[_SHOWN] / (counts[_FRESH] * pages)) if pages >= self.least_pages else 0.0

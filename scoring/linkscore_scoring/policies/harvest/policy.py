@@ -7,7 +7,7 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from linkscore_scoring.policies.harvest.hubs import HubLedger
 from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
 from linkscore_scoring.policies.harvest.menus import MenuLinks
 from linkscore_scoring.policies.harvest.rewards import PageRewards
-from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.policies.harvest.warm_start import WarmStart, experience_of
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful, Stored
@@ -43,18 +43,8 @@ from linkscore_scoring.types import (
     PageObservation,
 )
 
-# Set while looking at four stored sites; what curiosity is worth is in docs/policies.md (harvest).
-_TRIES = 3  # links of an Apath followed until curiosity ends, >= 1; chosen, not measured alone
-_CURIOUS_PAGES = 3.0  # pages showing an Apath between texts for full curiosity, > 0; as above
-_BETWEEN = 3  # links of an Apath, each after another new text, that stand between texts, >= 1; as above
-
-# Fetches more that may be under way for each answer, > 0; measured, docs/policies.md#many-in-flight.
-_PLACES_PER_PULL = 0.25
-
-_NODES_PER_ARM = 3  # nodes kept for each arm a site may have: Apath, pattern and the arm itself
 _NAMES_REMEMBERED = 16_384
 """Names of buckets read and written lately, a bound: pages show, and a frontier asks of, the same again."""
-_LEDGER_PAGES = 5_000  # pages whose rewards can be revised; a bound (ADR 6)
 
 Arm = tuple[int, int]
 """URL pattern and folded Apath of a link."""
@@ -144,20 +134,19 @@ class Harvest(Stateful, Policy):
     Params = HarvestParams
     reads_templates = False
     state_version = 2
-    tunables: ClassVar[Tunables] = Tunables()
 
     arms: Stored[HierarchicalArms]
     rewards: Stored[PageRewards]
     hubs: Stored[HubLedger]
     menus: Stored[MenuLinks]
 
-    def __init__(self, params: Any, *, seed: int = 0) -> None:
+    def __init__(self, params: Any, *, seed: int = 0, tunables: Tunables = DEFAULTS) -> None:
         super().__init__(params, seed=seed)
-        t = self.tunables
-        self.arms = HierarchicalArms(prior=t.prior, weight=t.parent_pulls, pooled=t.pooled)
-        self.rewards = PageRewards(self.arms, t)
-        self.hubs = HubLedger(self.arms, t)
-        self.menus = MenuLinks()
+        self.tunables = tunables
+        self.arms = HierarchicalArms(tunables.arms)
+        self.rewards = PageRewards(self.arms, tunables)
+        self.hubs = HubLedger(self.arms, tunables.hubs)
+        self.menus = MenuLinks(tunables.value.menu_pages)
         self._warm_start: WarmStart | None = None
         self._example_urls: ExampleUrls | None = None
 
@@ -173,7 +162,7 @@ class Harvest(Stateful, Policy):
             arms, fetched = _arms_of(page.links, site), site.memory.fetched_among(page.links.keys)
             shown, found = (Counter(compress(arms, which)) for which in (page.first_here, page.fresh))
             worth.pending = _by_apath(shown)
-            worth.between = _between(page, arms, fetched)
+            worth.between = _between(page, arms, fetched, self.tunables.text.between_links)
             self.rewards.update_text_reward(worth)
             hub = self._hub_yield(page, arms)
             self.arms.found(found)
@@ -188,13 +177,16 @@ class Harvest(Stateful, Policy):
     def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these, and expect them behind URLs of their shapes."""
         self.rewards.set_examples(examples, site)
-        self._example_urls = ExampleUrls((example.key for example in examples), site.patterns) or None
+        keys = (example.key for example in examples)
+        self._example_urls = ExampleUrls(keys, site.patterns, self.tunables.starts) or None
         self._set_starts()
         self._judge_experience()
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Let what was learned on other sites count beside the pulls of this one."""
-        self._warm_start = WarmStart(experiences, site.patterns) if experiences else None
+        self._warm_start = (
+            WarmStart(experiences, site.patterns, self.tunables.starts) if experiences else None
+        )
         self._set_starts()
         self._judge_experience()
 
@@ -249,9 +241,9 @@ class Harvest(Stateful, Policy):
         def score(arm: Arm, begun: Mapping[Node, int] | None) -> float:
             return self._score(arm, self.arms.figures(*arm, begun or NOTHING), now, begun)
 
-        return PullsInFlight(
-            places=1 + int(_PLACES_PER_PULL * self.arms.pulls_total), arm_of=_arm, score=score
-        )
+        t = self.tunables.in_flight
+        places = 1 + int(t.places_per_pull * self.arms.pulls_total)
+        return PullsInFlight(places, t.worth_a_place, arm_of=_arm, score=score)
 
     def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
         """Return the mean reward of each arm, shrunk, without hub credit and bonuses."""
@@ -263,10 +255,11 @@ class Harvest(Stateful, Policy):
         return [self._explanation(arm, site) for arm in _arms_of(links, site)]
 
     def _take_bounds(self, site: SiteModel) -> None:
-        self.arms.max_nodes = _NODES_PER_ARM * site.bounds.arms
+        bounds = self.tunables.bounds
+        self.arms.max_nodes = bounds.nodes_per_arm * site.bounds.arms
         self.menus.max_arms = site.bounds.arms
         self.rewards.ledger.max_apaths = site.bounds.apaths
-        self.rewards.ledger.max_pages = min(_LEDGER_PAGES, site.bounds.links)
+        self.rewards.ledger.max_pages = min(bounds.pages, site.bounds.links)
 
     def _scores(self, arms: Collection[Arm], site: SiteModel) -> list[float]:
         now = self._now(site)
@@ -300,12 +293,13 @@ class Harvest(Stateful, Policy):
         reward, hub, pulls, bonus = figures
         if reward < 0.0:  # not `max`: each arm of a page is valued anew
             reward = 0.0
-        t, waiting, unlabelled = self.tunables, self.arms.waiting(arm), 1.0 - share
+        t, waiting, unlabelled = self.tunables.value, self.arms.waiting(arm), 1.0 - share
         if reward > a_link:
             reward -= unlabelled * self.menus.share(arm) * (reward - a_link)
-        worth_trying = waiting / (waiting + t.waiting_half)
-        bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half)
-        untried = self.arms.weight / (self.arms.weight + pulls)
+        worth_trying = waiting / (waiting + t.waiting_half_saturation)
+        bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation)
+        parent_pulls = self.tunables.arms.parent_pulls
+        untried = parent_pulls / (parent_pulls + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
         beyond = self.hubs.worth(arm, site.patterns, begun or NOTHING) - reward if share else 0.0
         by_links = p.hub_weight * hub
@@ -321,7 +315,7 @@ class Harvest(Stateful, Policy):
 
     def _link_worth(self) -> float:
         """Return what a link of a list is expected to bring, 0 before anything was fetched."""
-        return max(0.0, self.tunables.link_share * self.arms.own_mean)
+        return max(0.0, self.tunables.value.link_share * self.arms.own_mean)
 
     def _paid_by_list(self, reward: float, hub: float, a_link: float) -> float:
         """Return what a page with links is worth per fetch, if these are fetched too, beyond its own reward.
@@ -330,14 +324,14 @@ class Harvest(Stateful, Policy):
         1 + H / a_link fetches bring reward + H. Together that is less than `a_link` for any page worth less
         itself, so lists come when the good pages known are fetched, and not before.
         """
-        links = max(0.0, self.tunables.hub_links * hub)
+        links = max(0.0, self.tunables.value.hub_links * hub)
         return (reward + links) / (1.0 + links / a_link) - reward
 
     def _curiosity(self, apath: int) -> float:
-        ledger = self.rewards.ledger
+        ledger, t = self.rewards.ledger, self.tunables.value
         started = self._warm_start.counts((ANY, apath)) if self._warm_start is not None else None
-        untried = ledger.tested(apath) + (started[0] if started is not None else 0.0) < _TRIES
-        return min(1.0, ledger.pages_showing(apath) / _CURIOUS_PAGES) if untried else 0.0
+        untried = ledger.tested(apath) + (started[0] if started is not None else 0.0) < t.curious_tries
+        return min(1.0, ledger.pages_showing(apath) / t.curious_pages) if untried else 0.0
 
     def _set_starts(self) -> None:
         """Let arms start with what other sites brought, and what the URLs of examples say."""
@@ -390,7 +384,7 @@ class Harvest(Stateful, Policy):
         for key, arm in shown:
             if means[arm] > best.get(key, 0.0):
                 best[key] = means[arm]
-        return min(1.0, left_sum(best.values()) / self.tunables.hub_links)
+        return min(1.0, left_sum(best.values()) / self.tunables.value.hub_links)
 
     def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
         """Name the numbers of `_parts`: reward + hub + exploration + curiosity is the value of the arm."""
@@ -436,9 +430,9 @@ def _by_apath(arms: Mapping[Arm, int]) -> dict[int, int]:
     return counts
 
 
-def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int]) -> list[int]:
-    """Return the Apaths of which 3 or more links to unfetched pages each follow another new block of text."""
-    if len(set(page.blocks_before)) < _BETWEEN:
+def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int], least: int) -> list[int]:
+    """Return the Apaths of which `least` links to unfetched pages each follow another new block of text."""
+    if len(set(page.blocks_before)) < least:
         return []
     gaps: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -450,7 +444,7 @@ def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int]
         if blocks > last.get(apath, -1):
             gaps[apath] = gaps.get(apath, 0) + 1
             last[apath] = blocks
-    return [apath for apath, n in gaps.items() if n >= _BETWEEN]
+    return [apath for apath, n in gaps.items() if n >= least]
 
 
 @lru_cache(maxsize=_NAMES_REMEMBERED)

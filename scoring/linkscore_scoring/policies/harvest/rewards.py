@@ -9,18 +9,13 @@ from itertools import islice
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.harvest.arms import HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.examples import ExampleCandidate, ExampleCandidates, suggest_examples
-from linkscore_scoring.policies.harvest.excerpts import WANTED, ExcerptLedger, PageWorth, RewardSource
+from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.likeness import Likeness
-from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import ExamplePage, ExampleWanted, PageObservation
-
-# Tunables of the default policy.
-_WANTED_TO_HALVE = 2.0  # wanted pages known after which text counts half, > 0; chosen, not measured
-_RELABELLED = 512  # pages labelled anew after an answer, the latest: 0.1 s or so; a bound
-_EXAMPLES_TO_HALVE = 2.0  # examples after which a page like none is worth half of its text; measured: 1, 2
 
 
 class PageRewards(Stateful):
@@ -40,6 +35,8 @@ class PageRewards(Stateful):
     ----------
     arms
         What earns the rewards.
+    tunables
+        Of the policy.
     """
 
     ledger: Stored[ExcerptLedger]
@@ -48,11 +45,12 @@ class PageRewards(Stateful):
     reported: Stored[int]
     candidates: Stored[ExampleCandidates]
 
-    def __init__(self, arms: HierarchicalArms, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
+    def __init__(self, arms: HierarchicalArms, tunables: Tunables = DEFAULTS) -> None:
         self.arms = arms
-        self.ledger = ExcerptLedger(tunables=tunables)
-        self.likeness = Likeness()
-        self.candidates = ExampleCandidates()
+        self.tunables = tunables.labels
+        self.ledger = ExcerptLedger(tunables.text)
+        self.likeness = Likeness(tunables.likeness)
+        self.candidates = ExampleCandidates(tunables.questions)
         self.labels = self.reported = 0
 
     @property
@@ -62,9 +60,9 @@ class PageRewards(Stateful):
         n pages and examples are known to be wanted, and feedback came for m of m' pages. Who says of a dozen
         pages in two hundred that they are not wanted has not said what is; who says so of every page has.
         """
-        n = self.labels + len(self.likeness)
-        silent = 1.0 - self.reported / (self.arms.pulls_total + _WANTED_TO_HALVE)
-        return 1.0 - min(silent, _WANTED_TO_HALVE / (_WANTED_TO_HALVE + n))
+        n, half = self.labels + len(self.likeness), self.tunables.wanted_half_saturation
+        silent = 1.0 - self.reported / (self.arms.pulls_total + half)
+        return 1.0 - min(silent, half / (half + n))
 
     def set_examples(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these, and those of the sample right now."""
@@ -137,11 +135,11 @@ class PageRewards(Stateful):
         self.candidates.forget(key)
         self.reported += page is None or page.source is not RewardSource.FEEDBACK
         if page is None:
-            self.labels += reward >= WANTED
+            self.labels += reward >= self.tunables.wanted
             return False
         with self._counted(page):
             self._judge(page, RewardSource.FEEDBACK, reward)
-        if not page.is_wanted and self.likeness.may_refuse:
+        if not self._is_wanted(page) and self.likeness.may_refuse:
             self._refuse(key, site)
         return True
 
@@ -155,8 +153,8 @@ class PageRewards(Stateful):
         text = self.ledger.reward(page)
         if page.source is RewardSource.TEXT:
             return text
-        n = len(self.likeness)
-        text *= (1.0 - self.ledger.doubt(page)) * _EXAMPLES_TO_HALVE / (_EXAMPLES_TO_HALVE + n)
+        n, half = len(self.likeness), self.tunables.examples_half_saturation
+        text *= (1.0 - self.ledger.doubt(page)) * half / (half + n)
         return max(0.0, page.label) + (1.0 - abs(page.label)) * text
 
     def _judge(self, page: PageWorth, source: RewardSource, reward: float) -> None:
@@ -167,9 +165,13 @@ class PageRewards(Stateful):
     @contextmanager
     def _counted(self, page: PageWorth) -> Iterator[None]:
         """Keep `labels` the number of pages that are known to be wanted while one is judged anew."""
-        before = page.is_wanted
+        before = self._is_wanted(page)
         yield
-        self.labels += page.is_wanted - before
+        self.labels += self._is_wanted(page) - before
+
+    def _is_wanted(self, page: PageWorth) -> bool:
+        """Say whether feedback or examples say that a page is wanted."""
+        return page.named >= self.tunables.wanted
 
     def _refuse(self, key: int, site: SiteModel) -> None:
         """Let pages like a fetched one count as not wanted, if its layout is known."""
@@ -186,19 +188,22 @@ class PageRewards(Stateful):
             return
         worth.label = self.likeness.label(page.url, page.paths, site.patterns)
         worth.weight, worth.source = 1.0, RewardSource.LIKENESS
-        self.likeness.count_label(alike=worth.is_wanted)
-        self.labels += worth.is_wanted
+        is_wanted = self._is_wanted(worth)
+        self.likeness.count_label(alike=is_wanted)
+        self.labels += is_wanted
 
     def _relabel(self, site: SiteModel) -> None:
         """Learn layouts anew, and label the sampled pages again."""
         known = ((page, self.ledger.page(page.hash)) for page in site.sample)
-        self.likeness.fit([page.paths for page, worth in known if worth is None or not worth.is_wanted])
+        self.likeness.fit(
+            [page.paths for page, worth in known if worth is None or not self._is_wanted(worth)]
+        )
         self._label_sample(site)
 
     def _label_sample(self, site: SiteModel) -> None:
         """Label the latest of the sampled pages again, and among them those that may be asked about."""
         askable = {candidate.key: candidate for candidate in self.candidates.members()}
-        for page in islice(reversed(site.sample), _RELABELLED):
+        for page in islice(reversed(site.sample), self.tunables.relabelled):
             label = self.likeness.label(page.key, page.paths, site.patterns) if self.likeness else 0.0
             worth = self.ledger.page(page.hash)
             if self.likeness and worth is not None and worth.source is not RewardSource.FEEDBACK:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from math import log2
 
-from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.policies.harvest.tunables import TextTunables
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
-
-_STEPS = 2  # bins an octave of the histogram: text need not be told apart finer. Chosen, not measured.
-_LEAST_CHARS = 25  # of a page that counts: the shortest text block there is (features.walk)
-_GROWTH = 1.1  # times as many pages as at the last look; all rewards are revised when the scale moves
 
 
 class TextScale(Stateful):
@@ -26,7 +22,7 @@ class TextScale(Stateful):
 
     Examples
     --------
-    >>> scale = TextScale(Tunables())
+    >>> scale = TextScale(TextTunables())
     >>> round(scale.half_chars)  # as on most sites
     400
     >>> for _ in range(50):
@@ -42,11 +38,11 @@ class TextScale(Stateful):
     _pages: Stored[int]
     _next: Stored[int]
 
-    def __init__(self, tunables: Tunables) -> None:
+    def __init__(self, tunables: TextTunables) -> None:
         self._t = tunables
-        self._bins = {_bin(tunables.text_prior_chars): tunables.text_prior_pages}
+        self._bins = {self._bin(tunables.prior_chars): tunables.prior_pages}
         self._pages, self._next = 0, 1
-        self.half_chars = tunables.text_most
+        self.half_chars = tunables.most_half
 
     def add(self, chars: int) -> None:
         """Count a page with so many characters of its own."""
@@ -62,26 +58,26 @@ class TextScale(Stateful):
         """Set `half_chars` anew if it is time to; say whether it moved."""
         if self._pages < self._next:
             return False
-        self._next = int(_GROWTH * self._pages) + 1
+        self._next = int(self._t.look_growth * self._pages) + 1
         t = self._t
         before, self.half_chars = (
             self.half_chars,
-            min(t.text_most, max(t.text_least, t.text_share * self._quantile())),
+            min(t.most_half, max(t.least_half, t.share * self._quantile())),
         )
         return self.half_chars != before
 
     def _count(self, chars: int, pages: float) -> None:
-        if chars >= _LEAST_CHARS:
-            self._bins[_bin(chars)] = self._bins.get(_bin(chars), 0.0) + pages
+        if chars >= self._t.least_chars:
+            number = self._bin(chars)
+            self._bins[number] = self._bins.get(number, 0.0) + pages
 
     def _quantile(self) -> float:
-        left = self._t.text_quantile * left_sum(self._bins.values())
+        left = self._t.quantile * left_sum(self._bins.values())
         for number in sorted(self._bins):
             left -= self._bins[number]
             if left <= 0.0:
                 break
-        return float(2.0 ** (number / _STEPS))
+        return float(2.0 ** (number / self._t.bins_per_octave))
 
-
-def _bin(chars: float) -> int:
-    return round(_STEPS * log2(chars))
+    def _bin(self, chars: float) -> int:
+        return round(self._t.bins_per_octave * log2(chars))

@@ -14,19 +14,10 @@ from math import sqrt
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.arms import ANY, Counts, HierarchicalArms, Node
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, StartTunables
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 from linkscore_scoring.urls.tokens import is_fixed, wildcard_of
-
-# Chosen on 20 sites of the choosing half of the zoo, docs/policies.md#warm-start.
-_MOST_PULLS = 8.0  # that experience of a group of links counts as, > 0
-_PATIENCE = 1.0  # squared error, in pulls, that experience is granted before it loses trust, > 0
-# Labels say 1 of a page whose text says .6 or .7: rewards learned from labels are scaled to those of text.
-_LEAST_SCALE = 0.6  # in (0, 1]: below, an experience that is all wrong would pass for one that is modest
-_SCALE_PULLS = 2.0  # of reward 1, before the first one, > 0
-_OWN_PULLS = 8.0  # of an arm that count as evidence, > 0: one big arm is not the whole site
-
-_LOOKED_AT = 256  # arms, the first ones found, that trust is judged by; a bound of work
 
 # What a slot of a URL may say and be no name of a page: a word, maybe with digits (#) or an extension.
 _WORD = re.compile(r"[/:]?(?:\w+=)?[^\W_]{1,16}#?(?:\.[A-Za-z#]{1,5})?")
@@ -63,6 +54,8 @@ class WarmStart:
         What was learned elsewhere.
     patterns
         URL patterns of this site.
+    tunables
+        How far it counts, and how trust is judged.
 
     Notes
     -----
@@ -70,7 +63,13 @@ class WarmStart:
     (Cesa-Bianchi and Lugosi 2006, chapter 2). Cost: O(256 arms) an event.
     """
 
-    def __init__(self, experiences: Iterable[Experience], patterns: UrlPatterns) -> None:
+    def __init__(
+        self,
+        experiences: Iterable[Experience],
+        patterns: UrlPatterns,
+        tunables: StartTunables = DEFAULTS.starts,
+    ) -> None:
+        self._t = tunables
         self._known = [_Known(experience) for experience in experiences]
         self._patterns = patterns
         self._shapes: dict[int, Sequence[int]] = {}
@@ -100,33 +99,35 @@ class WarmStart:
     def _likeness(self, known: _Known, arms: HierarchicalArms) -> float:
         """Return the share of the arms found here that are known, each by the root of its links."""
         shared = found = 0.0
-        for arm, links in islice(arms.links(), _LOOKED_AT):
+        for arm, links in islice(arms.links(), self._t.judged_arms):
             found += sqrt(links)
             shared += sqrt(links) if self._group(known, arm) is not None else 0.0
         return shared / found if found else 0.0
 
     def _evidence(self, known: _Known, arms: HierarchicalArms) -> float:
         """Return how its rewards fit what arms brought here, against the mean of the site; in (0, 1]."""
+        t = self._t
         found = [
-            (min(pulls, _OWN_PULLS), reward, group.reward)
-            for arm, pulls, reward in islice(arms.pulled(), _LOOKED_AT)
+            (min(pulls, t.own_pulls), reward, group.reward)
+            for arm, pulls, reward in islice(arms.pulled(), t.judged_arms)
             if (group := self._group(known, arm)) is not None
         ]
         brought, said = (left_sum(pulls * row[column] for pulls, *row in found) for column in (0, 1))
-        scale = min(1.0, max(_LEAST_SCALE, (_SCALE_PULLS + brought) / (_SCALE_PULLS + said)))
+        scale = min(1.0, max(t.least_scale, (t.scale_pulls + brought) / (t.scale_pulls + said)))
         error = left_sum(pulls * (reward - scale * said) ** 2 for pulls, reward, said in found)
         baseline = left_sum(pulls * (reward - arms.own_mean) ** 2 for pulls, reward, _ in found)
-        return min(1.0, (_PATIENCE + baseline) / (_PATIENCE + error))
+        return min(1.0, (t.patience + baseline) / (t.patience + error))
 
     def _counted(self, node: Node) -> Counts | None:
+        most = self._t.most_pulls
         counted = [
-            (self._trust(known, group) * min(group.fetches, _MOST_PULLS), group)
+            (self._trust(known, group) * min(group.fetches, most), group)
             for known in self._known
             if known.trust and (group := self._group(known, node)) is not None
         ]
         if not counted:
             return None
-        share = min(1.0, _MOST_PULLS / left_sum(pulls for pulls, _ in counted))
+        share = min(1.0, most / left_sum(pulls for pulls, _ in counted))
         return [
             share * left_sum(pulls for pulls, _ in counted),
             share * left_sum(pulls * group.reward for pulls, group in counted),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node, nodes_of
+from linkscore_scoring.policies.harvest.tunables import ArmTunables
 
 
 def test_links_wait_until_they_are_fetched_and_never_less_than_none() -> None:
@@ -23,7 +24,7 @@ def test_links_wait_until_they_are_fetched_and_never_less_than_none() -> None:
 
 
 def test_an_arm_nobody_knows_is_worth_the_prior() -> None:
-    arms = HierarchicalArms(prior=0.3)
+    arms = HierarchicalArms()
     assert (arms.reward(1, 2), arms.hub(1, 2)) == (0.3, 0.3)
 
 
@@ -33,7 +34,7 @@ def test_an_arm_stands_on_site_apath_pattern_and_itself() -> None:
 
 def test_one_pull_shrinks_by_two_pseudo_pulls_on_each_level() -> None:
     """Reward 1: site (1 + 2 x .3) / 3, then three levels more, each (1 + 2 m) / 3."""
-    arms = HierarchicalArms(prior=0.3)
+    arms = HierarchicalArms()
     arms.credit(nodes_of(1, 2), 1.0, 0.0)
     mean = 0.3
     for _ in range(4):
@@ -52,7 +53,7 @@ def test_a_new_arm_starts_from_its_parts() -> None:
 
 
 def test_the_bonus_is_that_of_ucb1_with_pulls_pooled_from_parents() -> None:
-    arms = HierarchicalArms(pooled=0.3)
+    arms = HierarchicalArms(ArmTunables(pooled=0.3))
     for _ in range(10):
         arms.credit(nodes_of(1, 2), 0.5, 0.0)
     assert arms.bonus(1, 2) == pytest.approx(sqrt(2 * log(11) / 11))

@@ -7,6 +7,7 @@ from math import log, sqrt
 import pytest
 
 from linkscore_scoring.policies.harvest.likeness import Layouts, Likeness, cosine
+from linkscore_scoring.policies.harvest.tunables import LikenessTunables
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -22,8 +23,8 @@ def example(path: str = "/post/1", trie: object = POST) -> ExamplePage:
     return ExamplePage(ROOT + path, ROOT + path, "post", trie if trie is not None else trie_of([]))  # type: ignore[arg-type]
 
 
-def shown(*examples: ExamplePage) -> Likeness:
-    likeness = Likeness()
+def shown(*examples: ExamplePage, least_cosine: float = 0.4) -> Likeness:
+    likeness = Likeness(LikenessTunables(least_cosine=least_cosine))
     likeness.set_examples(examples)
     for _ in range(2):
         for trie in (POST, LIST):
@@ -56,8 +57,7 @@ def test_below_the_least_cosine_the_label_is_its_square() -> None:
     half = trie_of(["html/body/main[post]/text()", "html/body/main[list]/a", "html/body/nav/a"])
     likeness = shown(example())
     nearest = cosine(likeness.layouts.vector(POST), likeness.layouts.vector(half))
-    strict = shown(example())
-    strict.least = 0.99
+    strict = shown(example(), least_cosine=0.99)
     assert 0.0 < nearest < 0.99
     assert strict.label(ROOT + "/post/2", half, UrlPatterns()) == pytest.approx((nearest / 0.99) ** 2)
 
