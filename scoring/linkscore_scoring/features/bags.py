@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
 
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 
-Step = tuple[str, tuple[str, ...]]
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -26,39 +24,6 @@ def plain_bag(trie: PathTrie) -> dict[str, int]:
         if leaves:
             bag[path] = bag.get(path, 0) + leaves
     return bag
-
-
-def class_bag(trie: PathTrie, keep: Callable[[str], bool] | Collection[str]) -> dict[str, int]:
-    """Return the bag of class-aware paths: every element with its kept class tokens, as ``div.post.odd``.
-
-    Parameters
-    ----------
-    trie
-        Paths of a page.
-    keep
-        Which class tokens count, as a set or a predicate; it is asked about tokens with digit runs as ``#``.
-    """
-    wanted = keep if callable(keep) else keep.__contains__
-    names: list[str] = []
-    bag: dict[str, int] = {}
-    for parent, step, leaves in zip(trie.parents, _steps(trie), trie.leaves, strict=True):
-        name = ".".join([step[0], *filter(wanted, step[1])])
-        path = name if parent < 0 else f"{names[parent]}/{name}"
-        names.append(path)
-        if leaves:
-            bag[path] = bag.get(path, 0) + leaves
-    return bag
-
-
-def leaf_steps(trie: PathTrie) -> list[tuple[tuple[Step, ...], int]]:
-    """Return every leaf path as its steps from the root, and the displayed leaves that end there.
-
-    A step is (tag, class tokens with digit runs as ``#``, distinct and sorted).
-    """
-    paths: list[tuple[Step, ...]] = []
-    for parent, step in zip(trie.parents, _steps(trie), strict=True):
-        paths.append((step,) if parent < 0 else (*paths[parent], step))
-    return [(path, leaves) for path, leaves in zip(paths, trie.leaves, strict=True) if leaves]
 
 
 def fold_digits(text: str) -> str:
@@ -89,11 +54,3 @@ def apath_without_class(raw: str) -> str:
 def apath_id(raw: str) -> int:
     """Return the stable 64-bit id of a raw Apath; it outlives filters, which apply at look-up."""
     return hash64(raw)
-
-
-def _steps(trie: PathTrie) -> list[Step]:
-    known: dict[str, tuple[str, ...]] = {}
-    for classes in trie.classes:
-        if classes not in known:
-            known[classes] = normal_tokens(classes)
-    return [(tag, known[classes]) for tag, classes in zip(trie.tags, trie.classes, strict=True)]

@@ -7,8 +7,6 @@ import pytest
 from linkscore_scoring.features.bags import (
     apath_id,
     apath_without_class,
-    class_bag,
-    leaf_steps,
     normalise_apath,
     plain_bag,
 )
@@ -27,34 +25,8 @@ def test_the_plain_bag_adds_up_paths_that_differ_in_class_only() -> None:
     assert plain_bag(TRIE) == {"html/div/text()": 2, "html/div/a": 1, "html/div/a/text()": 1}
 
 
-def test_the_class_bag_writes_kept_tokens_with_digits_as_number_signs() -> None:
-    assert class_bag(TRIE, {"post-#"}) == {
-        "html/div.post-#/text()": 2,
-        "html/div.post-#/a": 1,
-        "html/div.post-#/a/text()": 1,
-    }
-
-
-def test_the_class_bag_takes_a_predicate() -> None:
-    assert class_bag(TRIE, lambda token: token == "odd") == {
-        "html/div/text()": 2,
-        "html/div.odd/a": 1,
-        "html/div.odd/a/text()": 1,
-    }
-
-
-def test_leaf_steps_go_from_root_to_leaf() -> None:
-    html, first, second = ("html", ()), ("div", ("post-#",)), ("div", ("odd", "post-#"))
-    assert leaf_steps(TRIE) == [
-        ((html, first, ("text()", ())), 2),
-        ((html, second, ("a", ())), 1),
-        ((html, second, ("a", ()), ("text()", ())), 1),
-    ]
-
-
 def test_an_empty_trie_has_an_empty_bag() -> None:
     assert plain_bag(PathTrie()) == {}
-    assert leaf_steps(PathTrie()) == []
 
 
 @pytest.mark.parametrize(

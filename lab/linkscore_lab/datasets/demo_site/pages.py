@@ -240,12 +240,6 @@ def member_urls(world: World) -> Iterator[tuple[str, str]]:
             yield with_query("/members", {"sort": sort, "page": page if page > 1 else 0}), kind
 
 
-def linked_permalinks(world: World) -> Iterator[str]:
-    """Yield the permalinks that profiles and activity tabs link to."""
-    for member in world.members:
-        yield from (permalink(thread, position) for thread, position in member.posts[-LATEST:])
-
-
 def profile(world: World, name: str) -> Reply | None:
     """Render what a member says about itself, or None when there is no such member."""
     member = world.by_name.get(name)

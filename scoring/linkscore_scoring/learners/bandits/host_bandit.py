@@ -134,10 +134,6 @@ class HostBandit(Stateful):
     def __len__(self) -> int:
         return len(self._awake)
 
-    def is_awake(self, arm: int) -> bool:
-        """Say whether an arm can be chosen."""
-        return arm in self._places
-
     def offer(self, arm: int, best: float = 1.0) -> None:
         """Wake an arm, or tell that the best in its queue has changed; arms are numbers >= 0."""
         known = self._arm(arm)
