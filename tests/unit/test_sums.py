@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import linkscore_scoring
-from linkscore_scoring.sums import left_sum
+from linkscore_scoring.sums import left_sum, shrunk
 
 ROOT = Path(linkscore_scoring.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py") if "testing" not in path.relative_to(ROOT).parts)
@@ -124,3 +124,12 @@ def test_the_sum_is_that_of_a_loop_to_the_last_bit() -> None:
         assert left_sum(values) == total
     assert left_sum([0.1] * 10) != 1.0
     assert (left_sum([]), type(left_sum([]))) == (0, int)
+
+
+def test_a_mean_is_shrunk_to_its_prior_by_hand() -> None:
+    """Three of four observations were 1 and the prior is .3 for two: (3 + 2 x .3) / (4 + 2)."""
+    assert shrunk(3.0, 4.0, 0.3, 2.0) == pytest.approx(0.6)
+    assert shrunk(0.0, 0.0, 0.3, 2.0) == pytest.approx(0.3), "of nothing the prior is left"
+    assert shrunk(3.0, 4.0, 0.3, 0.0) == 0.75, "without a prior it is the mean"
+    # Below it another mean: (1 + 2 x .6) / (1 + 2).
+    assert shrunk(1.0, 1.0, shrunk(3.0, 4.0, 0.3, 2.0), 2.0) == pytest.approx(2.2 / 3.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.trap_report import TrapReport, trap_reports
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.site.crawl_history import Group, shrunk
+from linkscore_scoring.site.crawl_history import Group, late_worth
 from linkscore_scoring.site.model import SiteModel
 
 DEFAULT_HORIZON = 100
@@ -170,7 +170,7 @@ def _expected(group: Group, site: SiteModel, prior: float) -> float:
     by_reward = site.history.by_reward
     promise = site.history.promise(site.patterns.lineage(group[0]), prior, by_reward=by_reward)
     history = site.history.groups.get((site.patterns.resolve(group[0]), group[1]))
-    return shrunk(history, promise, by_reward=by_reward) if history is not None else promise
+    return late_worth(history, promise, by_reward=by_reward) if history is not None else promise
 
 
 def _largest_groups(

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeVar
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
-from linkscore_scoring.sums import left_sum
+from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
@@ -395,7 +395,7 @@ class CrawlHistory(Stateful):
         for node in lineage:
             history = self.shapes.get(node)
             if history is not None and history.fetched >= _KNOWN_AFTER:
-                return shrunk(history, prior, by_reward=by_reward)
+                return late_worth(history, prior, by_reward=by_reward)
         return prior
 
     def _next(self) -> int:
@@ -481,14 +481,14 @@ def _largest(histories: Mapping[_K, History], most: int) -> dict[_K, History]:
     return {key: history for key, history in histories.items() if key in wanted}
 
 
-def shrunk(history: History, prior: float, *, by_reward: bool) -> float:
+def late_worth(history: History, prior: float, *, by_reward: bool) -> float:
     """Return the worth of the later half of a history, shrunk to `prior` by two fetches."""
     late = history.latest_bins(0.5)
     if by_reward:
         n, worth = _sum(_REPORTED, late), _sum(_REWARD, late)
     else:
         n, worth = _sum(_FETCHED, late) - _sum(_SILENT, late), _sum(_TEXT, late)
-    return (worth + _PRIOR_WEIGHT * prior) / (n + _PRIOR_WEIGHT)
+    return shrunk(worth, n, prior, _PRIOR_WEIGHT)
 
 
 def _is_copy(page: PageObservation) -> bool:

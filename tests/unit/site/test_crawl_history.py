@@ -7,7 +7,7 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally, shrunk
+from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally, late_worth
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -160,8 +160,8 @@ def test_the_later_half_is_shrunk_by_two_fetches() -> None:
     history = History()
     for at, text in enumerate([1.0, 1.0, 0.5, 0.0], 1):
         history.add(at, Tally(fetched=1, text=text, reported=1, reward=1 - text).values())
-    assert shrunk(history, 0.2, by_reward=False) == pytest.approx((0.5 + 2 * 0.2) / 4)
-    assert shrunk(history, 0.2, by_reward=True) == pytest.approx((1.5 + 2 * 0.2) / 4)
+    assert late_worth(history, 0.2, by_reward=False) == pytest.approx((0.5 + 2 * 0.2) / 4)
+    assert late_worth(history, 0.2, by_reward=True) == pytest.approx((1.5 + 2 * 0.2) / 4)
 
 
 def test_a_shape_that_was_folded_has_one_history() -> None:

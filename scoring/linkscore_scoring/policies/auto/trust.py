@@ -13,6 +13,7 @@ import numpy as np
 from linkscore_scoring.learners.pairwise_auc import Floats, comparable_pairs, pairwise_gain
 from linkscore_scoring.learners.progressive_validation import ValidationWindow
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.sums import shrunk
 
 # Of these only the patience was chosen by measurement; the others were set before anything was measured
 # (docs/policies.md#auto).
@@ -198,7 +199,7 @@ class CrawlTrust(Stateful):
         """Return the advantage to expect on a site from what the others said, one a policy."""
         own = self._reports.get(site, [0.0] * (self.policies + 1))
         weight, *sums = (total - part for total, part in zip(self._sums, own, strict=True))
-        return [total / (weight + _SHRINK) for total in sums]
+        return [shrunk(total, weight, 0.0, _SHRINK) for total in sums]
 
     def _forget(self, site: int) -> None:
         report = self._reports.pop(site, None)

@@ -30,7 +30,7 @@ from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindVotes, Sh
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Flat, Stateful, Stored
-from linkscore_scoring.sums import left_sum
+from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 
@@ -416,7 +416,7 @@ def _has_changed(pages: int, surprises: int, window: list[int]) -> bool:
         return False
     for start in range(len(window) - _FEWEST + 1):
         tail, before = window[start:], window[:start]
-        rate = (surprises + sum(before) + _NOISE * _PRIOR) / (pages + len(before) + _PRIOR)
+        rate = shrunk(surprises + sum(before), pages + len(before), _NOISE, _PRIOR)
         if tail_prob(len(tail), sum(tail), rate) < _ALARM:
             return True
     return False

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
-from linkscore_scoring.sums import left_sum
+from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import INDEX, OTHER, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -211,8 +211,8 @@ class KindVotes(Stateful):
         counts = self._nodes.get(node)
         if counts is None:
             return prior
-        whole = counts[0] + counts[1] + counts[2] + weight
-        return [(counts[at] + weight * prior[at]) / whole for at in range(3)]
+        votes = counts[0] + counts[1] + counts[2]
+        return [shrunk(counts[at], votes, prior[at], weight) for at in range(3)]
 
     def merge_patterns(self) -> None:
         """Move the votes of patterns that were generalised to what stands for them now; cost O(nodes)."""

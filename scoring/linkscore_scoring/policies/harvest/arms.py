@@ -9,7 +9,7 @@ from typing import Annotated
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, ArmTunables
 from linkscore_scoring.state import Stateful, Stored, stored_as
-from linkscore_scoring.sums import left_sum
+from linkscore_scoring.sums import left_sum, shrunk
 
 Node = tuple[int, int]
 """URL pattern and folded Apath, either of them `ANY`: what counts are kept for."""
@@ -185,72 +185,58 @@ class HierarchicalArms(Stateful):
         takes away little where much is known (commit) and much where little is (spread). All arms share the
         site's node, so what is under way there tells nothing between them.
         """
-        t = self.tunables
-        reward = hub = t.prior
-        weight = t.parent_pulls
-        counts_of = self._nodes.get if self.elsewhere is None else self._started
-        counts = counts_of(SITE)
-        if counts is not None:
-            n = weight + counts[_N]
-            reward = (counts[_REWARD] + weight * reward) / n
-            hub = (counts[_HUB] + weight * hub) / n
-        pulls = around = 0.0
-        for node in ((ANY, apath), (pattern, ANY), (pattern, apath)):
-            if pulls > around:  # not `max`: a frontier asks for each arm after each fetch
-                around = pulls
-            n, pulls = weight, 0.0
-            counts = counts_of(node)
-            if counts is not None:
-                pulls, rewards, hubs = counts
-                n += pulls
-                reward = (rewards + weight * reward) / n
-                hub = (hubs + weight * hub) / n
-            if begun and (out := begun.get(node, 0)):
-                mean = min(max(reward, 0.0), 1.0)
-                expected = max(0.0, mean - t.doubt * sqrt(mean * (1.0 - mean) / n))
-                reward = (n * mean + out * expected) / (n + out)
-        pooled = t.pooled * around
-        n = 1.0 + (pulls if pulls >= pooled else pooled)
-        return reward, hub, pulls, sqrt(2.0 * log(self.pulls_total + 1.0) / n)
+        return self.figures_of([(pattern, apath)], begun)[0]
 
-    def figures_of(self, arms: Iterable[Node]) -> list[Figures]:
-        """Return `figures` of each arm, with nothing under way; what arms share is worked out once."""
-        prior, weight, pooled = self.tunables.prior, self.tunables.parent_pulls, self.tunables.pooled
+    def figures_of(self, arms: Iterable[Node], begun: Mapping[Node, int] = NOTHING) -> list[Figures]:
+        """Return `figures` of each arm; what arms share is worked out once."""
+        weight, pooled = self.tunables.parent_pulls, self.tunables.pooled
         counts_of = self._nodes.get if self.elsewhere is None else self._started
         growth = 2.0 * log(self.pulls_total + 1.0)
-        of_site = self._below(SITE, prior, prior)
         of_apaths: dict[int, tuple[float, float, float]] = {}
         found: list[Figures] = []
         for arm in arms:
             pattern, apath = arm
-            above = of_apaths.get(apath)
-            if above is None:
-                above = of_apaths[apath] = self._below((ANY, apath), *of_site[:2])
+            if (above := of_apaths.get(apath)) is None:
+                above = of_apaths[apath] = self._of_apath((ANY, apath), begun)
             reward, hub, around = above
-            if (counts := counts_of((pattern, ANY))) is not None:
+            of_pattern = (pattern, ANY)
+            # Written out, not looped: a page shows dozens of arms, a frontier asks for hundreds.
+            pulls = 0.0
+            if (counts := counts_of(of_pattern)) is not None:
                 pulls, rewards, hubs = counts
-                n = weight + pulls
-                reward, hub = (rewards + weight * reward) / n, (hubs + weight * hub) / n
+                reward, hub = shrunk(rewards, pulls, reward, weight), shrunk(hubs, pulls, hub, weight)
                 if pulls > around:
                     around = pulls
-            own = 0.0
+            if begun:
+                reward = self._doubted(of_pattern, reward, pulls, begun)
+            pulls = 0.0
             if (counts := counts_of(arm)) is not None:
-                own, rewards, hubs = counts
-                n = weight + own
-                reward, hub = (rewards + weight * reward) / n, (hubs + weight * hub) / n
+                pulls, rewards, hubs = counts
+                reward, hub = shrunk(rewards, pulls, reward, weight), shrunk(hubs, pulls, hub, weight)
+            if begun:
+                reward = self._doubted(arm, reward, pulls, begun)
             around *= pooled
-            found.append((reward, hub, own, sqrt(growth / (1.0 + (own if own >= around else around)))))
+            found.append((reward, hub, pulls, sqrt(growth / (1.0 + (pulls if pulls >= around else around)))))
         return found
 
-    def _below(self, node: Node, reward: float, hub: float) -> tuple[float, float, float]:
-        """Return means of a node, shrunk to those above it, and its pulls."""
-        counts = self._started(node)
-        if counts is None:
-            return reward, hub, 0.0
-        pulls, rewards, hubs = counts
+    def _of_apath(self, node: Node, begun: Mapping[Node, int]) -> tuple[float, float, float]:
+        """Return means of the node of an Apath, shrunk to those of the site, and its pulls."""
+        reward = hub = self.tunables.prior
         weight = self.tunables.parent_pulls
-        n = weight + pulls
-        return (rewards + weight * reward) / n, (hubs + weight * hub) / n, pulls
+        for above in (SITE, node):
+            pulls = 0.0
+            if (counts := self._started(above)) is not None:
+                pulls, rewards, hubs = counts
+                reward, hub = shrunk(rewards, pulls, reward, weight), shrunk(hubs, pulls, hub, weight)
+        return self._doubted(node, reward, pulls, begun), hub, pulls
+
+    def _doubted(self, node: Node, reward: float, pulls: float, begun: Mapping[Node, int]) -> float:
+        """Return the mean reward of a node with what is under way there, each a standard error below it."""
+        if not (out := begun.get(node, 0)):
+            return reward
+        n, mean = pulls + self.tunables.parent_pulls, min(max(reward, 0.0), 1.0)
+        expected = max(0.0, mean - self.tunables.doubt * sqrt(mean * (1.0 - mean) / n))
+        return shrunk(out * expected, out, mean, n)
 
     def _started(self, node: Node) -> Counts | None:
         """Return the counts of a node with those that it started with."""

@@ -17,6 +17,7 @@ from linkscore_scoring.policies.harvest.text_scale import TextScale
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, TextTunables
 from linkscore_scoring.site.texts import HALF_CHARS, text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.sums import shrunk
 
 
 class RewardSource(IntEnum):
@@ -158,7 +159,7 @@ class ExcerptLedger(Stateful):
         tested, k, expected = self._tested, self.tunables.excerpt_links, 0.0
         for apath, n in page.pending.items():
             if (counts := tested.get(apath)) is not None:
-                expected += n * (counts[1] / (counts[0] + k))
+                expected += n * shrunk(counts[1], counts[0], 0.0, k)
         return text_reward(page.own_chars - expected, half_chars=self.scale.half_chars)
 
     def lost(self, page: PageWorth, chars: int) -> None:

@@ -9,6 +9,7 @@ from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import ANY, NOTHING, SITE, HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, HubTunables
 from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.sums import shrunk
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 Arm = tuple[int, int]
@@ -130,9 +131,8 @@ class HubLedger(Stateful):
         for node in nodes_above(arm, patterns):
             counts = self._nodes.get(node)
             if counts is not None:
-                n = counts[0] + weight
-                gain = (counts[1] + weight * gain) / n
-                links = (counts[2] + weight * links) / n
+                gain = shrunk(counts[1], counts[0], gain, weight)
+                links = shrunk(counts[2], counts[0], links, weight)
         return gain, links
 
     def _count(
@@ -171,7 +171,7 @@ class HubLedger(Stateful):
         if arm not in known:
             worth = self.index(arm, patterns)
             n = max(self.arms.pulls((arm[0], ANY)), self.arms.pulls((ANY, arm[1])))
-            known[arm] = worth, worth * n / (n + self.tunables.parent_pulls)
+            known[arm] = worth, shrunk(worth * n, n, 0.0, self.tunables.parent_pulls)
         return known[arm]
 
 

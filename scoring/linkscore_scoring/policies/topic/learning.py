@@ -14,6 +14,7 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.state import Stateful, Stored, digest
+from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import PageObservation
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts
 from linkscore_scoring.wanted.relevance import SAMPLES_WEIGHT, expansion_of, mixed
@@ -162,7 +163,7 @@ class TopicCrawl(Stateful):
     @property
     def mean(self) -> float:
         """What a page is worth on average, shrunk to the prior."""
-        return (self.reward + self._tunables.prior_mean) / (self.pulls + 1)
+        return shrunk(self.reward, self.pulls, self._tunables.prior_mean, 1.0)
 
     def add(self, page: PageObservation, words: PageWords) -> None:
         """Count the words of a page; one that is a sample is learned from."""
@@ -273,7 +274,7 @@ class SiteArms(Stateful):
         weight = self._tunables.parent_pulls
         for node in _nodes(arm):
             if (counts := self._means.get(node)) is not None:
-                prior = (counts[1] + weight * prior) / (counts[0] + weight)
+                prior = shrunk(counts[1], counts[0], prior, weight)
         return prior
 
     @property
@@ -284,7 +285,7 @@ class SiteArms(Stateful):
     def gain(self, arm: Arm) -> float:
         """Return what links of an arm gain by the links behind them, shrunk to nothing."""
         n, gain = self._gains.get(arm, (0.0, 0.0))
-        return gain / (n + self._tunables.parent_pulls)
+        return shrunk(gain, n, 0.0, self._tunables.parent_pulls)
 
 
 class Lists(Stateful):
@@ -332,8 +333,7 @@ class Lists(Stateful):
     def mean(self, page: int, apath: int, prior: float) -> float:
         """Return the mean worth of a list's links, shrunk to `prior`, what their arm is worth."""
         n, reward = self._lists.get((page, apath), (0.0, 0.0))
-        weight = self._tunables.parent_pulls
-        return (reward + weight * prior) / (n + weight)
+        return shrunk(reward, n, prior, self._tunables.parent_pulls)
 
 
 def gain_behind(reward: float, links: Sequence[float], at_most: int) -> float:
