@@ -32,9 +32,4 @@ impl TextNumbers {
         self.by_object.insert(object, new);
         Ok(new)
     }
-
-    /// Returns the texts with their numbers.
-    pub fn texts<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
-        self.by_text.bind(py).clone()
-    }
 }

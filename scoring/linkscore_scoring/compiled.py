@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-_KERNELS = 14
+_KERNELS = 15
 """The set of kernels that is known here: a distribution with another one is passed over."""
 
 kernels: ModuleType | None = None

@@ -3,9 +3,9 @@
     PYTHONPATH=tests python -m campaigns.readers archives crawl.warc.gz ...
     PYTHONPATH=tests python -m campaigns.readers fuzz --seconds 60 --seed 7 --keep tests/fixtures/native
 
-Stored pages must give equal features, and equal facts for the metrics of a replay. `fuzz` joins pieces of
-markup that parsers stumble over, and takes stored pages apart and together again, if archives are given; what
-differs is made small and kept in a folder, and becomes a test (tests/unit/features/test_native.py) that way.
+Stored pages must give equal features. `fuzz` joins pieces of markup that parsers stumble over, and takes
+stored pages apart and together again, if archives are given; what differs is made small and kept in a
+folder, and becomes a test (tests/unit/features/test_native.py) that way.
 Exits 1 if anything differed.
 """
 
@@ -23,7 +23,6 @@ from random import Random
 from typing import Any
 
 from linkscore_lab.archives import open_archive
-from linkscore_lab.datasets.survey import read_page
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
@@ -52,7 +51,6 @@ TAGS = (
     *("pre", "noembed", "xmp", "plaintext", "frameset", "frame", "center", "a", "img", "area", "svg:a"),
     *("x-y", "A", "DIV", "sCript", "a<b", 'q"r', "h=1", "link", "meta", "base", "isindex", "time", "é"),
 )  # fmt: skip
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_PIECES = 60
 """Pieces that a drawn page is made of, at most: enough for tables in lists in forms."""
 SLICE_CHARS = 3_000
@@ -80,8 +78,7 @@ class Readers:
         """Return what differs of a page, empty if nothing does; True differs from 1, as in the log."""
         self.pages += 1
         pure, native = (_features(reader, body, url, content_type) for reader in (self._pure, self._native))
-        found = [] if repr(pure) == repr(native) else list(_differences(pure, native))
-        return "; ".join([*found, *_facts_differences(url, body)])
+        return "" if repr(pure) == repr(native) else "; ".join(_differences(pure, native))
 
 
 def _features(reader: Extractor, body: bytes, url: str, content_type: str) -> PageFeatures | str:
@@ -102,16 +99,6 @@ def _differences(pure: Any, native: Any) -> Iterator[str]:
             got = other[column] if column else other
             if repr(wanted) != repr(got):
                 yield f"{name} {column}: {str(wanted)[:300]} / {str(got)[:300]}"
-
-
-def _facts_differences(url: str, body: bytes) -> Iterator[str]:
-    """Yield what differs of the facts of a page as it is, and of one that is certainly UTF-8: letters beyond
-    ASCII count there, whatever is declared.
-    """
-    for page in (body, BYTE_ORDER_MARK + body):
-        pure, native = (read_page(url, page, links=False, native=native) for native in (False, True))
-        if pure != native:
-            yield f"facts: {str(pure)[:300]} / {str(native)[:300]}"
 
 
 def compare_archives(readers: Readers, paths: list[Path]) -> int:

@@ -15,15 +15,12 @@ import lxml.html
 from lxml import etree
 
 from linkscore_lab.datasets.site import Reply, Site, follow, identity, identity_or_none, resolve
-from linkscore_scoring.compiled import kernels
 
 # What scoring calls a long text block (docs/policies.md): shorter ones are menus and buttons.
 LONG_TEXT_CHARS = 25
 _TEXTS = etree.XPath("descendant::text()", smart_strings=False)
 _WITHOUT = ("a", "script", "style")
 _ANCHORS = etree.XPath("//a/@href")
-# Reads what lxml reads here of pages in UTF-8, at a sixth of the time.
-_COMPILED = kernels.FactReader(LONG_TEXT_CHARS) if kernels else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +42,11 @@ class PageFacts:
     content: str
 
 
-def read_page(url: str, body: bytes, *, links: bool = True, native: bool = True) -> PageFacts:
+def read_page(url: str, body: bytes, *, links: bool = True) -> PageFacts:
     """Return the facts of the HTML page `body` found at `url`; a page that is no HTML has none.
 
-    Without `links` those are left out, and pages are read by the compiled reader if it is installed, unless
-    `native` says no; both are alike.
+    Without `links` those are left out.
     """
-    found = _COMPILED.read(body) if _COMPILED and native and not links else None
-    if found is not None:
-        base, canonical, blocks = found
-        return PageFacts((), blocks, _content(url, base, canonical, blocks))
     root = _parse(body)
     if root is None:
         return PageFacts((), (), f"url {identity_or_none(url)}")

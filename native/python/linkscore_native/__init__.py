@@ -7,43 +7,29 @@ import os
 
 from linkscore_native._native import (
     AskedLinks,
-    FactReader,
     LinkReader,
     LinkTable,
     Page,
     Reader,
     TemplateSpace,
-    TextTable,
-    TicketMac,
     UrlTable,
     __version__,
-    distinct_links,
-    hash_all,
-    numbered,
-    url_tokens,
 )
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 14
+KERNELS = 15
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [
     "ENABLED",
     "KERNELS",
     "AskedLinks",
-    "FactReader",
     "LinkReader",
     "LinkTable",
     "Page",
     "Reader",
     "TemplateSpace",
-    "TextTable",
-    "TicketMac",
     "UrlTable",
     "__version__",
-    "distinct_links",
-    "hash_all",
-    "numbered",
-    "url_tokens",
 ]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Later, Repeated
-from linkscore_scoring.compiled import kernels
 from linkscore_scoring.engine.asked_links import AskedLinks
 from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
@@ -35,8 +34,7 @@ hash_of = lru_cache(maxsize=1 << 18)(hash64)
 
 def hashes_of(texts: list[str]) -> list[int]:
     """Return `hash_of` of each text."""
-    found: list[int] | None = kernels.hash_all(texts) if kernels else None
-    return list(map(hash_of, texts)) if found is None else found
+    return list(map(hash_of, texts))
 
 
 def batch_of(model: SiteModel, links: AskedLinks, tickets: Sequence[Ticket]) -> LinkBatch:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from linkscore_scoring.compiled import kernels
 from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER
 
 VERSION = 1
@@ -70,7 +69,6 @@ class TicketBook:
     def __init__(self, key: bytes, crawl: str) -> None:
         own_key = blake2b(crawl.encode(), key=key, digest_size=32).digest()
         self._keyed = blake2b(key=own_key, digest_size=_MAC_BYTES)
-        self._kernel = kernels.TicketMac(own_key) if kernels else None
         self._known: dict[bytes, Ticket] = {}
 
     def write(self, ticket: Ticket) -> bytes:
@@ -94,9 +92,6 @@ class TicketBook:
         """Return `write` of a ticket with each of these Apaths: those of the links of one page."""
         body = self._body(ticket)
         before, behind = body[:_APATH_AT], body[_APATH_AT + _APATH.size :]
-        if self._kernel is not None:
-            written: list[bytes] = self._kernel.write_all(before, apaths, behind)
-            return written
         bodies = [before + _APATH.pack(apath) + behind for apath in apaths]
         return [own + self._mac(own) for own in bodies]
 
@@ -112,9 +107,9 @@ class TicketBook:
         known = self._known
         found = list(map(known.get, tickets))
         rows = [row for row, ticket in enumerate(found) if ticket is None and self._may_be(tickets[row])]
-        new = [tickets[row] for row in rows]
-        for row, raw, is_whole in zip(rows, new, self._are_whole(new), strict=True):
-            if is_whole:
+        for row in rows:
+            raw = tickets[row]
+            if self._mac(raw[: _BODY.size]) == raw[_BODY.size :]:
                 _, *fields = _BODY.unpack_from(raw)
                 found[row] = known[raw] = Ticket(*fields)
         if len(known) > _REMEMBERED:
@@ -124,13 +119,6 @@ class TicketBook:
     @staticmethod
     def _may_be(raw: bytes) -> bool:
         return len(raw) == TICKET_BYTES and raw[0] == VERSION
-
-    def _are_whole(self, tickets: list[bytes]) -> list[bool]:
-        """Say of each ticket whether its MAC is that of its body."""
-        if self._kernel is not None:
-            told: list[bool] = self._kernel.are_whole(tickets)
-            return told
-        return [self._mac(raw[: _BODY.size]) == raw[_BODY.size :] for raw in tickets]
 
     def _mac(self, body: bytes) -> bytes:
         mac = self._keyed.copy()

@@ -31,7 +31,6 @@ from linkscore_scoring.site.learning import (
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.packed_memory import link_memory
-from linkscore_scoring.site.packed_texts import text_owners
 from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
@@ -133,7 +132,7 @@ class SiteModel(Stateful):
         self.pages = self.failed = self.duplicates = 0
         self.apaths = ApathTable(max_apaths=bounds.apaths)
         self.memory = link_memory(max_links=bounds.links, max_contexts=bounds.contexts)
-        self.texts = text_owners(max_blocks=bounds.blocks)
+        self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
         most = min(_FETCHES, bounds.links), min(_GROUPS, bounds.arms)
         self.history = CrawlHistory(max_fetches=most[0], max_groups=most[1])

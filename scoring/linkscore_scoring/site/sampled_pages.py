@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from sys import intern
 from typing import Annotated, Any, Self
 
-from linkscore_scoring.compiled import kernels
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import State, from_state, stored_as, to_state
 
@@ -42,8 +41,6 @@ class NameColumn:
     @classmethod
     def of(cls, column: list[str]) -> Self:
         """Return a column; its names are one object with equal names of other pages."""
-        if kernels is not None and (numbered := kernels.numbered(column)) is not None:
-            return cls(tuple(map(intern, numbered[0])), numbered[1])
         names = dict.fromkeys(column)
         numbers = dict(zip(names, range(len(names)), strict=True))
         return cls(tuple(map(intern, names)), _smallest(list(map(numbers.__getitem__, column))))
@@ -153,19 +150,16 @@ class SampledLinks:
     @classmethod
     def of(cls, apaths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
         """Return links given as columns of the same length."""
-        pairs = list(zip(apaths, classless, strict=True))
-        numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        numbers: dict[tuple[int, int], int] = {}
+        rows = _smallest(
+            [numbers.setdefault(pair, len(numbers)) for pair in zip(apaths, classless, strict=True)]
+        )
         distinct = zip(*numbers, strict=True) if numbers else ((), ())
-        rows = _smallest([numbers[pair] for pair in pairs])
         return cls(*(array("Q", column) for column in distinct), rows, array("Q", targets))  # type: ignore[call-arg]
 
     @classmethod
     def distinct(cls, apaths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
         """Return the distinct rows of columns of the same length, in their order."""
-        packed = kernels.distinct_links(apaths, classless, targets) if kernels is not None else None
-        if packed is not None:
-            ids, others, rows, keys = packed
-            return cls(array("Q", ids), array("Q", others), rows, array("Q", keys))
         links = dict.fromkeys(zip(apaths, classless, targets, strict=True))
         return cls.of(*(zip(*links, strict=True) if links else ((), (), ())))
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
-
-from linkscore_scoring.compiled import kernels
 
 MAX_SEGMENTS = 12
 """Path segments that are told apart; deeper ones are one slot `REST`. A bound, chosen and not measured."""
@@ -16,9 +13,6 @@ MAX_QUERY_KEYS = 8
 """Query keys, in alphabetical order, that are told apart. A bound, chosen and not measured."""
 
 _REMEMBERED = 4_096  # segments, and names and values of queries, a bound: sites repeat them
-
-# The slots of a plain URL, None of any other.
-_by_kernel: Callable[[str], list[str] | None] = kernels.url_tokens if kernels else lambda key: None
 
 REST = "/**"
 ANY_QUERY = "?*"
@@ -40,11 +34,6 @@ def url_tokens(key: str) -> list[str]:
     >>> url_tokens("http://a.org/x/12/?p=3&q=z")
     ['a.org', '/x', '/#', '/', '?p&q', 'p=#', 'q=z']
     """
-    return _by_kernel(key) or cut(key)
-
-
-def cut(key: str) -> list[str]:
-    """Return `url_tokens`, by Python alone."""
     try:
         host, path, query = _split(key)
     except ValueError:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urljoin
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
-from linkscore_lab.datasets import survey
 from linkscore_lab.datasets.site import identity_or_none, resolve
 from linkscore_lab.datasets.survey import read_page
 
@@ -77,70 +75,6 @@ def test_the_first_base_and_the_first_canonical_link_with_an_address_count() -> 
         "<link rel=canonical href=one><link rel=canonical href=two>"
     )
     assert read_page("http://s.test/t", f"{head}<p>x</p>".encode()).content == "canonical http://s.test/b/one"
-
-
-WIDE = "Ein Text mit Umlauten: äöü, länger als fünfundzwanzig Zeichen."
-needs_kernel = pytest.mark.skipif(survey._COMPILED is None, reason="the compiled reader is not installed")
-
-
-def compiled(body: bytes) -> bool:
-    """Say whether the compiled reader reads a page."""
-    assert survey._COMPILED
-    return survey._COMPILED.read(body) is not None
-
-
-@needs_kernel
-@pytest.mark.parametrize(
-    ("head", "by_kernel"),
-    [
-        ("<meta charset=utf-8>", True),
-        ("<meta charset='UTF8'><meta charset=iso-8859-1>", True),
-        ("<meta http-equiv=Content-Type content='text/html; charset=utf-8'>", True),
-        ("<meta name=a content=b><meta charset=utf-8>", True),
-        ("\ufeff<meta charset=iso-8859-1>", True),
-        ("<?xml version='1.0'?>", True),
-        ("", False),
-        ("<!-- <meta charset=utf-8> -->", False),
-        ("<title>ä</title><meta charset=utf-8>", False),
-        ("<meta name=ä charset=utf-8>", False),
-        ("<meta charset=iso-8859-1><meta charset=utf-8>", False),
-        ("<meta http-equiv=Content-Type content='text/html; charset=utf-8; a'>", False),
-        ("<meta http-equiv=Content-Type content='text/html; charset = utf-8'>", False),
-        ("<meta charset=nonsense>", False),
-        ("<meta charset>", False),
-    ],
-)
-def test_letters_beyond_ascii_are_read_by_the_kernel_where_libxml2_takes_them_for_utf8(
-    head: str, by_kernel: bool
-) -> None:
-    page = f"{head}<p>{WIDE}<p>{LONG}".encode()
-    assert compiled(page) == by_kernel
-    assert read_page(URL, page, links=False) == read_page(URL, page, links=False, native=False)
-
-
-@needs_kernel
-@pytest.mark.parametrize(
-    ("page", "by_kernel"),
-    [
-        (b"", True),
-        (b" \n", True),
-        (b"\xef\xbb\xbf", False),
-        (b"<\x00?\x00p\x00", False),
-        (f"<p>{LONG}".encode("latin-1") + b"\xe4", False),
-        (b"<meta charset=iso-8859-1>" + LONG.encode(), False),
-        (b"<b>" * 240 + LONG.encode(), True),
-        (b"<b>" * 260 + LONG.encode(), False),
-        (b"<p>" + b"x" * 3_000_001, False),
-        (f"{LONG}<!-- x -->{LONG}<?x>{LONG}</ >{LONG}<!x>{LONG}</u>{LONG}".encode(), True),
-        (f"<p>{LONG}</html><p>{LONG}<link rel=canonical href=a></html>{LONG}".encode(), True),
-        (f"<title>{LONG}</title><noscript>{LONG}</noscript><a>{LONG}<b>{LONG}</a>{LONG}".encode(), True),
-        (f"<p {' '.join(f'a{n}' for n in range(2000))}>{LONG}<b>{LONG} &amp; \x01</b>".encode(), True),
-    ],
-    ids=range(13),
-)
-def test_a_page_gives_the_same_facts_whoever_reads_it(page: bytes, by_kernel: bool) -> None:
-    assert compiled(page) == by_kernel
-    assert read_page(URL, page, links=False) == read_page(URL, page, links=False, native=False)
 
 
 SCHEMES = ["http://", "https://", "HTTP://"]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 pytest.importorskip("linkscore_native", reason="the compiled kernels are not installed: make native")
 
 import linkscore_native
-from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.site.memory import LinkMemory
 from linkscore_scoring.site.packed_memory import PackedLinkMemory
@@ -73,12 +72,3 @@ def test_a_record_that_is_none_is_a_corrupt_state(record: list[int]) -> None:
     memory = PackedLinkMemory(linkscore_native)
     with pytest.raises(CorruptState, match="record of 7"):
         memory.load_state({"evicted": 0, "keys": [7], "records": [record]})
-
-
-@given(st.lists(st.text()))
-def test_texts_are_hashed_alike(texts: list[str]) -> None:
-    assert linkscore_native.hash_all(texts) == [hash_of(text) for text in texts]
-
-
-def test_a_text_without_utf_8_is_left_to_python() -> None:
-    assert linkscore_native.hash_all(["a", "\ud800"]) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.urls.tokens import cut, url_tokens
+from linkscore_scoring.urls.tokens import url_tokens
 
 REST = st.text(alphabet="aB1/?#[]@:.;&=% \t\u00e9\u2100-_", max_size=30)
 
@@ -32,22 +32,3 @@ def test_any_url_has_the_slots_that_urlsplit_finds(rest: str) -> None:
 )
 def test_host_path_and_query_end_where_they_do_in_urls(url: str, slots: list[str]) -> None:
     assert url_tokens(url) == slots
-
-
-@given(st.one_of(REST, st.text(alphabet="aB19/?:&=%C3A0e_. \u00e9", max_size=40)))
-def test_the_kernel_cuts_as_python_does(rest: str) -> None:
-    assert url_tokens(f"http://{rest}") == cut(f"http://{rest}")
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/a/1/Category:Ships_12/%C3%A9t%C3%A9:x/%FF/%zz/%4/:b/c:/1a:b/_x:2",
-        "/" + "/".join("abcdefghijklmnop"),
-        "?b=1&a=%20x&b=2&&=&c&%62=3&a1=&a2=",
-        "?" + "&".join(f"k{letter}={letter}" for letter in "zyxwvutsrqp"),
-        "\ud800",
-    ],
-)
-def test_the_kernel_cuts_odd_urls_as_python_does(path: str) -> None:
-    assert url_tokens(f"https://H{path}") == cut(f"https://H{path}")
