@@ -1,0 +1,304 @@
+"""Delete an annex from a clean clone, with its tests and registrations, and run the tests of the core.
+
+``tools/deletion_test.py NAME ...`` tries annexes, ``--all`` every one, ``--turn`` the one whose day it is,
+``--list`` says what there are. ``--fast`` imports every module and runs the unit tests of the core's rooms;
+without it all tests of the core run, and ``make run`` unless ``--no-run`` is given. What is tried is HEAD.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SCORING, SERVER, POLICIES = (
+    "scoring/linkscore_scoring",
+    "server/linkscore_server",
+    "scoring/linkscore_scoring/policies",
+)
+SOURCES = ("clients/python", "scoring", "server", "frontier", "cli", "console", "lab")
+# Who may use every annex: what of these imports something that is gone goes with it.
+USERS = ("tests", "benchmarks", "research", "lab/linkscore_lab/experiments", "lab/linkscore_lab/tuning")
+FAST = (
+    "tests/unit/engine",
+    "tests/unit/pagination",
+    "tests/unit/cli",
+    "tests/unit/policies",
+    "tests/unit/server/crawls",
+    "tests/unit/server/storage",
+    "tests/unit/server/test_plugins.py",
+    "tests/unit/server/test_settings.py",
+)
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+for root in sys.argv[1:]:
+    for found in pkgutil.walk_packages(importlib.import_module(root).__path__, root + "."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+"""
+
+
+@dataclass(frozen=True)
+class Annex:
+    """What can be taken away.
+
+    Attributes
+    ----------
+    says
+        What it is, one line.
+    parts
+        Files and folders of it.
+    tests
+        Those of its tests, beside what imports a part.
+    extras
+        Extras of pyproject.toml that are its own.
+    packages
+        Distributions that nothing else needs: they are uninstalled too.
+    """
+
+    says: str
+    parts: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+
+ANNEXES = {
+    "go": Annex(
+        "the client and the plugin of Colly, in Go",
+        ("clients/go",),
+        ("tests/integration/test_client_conformance.py",),
+    ),
+    "node": Annex(
+        "the client and the plugin of Crawlee, in TypeScript",
+        ("clients/node",),
+        ("tests/integration/test_client_conformance.py",),
+    ),
+    "java": Annex(
+        "the client and plugins of Nutch, StormCrawler and Heritrix, in Java",
+        ("clients/java",),
+        ("tests/integration/test_client_conformance.py", "tests/integration/test_jvm_crawls.py"),
+    ),
+    "frontier": Annex(
+        "a URL Frontier server, whose order linkscore gives",
+        ("frontier",),
+        ("tests/unit/frontier",),
+        extras=("frontier",),
+    ),
+    "console": Annex(
+        "a web page that shows crawls",
+        ("console",),
+        ("tests/unit/console", "tests/browser"),
+        extras=("console",),
+        packages=("starlette", "uvicorn", "jinja2"),
+    ),
+    "exporters": Annex(
+        "rules of a site as files that crawlers load",
+        (f"{SCORING}/exporters", f"{SCORING}/testing/exporters.py"),
+        ("tests/unit/exporters",),
+    ),
+    "source": Annex("policies source_ucc and source_target", (f"{POLICIES}/source",)),
+    "tpm": Annex("policy tpm", (f"{POLICIES}/tpm",), ("tests/unit/policies/tpm",)),
+    "irobot": Annex("policy irobot", (f"{POLICIES}/irobot",), ("tests/unit/policies/irobot",)),
+    "anthelion": Annex("policy anthelion", (f"{POLICIES}/anthelion",)),
+    "tag_path_bandit": Annex("policy tag_path_bandit", (f"{POLICIES}/tag_path_bandit",)),
+    "focus": Annex(
+        "policy focus",
+        (f"{POLICIES}/focus",),
+        ("tests/unit/policies/focus",),
+    ),
+    "link_graph": Annex(
+        "policies that rank by the link graph: PageRank, OPIC, in-degree",
+        (f"{POLICIES}/link_graph", f"{SCORING}/graph"),
+        ("tests/unit/graph",),
+    ),
+    "browse_log_policies": Annex(
+        "policies that browse logs teach: news_prefix, behavior_*",
+        (f"{POLICIES}/browse_log",),
+    ),
+}
+
+
+def main() -> int:
+    """Try annexes; return 1 if the core does not stand without one of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("annexes", nargs="*", metavar="ANNEX", help=f"one of {', '.join(ANNEXES)}")
+    parser.add_argument("--all", action="store_true", help="every annex, one after the other")
+    parser.add_argument("--turn", action="store_true", help="one, another one with each commit")
+    parser.add_argument("--list", action="store_true", help="say what annexes there are")
+    parser.add_argument("--fast", action="store_true", help="imports and unit tests only")
+    parser.add_argument("--no-run", action="store_true", help="without `make run`")
+    parser.add_argument("--keep", action="store_true", help="leave the clone there")
+    given = parser.parse_args()
+    if given.list:
+        for name, annex in ANNEXES.items():
+            print(f"{name:20} {annex.says}")
+        return 0
+    names = list(ANNEXES) if given.all else [whose_turn()] if given.turn else given.annexes
+    if not names or not set(names) <= set(ANNEXES):
+        parser.error(f"name annexes of {', '.join(ANNEXES)}, or --all, --turn, --list")
+    failed = [name for name in names if not stands_without(name, given)]
+    if failed:
+        print(f"the core does not stand without: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def whose_turn() -> str:
+    """Return the annex whose turn it is: one after the other, commit by commit."""
+    commits = int(output("git", "rev-list", "--count", "HEAD"))
+    return list(ANNEXES)[commits % len(ANNEXES)]
+
+
+def stands_without(name: str, given: argparse.Namespace) -> bool:
+    """Say whether the core's tests pass in a clone without an annex."""
+    folder = Path(tempfile.mkdtemp(prefix=f"linkscore-without-{name}-"))
+    started = time.monotonic()
+    try:
+        why = tried(name, folder, given)
+    finally:
+        if given.keep:
+            print(f"{name}: kept in {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    print(f"{name}: {why or 'passes'} ({time.monotonic() - started:.0f} s)", flush=True)
+    return not why
+
+
+def tried(name: str, folder: Path, given: argparse.Namespace) -> str:
+    """Return what fails in a clone without an annex, empty if nothing does."""
+    annex = ANNEXES[name]
+    output("git", "clone", "--quiet", "--shared", str(ROOT), str(folder))
+    gone = sorted(remove(folder, annex))
+    print(f"{name}: removed {', '.join(annex.parts)}; of its users {len(gone)}", flush=True)
+    for path in gone:
+        print(f"    {path}")
+    unregister(folder / "pyproject.toml", annex)
+    unregister_folders(folder / "Makefile", annex)
+    if not runs(folder, "make", "--silent", ".venv/.installed"):
+        return "cannot be installed"
+    python = str(folder / ".venv/bin/python")
+    if annex.packages:
+        uv = shutil.which("uv") or str(folder / ".venv/bin/uv")
+        runs(folder, uv, "pip", "uninstall", "--quiet", "--python", python, *annex.packages)
+    if not runs(folder, python, "-c", IMPORT_ALL, *packages(folder)):
+        return "a module of the core cannot be imported"
+    selection = [test for test in FAST if (folder / test).exists()] if given.fast else []
+    test = (python, "-m", "pytest", "-q", "-m", "not slow and not long", "--without", name)
+    if not runs(folder, *test, "-n", "2", "--dist", "loadfile", *selection):
+        return "tests of the core fail"
+    if not (given.fast or given.no_run) and not runs(folder, "make", "--silent", "run"):
+        return "`make run` fails"
+    return ""
+
+
+def remove(folder: Path, annex: Annex) -> set[str]:
+    """Delete an annex, its tests and what uses it; return the files of the latter."""
+    for part in (*annex.parts, *annex.tests):
+        path = folder / part
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    gone = [module_of(part) for part in annex.parts]
+    removed: set[str] = set()
+    while users := [path for path in candidates(folder) if uses(path, gone)]:
+        for path in users:
+            path.unlink()
+            removed.add(str(path.relative_to(folder)))
+            gone.append(module_of(str(path.relative_to(folder))))
+    return removed
+
+
+def candidates(folder: Path) -> Iterator[Path]:
+    """Yield the modules that may use every annex."""
+    for root in USERS:
+        yield from (folder / root).rglob("*.py")
+
+
+def uses(path: Path, gone: Iterable[str]) -> bool:
+    """Say whether a module imports one that is gone, at its top."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return any(name == module or name.startswith(f"{module}.") for name in names for module in gone)
+
+
+def module_of(path: str) -> str:
+    """Return the name by which a file or folder is imported; of helpers of tests, by their own."""
+    for root in SOURCES:
+        if path.startswith(f"{root}/"):
+            return path.removeprefix(f"{root}/").removesuffix(".py").replace("/", ".")
+    if path in SOURCES:
+        return f"linkscore_{path}"
+    if path.startswith("tests/") and not path.startswith(("tests/campaigns", "tests/simulation")):
+        return Path(path).stem
+    return path.removeprefix("tests/").removesuffix(".py").replace("/", ".")
+
+
+def unregister(project: Path, annex: Annex) -> None:
+    """Take an annex out of pyproject.toml: entry points, extras, folders of packages."""
+    text = project.read_text(encoding="utf-8")
+    for extra in annex.extras:
+        text = re.sub(rf"(?ms)^(# [^\n]*\n)*{extra} = \[.*?\]\n(?=\S|\n)", "", text)
+        text = re.sub(rf"(linkscore\[[^]]*?)\b{extra}\b,?", r"\1", text).replace(",]", "]")
+    for part in annex.parts:
+        name = f"(?:{re.escape(part)}|{re.escape(module_of(part))})"
+        text = re.sub(rf'(?m)^[\w-]+ = "{name}[.:][^\n]*\n', "", text)  # an entry point
+        text = re.sub(rf'(?m)^"{name}\b[^"\n]*" = [^\n]*\n', "", text)  # an exception of a linter
+        text = re.sub(rf'"{name}(?:[./][^"\n]*)?"(?:, ?)?', "", text)
+    project.write_text(re.sub(r"(?m)^ +\n", "", text).replace(", ]", "]"), encoding="utf-8")
+
+
+def unregister_folders(makefile: Path, annex: Annex) -> None:
+    """Take the folders of an annex out of those that are checked."""
+    lines = makefile.read_text(encoding="utf-8").splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        if line.startswith("SOURCES :="):
+            lines[at] = " ".join(word for word in line.split() if word not in annex.parts) + "\n"
+    makefile.write_text("".join(lines), encoding="utf-8")
+
+
+def packages(folder: Path) -> list[str]:
+    """Return the packages of a clone."""
+    return sorted(
+        path.parent.name for root in SOURCES for path in (folder / root).glob("linkscore*/__init__.py")
+    )
+
+
+def runs(folder: Path, *command: str) -> bool:
+    """Run a command in a clone, of whose output the end is shown if it fails."""
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if done.returncode:
+        print(f"$ {' '.join(command[:6])} ...\n{done.stdout[-6_000:]}", flush=True)
+    return done.returncode == 0
+
+
+def output(*command: str) -> str:
+    """Return what a command prints, run in this checkout."""
+    return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
