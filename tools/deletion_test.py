@@ -43,8 +43,11 @@ IMPORT_ALL = """
 import importlib, pkgutil, sys
 for root in sys.argv[1:]:
     for found in pkgutil.walk_packages(importlib.import_module(root).__path__, root + "."):
-        if not found.name.endswith("__main__"):
-            importlib.import_module(found.name)
+        try:
+            found.name.endswith("__main__") or importlib.import_module(found.name)
+        except ModuleNotFoundError as exc:
+            if exc.name.partition(".")[0] not in {"crawl4ai", "crawlee"}:  # of an environment of their own
+                raise
 """
 
 
