@@ -50,18 +50,3 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--target", default="", help="host:port of a running server for the contract tests")
     parser.addoption("--groups", default=0, type=int, help="groups of the crawls that contract tests make")
     parser.addoption("--workers", default=1, type=int, help="processes of the server of contract tests")
-    parser.addoption("--without", default="", help="annex that was deleted, see tools/deletion_test.py")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of an annex that is not there: those marked with its name, or with none as of all."""
-    without = config.getoption("--without")
-    if not without:
-        return
-    gone = [
-        item
-        for item in items
-        if any(without in (mark.args or (without,)) for mark in item.iter_markers("annex"))
-    ]
-    config.hook.pytest_deselected(items=gone)
-    items[:] = [item for item in items if item not in gone]

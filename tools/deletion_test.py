@@ -30,8 +30,9 @@ SOURCES = ("clients/python", "scoring", "server", "frontier", "cli", "console", 
 # Who may use every annex: what of these imports something that is gone goes with it.
 USERS = ("tests", "benchmarks", "research", "lab/linkscore_lab/experiments", "lab/linkscore_lab/tuning")
 FAST = (
-    "tests/unit/engine",
-    "tests/unit/pagination",
+    "tests/unit/engine/test_crawl.py",
+    "tests/unit/engine/test_replay.py",
+    "tests/unit/engine/test_bucket_ranking.py",
     "tests/unit/cli",
     "tests/unit/policies",
     "tests/unit/server/crawls",
@@ -51,6 +52,10 @@ for root in sys.argv[1:]:
 """
 
 
+Definition = tuple[str, set[str]]
+"""Source of a definition, and the names that it uses."""
+
+
 @dataclass(frozen=True)
 class Annex:
     """What can be taken away.
@@ -62,7 +67,9 @@ class Annex:
     parts
         Files and folders of it.
     tests
-        Those of its tests, beside what imports a part.
+        Files and folders of its tests, beside modules that import a part.
+    words
+        Names that tests of others ask for it by, as policies: each test that says one goes too.
     extras
         Extras of pyproject.toml that are its own.
     packages
@@ -72,6 +79,7 @@ class Annex:
     says: str
     parts: tuple[str, ...]
     tests: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
 
@@ -108,27 +116,31 @@ ANNEXES = {
     "exporters": Annex(
         "rules of a site as files that crawlers load",
         (f"{SCORING}/exporters", f"{SCORING}/testing/exporters.py"),
-        ("tests/unit/exporters",),
+        ("tests/unit/exporters", "tests/contract/test_contract_rules.py"),
+        words=("ExportRules", "export_rules", "export-rules"),
     ),
-    "source": Annex("policies source_ucc and source_target", (f"{POLICIES}/source",)),
-    "tpm": Annex("policy tpm", (f"{POLICIES}/tpm",), ("tests/unit/policies/tpm",)),
-    "irobot": Annex("policy irobot", (f"{POLICIES}/irobot",), ("tests/unit/policies/irobot",)),
-    "anthelion": Annex("policy anthelion", (f"{POLICIES}/anthelion",)),
-    "tag_path_bandit": Annex("policy tag_path_bandit", (f"{POLICIES}/tag_path_bandit",)),
-    "focus": Annex(
-        "policy focus",
-        (f"{POLICIES}/focus",),
-        ("tests/unit/policies/focus",),
-    ),
-    "link_graph": Annex(
-        "policies that rank by the link graph: PageRank, OPIC, in-degree",
-        (f"{POLICIES}/link_graph", f"{SCORING}/graph"),
-        ("tests/unit/graph",),
-    ),
-    "browse_log_policies": Annex(
-        "policies that browse logs teach: news_prefix, behavior_*",
-        (f"{POLICIES}/browse_log",),
-    ),
+    **{
+        name: Annex(
+            f"policies {', '.join(policies)}" if policies[1:] else f"policy {name}",
+            (f"{POLICIES}/{name}", *more),
+            (f"tests/unit/policies/{name}",),
+            words=policies,
+        )
+        for name, policies, *more in (
+            ("source", ("source_ucc", "source_target")),
+            ("tpm", ("tpm",)),
+            ("irobot", ("irobot",)),
+            ("anthelion", ("anthelion",)),
+            ("tag_path_bandit", ("tag_path_bandit",)),
+            ("focus", ("focus",)),
+            (
+                "link_graph",
+                ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank"),
+                f"{SCORING}/graph",
+            ),
+            ("browse_log", ("news_prefix", "behavior_fetch", "behavior_discovery")),
+        )
+    },
 }
 
 
@@ -196,7 +208,10 @@ def tried(name: str, folder: Path, given: argparse.Namespace) -> str:
     if not runs(folder, python, "-c", IMPORT_ALL, *packages(folder)):
         return "a module of the core cannot be imported"
     selection = [test for test in FAST if (folder / test).exists()] if given.fast else []
-    test = (python, "-m", "pytest", "-q", "-m", "not slow and not long", "--without", name)
+    named = naming(folder, words_of(annex))
+    print(f"{name}: {len(named)} other tests name it", flush=True)
+    (folder / "left_out").write_text("".join(f"--deselect={test}\n" for test in named), encoding="utf-8")
+    test = (python, "-m", "pytest", "-q", "-m", "not slow and not long and not whole", "@left_out")
     if not runs(folder, *test, "-n", "2", "--dist", "loadfile", *selection):
         return "tests of the core fail"
     if not (given.fast or given.no_run) and not runs(folder, "make", "--silent", "run"):
@@ -249,6 +264,60 @@ def module_of(path: str) -> str:
     if path.startswith("tests/") and not path.startswith(("tests/campaigns", "tests/simulation")):
         return Path(path).stem
     return path.removeprefix("tests/").removesuffix(".py").replace("/", ".")
+
+
+def words_of(annex: Annex) -> re.Pattern[str]:
+    """Return what finds the names of an annex in a text: as they are, and those of their parameters."""
+    params = [f"{word.title().replace('_', '')}Params" for word in annex.words]
+    return re.compile(rf"\b(?:{'|'.join((*annex.words, *params)) or '(?!)'})\b")
+
+
+def naming(folder: Path, words: re.Pattern[str]) -> list[str]:
+    """Return the tests that say one of some words, themselves or by a helper or fixture of theirs."""
+    modules = {path: definitions(path) for path in (folder / "tests").rglob("*.py")}
+    shared = {path.stem: own for path, own in modules.items() if not path.stem.startswith("test_")}
+    found = []
+    for path, own in modules.items():
+        if not path.stem.startswith("test_"):
+            continue
+        known = own | imported(path, shared)
+        for above in path.parents:
+            known = modules.get(above / "conftest.py", {}) | known
+        saying = {name for name, (text, _) in known.items() if words.search(text)}
+        while more := {name for name, (_, used) in known.items() if used & saying} - saying:
+            saying |= more
+        found += [f"{path.relative_to(folder)}::{name}" for name in own if name in saying and "test_" in name]
+    return found
+
+
+def definitions(path: Path) -> dict[str, Definition]:
+    """Return all that a module defines at its top, by name."""
+    text = path.read_text(encoding="utf-8")
+    lines, found = text.splitlines(), dict[str, Definition]()
+    for node in ast.parse(text).body:
+        first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", []))])
+        inside = list(ast.walk(node))
+        used = {part.id for part in inside if isinstance(part, ast.Name)}
+        used |= {part.arg for part in inside if isinstance(part, ast.arg)}
+        targets = [*getattr(node, "targets", []), *filter(None, [getattr(node, "target", None)])]
+        names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+        for name in filter(None, {getattr(node, "name", ""), *names}):
+            found[name] = "\n".join(lines[first - 1 : node.end_lineno]), used - {name}
+    return found
+
+
+def imported(path: Path, shared: dict[str, dict[str, Definition]]) -> dict[str, Definition]:
+    """Return what a module imports from helpers of tests, and what those use of their own."""
+    found = dict[str, Definition]()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            own = shared.get(node.module.rpartition(".")[2], {})
+            waiting = [alias.name for alias in node.names]
+            while waiting:
+                if (name := waiting.pop()) in own and name not in found:
+                    found[name] = own[name]
+                    waiting += own[name][1]
+    return found
 
 
 def unregister(project: Path, annex: Annex) -> None:

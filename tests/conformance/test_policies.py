@@ -26,7 +26,6 @@ from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import Subject
 
 EXAMPLE = {"example_url": GeneratedSite(0).example}
-PARAMS: dict[str, dict[str, Any]] = {"source_target": EXAMPLE, "tpm": EXAMPLE}
 
 
 def _timely(checks: Sequence[Check]) -> list[Any]:
@@ -38,7 +37,7 @@ def _timely(checks: Sequence[Check]) -> list[Any]:
 @pytest.mark.parametrize("check", _timely(CHECKS))
 @pytest.mark.parametrize("policy", builtin().values(), ids=lambda policy: policy.name)
 def test_every_policy_passes(policy: type[Policy], check: Any) -> None:
-    subject = Subject(policy, PARAMS.get(policy.name, {}))
+    subject = Subject(policy, EXAMPLE if "example_html" in policy.Params.__slots__ else {})
     assert check(subject) is None
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients/python/linkscore"
 # Adapters of crawlers that are in an environment of their own: `make test-clients`.

@@ -17,6 +17,8 @@ from linkscore_server.grpc.errors import STATUS_TABLE
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[2]
 PAGES = ("architecture.md", "errors.md", "operations.md", "policies.md")
 

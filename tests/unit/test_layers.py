@@ -9,6 +9,8 @@ import pytest
 
 import linkscore_scoring
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(linkscore_scoring.__file__).parent
 # Rooms in the order data flows: a room reads those named and itself. `testing` may read them all.
 BASE = {"bounded", "columns", "errors", "hashing", "types", "state"}

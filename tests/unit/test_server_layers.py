@@ -9,6 +9,8 @@ from test_layers import imports_of
 
 import linkscore_server
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(linkscore_server.__file__).parent
 # Rooms in the order of who reads whom: each reads those named, itself, and the library.
 MAY_READ = {

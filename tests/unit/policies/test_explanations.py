@@ -104,6 +104,7 @@ def test_the_terms_of_an_explanation_recombine_to_the_score(name: str, pages: in
         assert FORMULAS[name](terms) == pytest.approx(score, abs=ROUNDED.get(name, 1e-9)), why
 
 
+@pytest.mark.whole
 def test_every_policy_that_ships_has_a_formula_or_says_why_not() -> None:
     """A new one may do without: its score need not be a sum."""
     assert set(FORMULAS) | set(WORDS_ONLY) <= set(builtin())

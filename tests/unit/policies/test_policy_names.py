@@ -15,6 +15,7 @@ from linkscore_scoring.policies.registry import builtin
 SPEC = policy_pb2.PolicySpec.DESCRIPTOR.oneofs_by_name["policy"]
 
 
+@pytest.mark.whole
 def test_the_contract_has_one_field_for_each_policy() -> None:
     assert {field.name for field in SPEC.fields} - {"external"} == set(builtin())
 
@@ -23,7 +24,7 @@ def test_the_contract_has_one_field_for_each_policy() -> None:
 def test_file_and_test_file_are_called_like_the_policy(policy: type[Policy]) -> None:
     home = Path(inspect.getfile(policy))
     assert policy.name in (home.stem, home.parent.name)
-    assert (Path(__file__).parent / f"test_{policy.name}.py").is_file()
+    assert list(Path(__file__).parent.rglob(f"test_{policy.name}.py"))
 
 
 @pytest.mark.parametrize("policy", builtin().values(), ids=builtin().keys())
