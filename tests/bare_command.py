@@ -21,6 +21,7 @@ FORBIDDEN = (
     "linkscore_server",
     "linkscore_lab",
 )
+ABSENT = ("lxml", "numpy", "duckdb", "warcio", "prometheus-client", "starlette")
 _DRIVER = f"""
 import contextlib, io, json, sys
 class Forbid:
@@ -28,6 +29,13 @@ class Forbid:
         if name.partition(".")[0] in {FORBIDDEN!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Forbid())
+import importlib.metadata
+known = importlib.metadata.version
+def version(name):
+    if name in {ABSENT!r}:
+        raise importlib.metadata.PackageNotFoundError(name)
+    return known(name)
+importlib.metadata.version = version
 from linkscore_cli.__main__ import main
 results = []
 for arguments in json.load(sys.stdin):

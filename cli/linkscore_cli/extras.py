@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
+import re
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, requires, version
 
 COMMANDS = "linkscore.commands"
 """Group of the entry points of commands."""
@@ -11,14 +11,8 @@ COMMANDS = "linkscore.commands"
 LOGS_COMMANDS = "linkscore.commands.logs"
 """Group of those below `linkscore logs`."""
 
-_EXTRAS = {
-    "linkscore_console": "console",
-    "linkscore_server": "server",
-    "linkscore_frontier": "frontier",
-    "linkscore_lab": "lab",
-}
-# A module that only this extra brings.
-_MARKS = {"console": "starlette", "server": "grpc_health", "frontier": "grpc_health", "lab": "warcio"}
+_REQUIRED = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]")
+"""A requirement of an extra, as the metadata of a distribution has it."""
 
 
 def commands_of(group: str) -> dict[str, EntryPoint]:
@@ -31,14 +25,15 @@ def commands_of(group: str) -> dict[str, EntryPoint]:
 
 def extra_of(entry: EntryPoint) -> str:
     """Return the extra of linkscore that a command needs; empty for commands of other distributions."""
-    return _EXTRAS.get(entry.module.partition(".")[0], "")
+    return entry.extras[0] if entry.extras and entry.module.startswith("linkscore_") else ""
 
 
 def is_installed(extra: str) -> bool:
-    """Say whether an extra seems to be there; nothing is imported."""
+    """Say whether the distributions that an extra names itself are there; nothing is imported."""
+    found = map(_REQUIRED.match, requires("linkscore") or ())
     try:
-        return extra not in _MARKS or find_spec(_MARKS[extra]) is not None
-    except ImportError:
+        return all(version(one[1]) for one in found if one and one[2] == extra and one[1] != "linkscore")
+    except PackageNotFoundError:
         return False
 
 

@@ -8,7 +8,6 @@ import click
 
 from linkscore_cli.crawls import crawls
 from linkscore_cli.extras import COMMANDS
-from linkscore_cli.logs import logs
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.score import explain, score
 from linkscore_cli.shards import shards
@@ -17,8 +16,8 @@ from linkscore_cli.tokens import token
 from linkscore_cli.top import top
 
 SECTIONS = {
-    "Serve": ("serve", "check-config", "token", "health", "shards", "data", "top", "console", "frontier"),
-    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-rules", "export-experience", "logs"),
+    "Serve": ("serve", "check-config", "token", "health", "shards", "data", "top"),
+    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-rules", "export-experience"),
     "Replay and measure": ("demo", "replay", "suite", "compare"),
     "Develop": ("conformance",),
 }
@@ -64,7 +63,6 @@ for _command in (
     seeds,
     export_rules,
     export_experience,
-    logs,
     shards,
     token,
     top,

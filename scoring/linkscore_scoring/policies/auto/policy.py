@@ -26,7 +26,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.policies.capabilities import FetchesInFlight, Part, Sharing
 from linkscore_scoring.policies.composite import Composite, PartInFlight, PartsKnowledge, part_problems
-from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.policies.registry import all_policies, policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
@@ -41,6 +41,9 @@ _REFRESH = 16
 
 _STEPS = 16
 """Buckets of a policy that is `per_url`: sixteenths of its score (ADR 8)."""
+
+_USUAL = "harvest+in_degree+source_ucc"
+"""Those it chooses from if nobody says which."""
 
 _MARK = "*"
 _BETWEEN = "|"
@@ -61,13 +64,14 @@ class AutoParams(Params):
         docs/policies.md#auto.
     """
 
-    policies: str = "harvest+in_degree+source_ucc"
+    policies: str = _USUAL
     margin: float = 0.05
 
     @property
     def names(self) -> list[str]:
-        """The policies by name."""
-        return self.policies.split("+")
+        """The policies by name; of the default ones those that are there."""
+        names = self.policies.split("+")
+        return [name for name in names if name in all_policies()] if self.policies == _USUAL else names
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
