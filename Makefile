@@ -113,8 +113,13 @@ native-check:
 test-deploy: $(STAMP)
 	$(BIN)/python -m pytest -q -rs tests/unit/test_deploy_files.py
 
-slow: $(STAMP) test-groups test-kafka
+slow: $(STAMP) test-groups test-kafka deletion-test
 	$(BIN)/python -m pytest -q -m slow --ignore tests/kafka
+
+# Every annex is deleted from a clone, one after the other; the core's tests and `make run` pass without it.
+.PHONY: deletion-test
+deletion-test: $(STAMP)
+	$(BIN)/python tools/deletion_test.py --all
 
 .PHONY: test-groups
 # What the contract says holds for crawls of several groups and for a server of several processes too.

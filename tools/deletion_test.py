@@ -28,7 +28,7 @@ SCORING, SERVER, POLICIES = (
 )
 SOURCES = ("clients/python", "scoring", "server", "frontier", "cli", "console", "lab")
 # Who may use every annex: what of these imports something that is gone goes with it.
-USERS = ("tests", "benchmarks", "research", "lab/linkscore_lab/experiments", "lab/linkscore_lab/tuning")
+USERS = ("tests", "benchmarks", "research")
 FAST = (
     "tests/unit/engine/test_crawl.py",
     "tests/unit/engine/test_replay.py",
@@ -256,7 +256,7 @@ def uses(path: Path, gone: Iterable[str]) -> bool:
 
 def module_of(path: str) -> str:
     """Return the name by which a file or folder is imported; of helpers of tests, by their own."""
-    for root in SOURCES:
+    for root in (*SOURCES, "research"):
         if path.startswith(f"{root}/"):
             return path.removeprefix(f"{root}/").removesuffix(".py").replace("/", ".")
     if path in SOURCES:
