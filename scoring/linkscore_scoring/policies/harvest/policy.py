@@ -49,6 +49,10 @@ _NAMES_REMEMBERED = 16_384
 Arm = tuple[int, int]
 """URL pattern and folded Apath of a link."""
 
+Parts = tuple[float, float, float, float, float, float, float]
+"""Of a score: shrunk mean reward, share of the pages that show the arm, reward as far as it is no menu, its
+factor by how many links wait, credit for the links behind it, exploration and curiosity."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestParams(Params):
@@ -252,7 +256,9 @@ class Harvest(Stateful, Policy):
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the arm, what it earned, and what was added."""
-        return [self._explanation(arm, site) for arm in _arms_of(links, site)]
+        arms, now = _arms_of(links, site), self._now(site)
+        rows = zip(arms, self.arms.figures_of(arms), strict=True)
+        return [self._explanation(arm, figures, now) for arm, figures in rows]
 
     def _take_bounds(self, site: SiteModel) -> None:
         bounds = self.tunables.bounds
@@ -270,14 +276,12 @@ class Harvest(Stateful, Policy):
         return _Now(site, self.rewards.labelled_share, self._link_worth())
 
     def _score(self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None) -> float:
-        reward, bulk, hub, exploration, curiosity = self._parts(arm, figures, now, begun)
+        _, _, reward, bulk, hub, exploration, curiosity = self._parts(arm, figures, now, begun)
         value = reward * bulk + hub + exploration + curiosity
         return value / (1.0 + value)
 
-    def _parts(
-        self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None
-    ) -> tuple[float, float, float, float, float]:
-        """Return reward, its factor, hub credit, exploration and curiosity, as far as labels or text decide.
+    def _parts(self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None) -> Parts:
+        """Return the numbers that the score of an arm is made of, as far as labels or text decide.
 
         What a list pays counts, by what a link of it brings, while nothing of the site is under way (`begun`
         is None): else what that shows is waited for, and lists opened beside it cost more than they bring.
@@ -290,12 +294,13 @@ class Harvest(Stateful, Policy):
         reward the one that holds the bulk of the site comes first.
         """
         p, (site, share, a_link) = self.params, now
-        reward, hub, pulls, bonus = figures
-        if reward < 0.0:  # not `max`: each arm of a page is valued anew
-            reward = 0.0
+        mean, hub, pulls, bonus = figures
+        if mean < 0.0:  # not `max`: each arm of a page is valued anew
+            mean = 0.0
         t, waiting, unlabelled = self.tunables.value, self.arms.waiting(arm), 1.0 - share
+        reward, menu = mean, self.menus.share(arm)
         if reward > a_link:
-            reward -= unlabelled * self.menus.share(arm) * (reward - a_link)
+            reward -= unlabelled * menu * (reward - a_link)
         worth_trying = waiting / (waiting + t.waiting_half_saturation)
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation)
         parent_pulls = self.tunables.arms.parent_pulls
@@ -306,6 +311,8 @@ class Harvest(Stateful, Policy):
         if begun is None and reward < a_link and (paid := self._paid_by_list(reward, hub, a_link)) > by_links:
             by_links = paid
         return (
+            mean,
+            menu,
             reward,
             bulk,
             share * beyond + unlabelled * by_links,
@@ -386,11 +393,10 @@ class Harvest(Stateful, Policy):
                 best[key] = means[arm]
         return min(1.0, left_sum(best.values()) / self.tunables.value.hub_links)
 
-    def _explanation(self, arm: Arm, site: SiteModel) -> Explanation:
+    def _explanation(self, arm: Arm, figures: Figures, now: _Now) -> Explanation:
         """Name the numbers of `_parts`: reward + hub + exploration + curiosity is the value of the arm."""
-        figures, now = self.arms.figures(*arm), self._now(site)
-        reward, bulk, hub, bonus, curiosity = self._parts(arm, figures, now)
-        pulls, mean = self.arms.pulls(arm), max(0.0, figures[0])
+        mean, menu, reward, bulk, hub, bonus, curiosity = self._parts(arm, figures, now)
+        pulls, site = self.arms.pulls(arm), now.site
         pattern = site.patterns.text(arm[0]) or "any URL"
         summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {mean:.2f}"
         return Explanation(
@@ -398,9 +404,7 @@ class Harvest(Stateful, Policy):
             [
                 Term("fetched", pulls, "pages fetched through this arm"),
                 Term("mean_reward", mean, "mean reward, shrunk to tag path, URL pattern and site"),
-                Term(
-                    "menu", self.menus.share(arm), "share of the pages that link to it: lowers high rewards"
-                ),
+                Term("menu", menu, "share of the pages that link to it: lowers high rewards"),
                 Term("link_reward", now.a_link, "reward of a link of a list, which a menu lowers towards"),
                 Term("bulk", bulk, "factor for how many links wait, while no label decides"),
                 Term("reward", reward * bulk, "mean reward, lowered if a menu, times bulk"),
@@ -410,7 +414,11 @@ class Harvest(Stateful, Policy):
                     self.hubs.fresh_links(arm, site.patterns),
                     "links worth following that nobody showed before, expected behind it",
                 ),
-                Term("exploration", bonus, "bonus for what was tried, or tried little and has links waiting"),
+                Term(
+                    "exploration",
+                    bonus,
+                    "bonus for what was tried, or tried little and has links waiting",
+                ),
                 Term("curiosity", curiosity, "bonus for untried links between texts"),
                 Term("labelled", now.share, "how far labels, not text, decide"),
             ],
