@@ -113,6 +113,11 @@ ANNEXES = {
         extras=("console",),
         packages=("starlette", "uvicorn", "jinja2"),
     ),
+    "research": Annex(
+        "experiments, tuning and their notebook",
+        ("research",),
+        ("tests/research",),
+    ),
     "exporters": Annex(
         "rules of a site as files that crawlers load",
         (f"{SCORING}/exporters", f"{SCORING}/testing/exporters.py"),
@@ -259,7 +264,7 @@ def module_of(path: str) -> str:
     for root in (*SOURCES, "research"):
         if path.startswith(f"{root}/"):
             return path.removeprefix(f"{root}/").removesuffix(".py").replace("/", ".")
-    if path in SOURCES:
+    if path in (*SOURCES, "research"):
         return f"linkscore_{path}"
     if path.startswith("tests/") and not path.startswith(("tests/campaigns", "tests/simulation")):
         return Path(path).stem
