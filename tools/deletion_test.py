@@ -334,7 +334,7 @@ def unregister(project: Path, annex: Annex) -> None:
     for part in annex.parts:
         name = f"(?:{re.escape(part)}|{re.escape(module_of(part))})"
         text = re.sub(rf'(?m)^[\w-]+ = "{name}[.:][^\n]*\n', "", text)  # an entry point
-        text = re.sub(rf'(?m)^"{name}\b[^"\n]*" = [^\n]*\n', "", text)  # an exception of a linter
+        text = re.sub(rf'(?m)^"{name}\b[^"\n]*"(?:\.msg)? = [^\n]*\n', "", text)  # a rule of a linter
         text = re.sub(rf'"{name}(?:[./][^"\n]*)?"(?:, ?)?', "", text)
     project.write_text(re.sub(r"(?m)^ +\n", "", text).replace(", ]", "]"), encoding="utf-8")
 
