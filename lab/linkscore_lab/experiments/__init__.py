@@ -1,4 +1,4 @@
-"""Measurements behind the docs, one room each; every one is a command or a module that can be run."""
+"""Crawlers of all languages, plain beside linkscore, and what an outage of its server costs them."""
 
-# Import a room: each needs other libraries.
+# Import a module: each needs other libraries.
 __all__: list[str] = []
