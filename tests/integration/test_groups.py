@@ -26,6 +26,8 @@ from linkscore_server.storage.files import FileStore
 from server_process import ServerProcess, Stubs, refusal, serving, stubs
 from small_site import HOST, page
 
+pytestmark = pytest.mark.long
+
 GROUPS = 8
 SITES = [f"site{n}.test" for n in range(12)]
 SHARE_NOTHING = (

@@ -30,6 +30,8 @@ from linkscore.v1 import (
 from server_process import ServerProcess, Stubs, refusal, serving, stubs
 from small_site import HOST, page, url_of
 
+pytestmark = pytest.mark.long
+
 CRAWL = "crawls/crash"
 OK, DUPLICATE = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE
 LINKS = [pb.CandidateLink(url=url_of(n)) for n in range(200)]

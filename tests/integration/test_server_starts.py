@@ -9,6 +9,8 @@ import pytest
 from life_crawl import create, page_count
 from server_process import ServerProcess, serving, stubs
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize(
     ("flags", "said"),

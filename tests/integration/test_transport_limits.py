@@ -21,6 +21,8 @@ from linkscore.v1 import (
 from server_process import refusal, serving, stubs
 from small_site import page, url_of
 
+pytestmark = pytest.mark.long
+
 
 def watched(target: str, wait_s: float, keepalive_ms: int) -> list[grpc.ChannelConnectivity]:
     """Hold an idle connection with pings; return its states from the first call on."""

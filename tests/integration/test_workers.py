@@ -23,6 +23,8 @@ from linkscore.v1 import policy_pb2
 from server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs
 from small_site import HOST, page
 
+pytestmark = pytest.mark.long
+
 SITES = [f"site{n}.test" for n in range(8)]
 AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
