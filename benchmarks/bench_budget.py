@@ -35,8 +35,8 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import encode
-from linkscore_scoring.features.native import NATIVE_VERSION
 from linkscore_scoring.features.types import Limits
+from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.site.learning import run as learn
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.pages import PageParser
@@ -44,7 +44,7 @@ from linkscore_server.storage.files import FileLog
 
 PROFILE = Path(__file__).with_name("budget.json")
 LEARNED_FROM, MEASURED, A_ROUND = 200, 180, 30
-READER = "compiled" if NATIVE_VERSION else "pure"
+READER = "compiled" if KERNELS is not PURE else "pure"
 """Each reader of pages has a profile of its own."""
 MOVED = 1.15
 """Times its share in the profile from which a stage has moved: runs of the same code differ by a tenth."""

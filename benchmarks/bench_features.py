@@ -37,7 +37,7 @@ import lxml.html
 from benchmarks.pages import Corpus
 from benchmarks.table import Row
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.native import NATIVE_VERSION
+from linkscore_scoring.kernels import KERNELS, PURE
 
 ROUNDS = 5
 WORK = {
@@ -81,7 +81,7 @@ def _measure(pages: list[Page]) -> dict[str, float]:
     parse = min(_cpu_us(_parse, new) for _ in range(ROUNDS))
     extract, again = map(min, zip(*(_extract(known, new) for _ in range(ROUNDS)), strict=True))
     layout = min(_extract(known, new, layout=True)[0] for _ in range(ROUNDS))
-    native = min(_extract(known, new, native=True)[0] for _ in range(ROUNDS)) if NATIVE_VERSION else 0.0
+    native = min(_extract(known, new, native=True)[0] for _ in range(ROUNDS)) if KERNELS is not PURE else 0.0
     return {
         "pages": len(new),
         "bytes": sum(len(body) for _, _, body in new) / len(new),
@@ -89,7 +89,7 @@ def _measure(pages: list[Page]) -> dict[str, float]:
         "extract_us": extract,
         "again_us": again,
         "layout_us": layout,
-        **({"native_us": native} if NATIVE_VERSION else {}),
+        **({"native_us": native} if KERNELS is not PURE else {}),
         "ratio": extract / parse,
         "again_ratio": again / parse,
         "layout_ratio": layout / parse,
@@ -103,7 +103,7 @@ def _parse(page: Page) -> None:
 def _extract(
     known: list[Page], new: list[Page], *, layout: bool = False, native: bool = False
 ) -> tuple[float, float]:
-    extractor = Extractor(native=native)
+    extractor = Extractor(kernels=KERNELS if native else PURE)
 
     def extract(page: Page) -> None:
         extractor.extract(page[2], url=page[0], content_type=page[1], layout=layout)

@@ -15,7 +15,7 @@ from benchmarks.servers import Server, create_crawl, linkscore
 from benchmarks.table import Row
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
-from linkscore_scoring.features.native import NATIVE_VERSION
+from linkscore_scoring.kernels import KERNELS, PURE
 
 LIGHT, CALLS, TOGETHER = 300, 200, 20
 HEAVY_KB = (100, 400, 1_500)
@@ -28,7 +28,7 @@ def run(corpus: Corpus) -> list[Row]:
     site = corpus.names[0]
     pages = corpus.pages(site, LIGHT + (len(HEAVY_KB) + 1) * CALLS + LIGHT)
     rows = []
-    for native in (False, True) if NATIVE_VERSION else (False,):
+    for native in (False, True) if KERNELS is not PURE else (False,):
         reader = ", compiled reader" if native else ""
         with linkscore(native=native) as server:
             rows += [*_latencies(server, site, pages[:-LIGHT], reader)]

@@ -23,7 +23,7 @@ from linkscore.v1 import common_pb2, site_model_service_pb2, site_model_service_
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
 from linkscore.v1.policy_pb2 import PolicySpec
-from linkscore_scoring.features.native import NATIVE_VERSION
+from linkscore_scoring.kernels import KERNELS, PURE
 
 TARGET = 2.5
 LEARNED_FROM = 200
@@ -35,7 +35,7 @@ ROUNDS = 6
 def run(corpus: Corpus) -> list[Row]:
     """Return a row for each site, batch size and reader of pages: CPU milliseconds a page."""
     rows = []
-    readers = {"": False, ", compiled reader": True} if NATIVE_VERSION else {"": False}
+    readers = {"": False, ", compiled reader": True} if KERNELS is not PURE else {"": False}
     with ExitStack() as stack:
         servers = {name: stack.enter_context(linkscore(native=native)) for name, native in readers.items()}
         other = stack.enter_context(bare())

@@ -24,7 +24,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.native import NATIVE_VERSION
+from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.site import learning
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.urls.identity import identity
@@ -78,7 +78,7 @@ def _learned(job: learning.LearningJob) -> tuple[learning.LearnedSite, float]:
 
 
 def _latencies(corpus: Corpus, site: str) -> Iterator[Row]:
-    for native, processes in product([False, True] if NATIVE_VERSION else [False], (1, 0)):
+    for native, processes in product([False, True] if KERNELS is not PURE else [False], (1, 0)):
         reader = ", compiled reader" if native else ""
         alone, beside = _measured(corpus, site, native=native, processes=processes)
         if processes:

@@ -8,7 +8,7 @@ from benchmarks.bench_ingest import await_learned, ingest
 from benchmarks.pages import Corpus
 from benchmarks.servers import bare, create_crawl, linkscore
 from benchmarks.table import Row
-from linkscore_scoring.features.native import NATIVE_VERSION
+from linkscore_scoring.kernels import KERNELS, PURE
 
 STARTS = 3
 FIRST, LAST = 300, 780
@@ -36,7 +36,7 @@ def _at_rest() -> list[Row]:
 
 def _of_sites(corpus: Corpus) -> list[Row]:
     """Learn one site after the other in one server, by each reader that is there."""
-    readers = (False, True) if NATIVE_VERSION else (False,)
+    readers = (False, True) if KERNELS is not PURE else (False,)
     return [row for native in readers for row in _learned(corpus, native=native)]
 
 

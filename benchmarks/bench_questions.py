@@ -15,7 +15,7 @@ from benchmarks.table import Row
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
 from linkscore.v1.policy_pb2 import AnthelionParams, PolicySpec
-from linkscore_scoring.features.native import NATIVE_VERSION
+from linkscore_scoring.kernels import KERNELS, PURE
 
 LINKS, BUCKETS = 1_000, 10_000
 AGAIN_TARGET, FIRST_TARGET, CLASSIFIER_TARGET = 2.0, 3.5, 13.0
@@ -29,7 +29,7 @@ _PAGES = 220
 
 def run(corpus: Corpus) -> list[Row]:
     """Return a row for each site and question: CPU milliseconds a call."""
-    readers = (False, True) if NATIVE_VERSION else (False,)
+    readers = (False, True) if KERNELS is not PURE else (False,)
     return [row for native in readers for row in _rows(corpus, native=native)]
 
 

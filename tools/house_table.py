@@ -50,8 +50,8 @@ LANGUAGES = (".py", ".rs", ".go", ".ts", ".js", ".mjs", ".java")
 NOT_PRODUCT = re.compile(
     r"/(v1|linkscorev1|gen|tests?|__tests__|static|dist)/|_pb2|\.pb\.go$|_test\.|\.test\."
 )
-# A branch on whether the compiled kernels are there.
-KERNELS = re.compile(r"\b(?:if|not|and|or) (?:kernels|native)\b|\bkernels is\b|NATIVE_VERSION")
+# The import of the compiled kernels, or a branch on whether they are there.
+KERNELS = re.compile(r"\bimport linkscore_native\b|\bfrom linkscore_native\b|\b(?i:kernels) is\b")
 # A body longer than this is counted as long: docs/development.md asks for "few over 30".
 LONG_BODY = 30
 STATE_FUNCTIONS = {"to_state", "load_state", "from_state"}

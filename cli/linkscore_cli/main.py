@@ -28,11 +28,11 @@ def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> No
     """Say which version this is, and what reads pages where they are read: not beside a crawler."""
     if asked:
         try:
-            from linkscore_scoring.features.native import reader_name
+            from linkscore_scoring.kernels import KERNELS
         except ModuleNotFoundError:  # the extra `server` is not installed
             reader = ""
         else:
-            reader = f" ({reader_name()} reader)"
+            reader = f" ({KERNELS.name} reader)"
         click.echo(f"linkscore, version {version('linkscore')}{reader}")
         context.exit()
 

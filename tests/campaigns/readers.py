@@ -26,6 +26,7 @@ from linkscore_lab.archives import open_archive
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.kernels import KERNELS, PURE
 
 URL = "http://site.example/forum/list.php?page=2"
 PIECES = (
@@ -71,8 +72,8 @@ class Readers:
     def __init__(self) -> None:
         self.pages = 0
         self.left: Counter[str] = Counter()
-        self._pure = Extractor(native=False)
-        self._native = Extractor(native=True, on_left=lambda reason: self.left.update([reason]))
+        self._pure = Extractor(kernels=PURE)
+        self._native = Extractor(kernels=KERNELS, on_left=lambda reason: self.left.update([reason]))
 
     def difference(self, body: bytes, url: str = URL, content_type: str = "text/html; charset=utf-8") -> str:
         """Return what differs of a page, empty if nothing does; True differs from 1, as in the log."""

@@ -16,14 +16,15 @@ ROOT = Path(linkscore_scoring.__file__).parent
 BASE = {"bounded", "columns", "errors", "hashing", "types", "state"}
 MAY_READ = {
     "state": {"errors"},
-    "features": {"compiled", "errors", "hashing", "urls"},
-    "urls": {"bounded", "compiled", "errors", "hashing", "state"},
+    "kernels": {"bounded"},
+    "urls": {"bounded", "errors", "hashing", "state"},
+    "features": {"errors", "hashing", "kernels", "urls"},
     "pagination": BASE | {"features", "urls"},
-    "clustering": BASE | {"compiled", "features", "urls"},
+    "clustering": BASE | {"features", "kernels", "urls"},
     "graph": BASE | {"features", "urls"},
     "browse_logs": BASE | {"features", "urls"},
     "wanted": {"errors", "features", "state"},
-    "site": BASE | {"compiled", "features", "urls", "pagination", "clustering", "graph", "browse_logs"},
+    "site": BASE | {"features", "kernels", "urls", "pagination", "clustering", "graph", "browse_logs"},
     "learners": BASE | {"features", "urls", "pagination", "clustering", "graph", "browse_logs", "site"},
     "policies": BASE
     | {
@@ -41,8 +42,8 @@ MAY_READ = {
     "exporters": {"errors", "types"},
     "engine": BASE
     | {
-        "compiled",
         "features",
+        "kernels",
         "urls",
         "pagination",
         "clustering",
@@ -126,3 +127,18 @@ def test_nothing_of_the_library_reads_the_testing_package() -> None:
         if any(name.startswith("linkscore_scoring.testing") for name in imports_of(file))
     }
     assert readers <= {"testing"}
+
+
+def test_kernels_alone_import_the_compiled_ones() -> None:
+    """They are chosen once: a module that asked again could choose otherwise."""
+    rooms = [
+        ROOT,
+        *(ROOT.parents[1] / name for name in ("server", "cli", "lab", "console", "frontier", "research")),
+    ]
+    importers = {
+        file.relative_to(ROOT.parents[1]).as_posix()
+        for room in rooms
+        for file in room.rglob("*.py")
+        if any(name.split(".")[0] == "linkscore_native" for name in imports_of(file))
+    }
+    assert importers == {"scoring/linkscore_scoring/kernels/native.py"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,9 @@ from linkscore_scoring.clustering.class_paths import (
 )
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.compiled import kernels
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.kernels import KERNELS
+from linkscore_scoring.kernels.protocol import TemplateSpace
 from linkscore_scoring.state import Sparse, Transient
 
 # Leaves of one path whose weight the kernel has; chosen, usual pages have tens.
@@ -90,7 +91,7 @@ class _Nearness:
         self._idf = vectorizer.idf
         self._means = np.ascontiguousarray(means.T)  # (n_paths, n_clusters)
         self._nodes: PathNodes[int] = paths.new_nodes()
-        self._space: Any = None
+        self._space: TemplateSpace | None = None
 
     def distances(self, trie: PathTrie) -> list[float]:
         """Return the cosine distance of a page to each mean; 1 if it has none of the known paths."""
@@ -108,18 +109,18 @@ class _Nearness:
         return distances
 
     def _compiled(self, trie: PathTrie) -> list[float] | None:
-        """Return what the kernel says, None if it has no answer: very many leaves in one place, or no UTF-8.
+        """Return what the kernel says, None if it has no answer.
 
         It is made anew when it knows too many steps.
         """
-        if kernels is None:
-            return None
         if self._space is None or len(self._space) > self._nodes.max_nodes:
-            floats = self._idf, self._means, np.log(np.arange(_MOST_LEAVES) + 1.0)
+            weights = np.log(np.arange(_MOST_LEAVES) + 1.0)
             texts = self._paths.numbered, self._paths.rarest_first(), self._paths.paths, self._column_of
-            self._space = kernels.TemplateSpace(*(column.tobytes() for column in floats), texts)
+            self._space = KERNELS.template_space(
+                self._idf.tobytes(), self._means.tobytes(), weights.tobytes(), texts
+            )
         steps = trie.parents, trie.tags, trie.classes
-        return self._space.distances(steps, trie.leaves)  # type: ignore[no-any-return]
+        return self._space.distances(steps, trie.leaves)
 
     def _column(self, path: str) -> int | None:
         return self._column_of.get(self._paths.settle(path))

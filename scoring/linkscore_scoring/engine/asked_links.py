@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.columns import Later, Repeated
-from linkscore_scoring.compiled import kernels
+from linkscore_scoring.kernels import KERNELS
+from linkscore_scoring.kernels.protocol import PackedLinks
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.packed_memory import PackedLinkMemory
 from linkscore_scoring.types import picking
 
 _REMEMBERED = 32_768  # URLs, as many as `urls.identity` remembers
-_reader = kernels.LinkReader(_REMEMBERED) if kernels else None
+_reader = KERNELS.link_reader(_REMEMBERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class AskedLinks:
     keys: Sequence[str]
     tickets: Repeated[bytes]
     anchors: Sequence[str]
-    packed: Any = None
+    packed: PackedLinks | None = None
     """The same links as the kernels hold them, None if they do not."""
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class AskedLinks:
         apaths
             Of each distinct ticket.
         """
-        if self.packed is None or not isinstance(model.memory, PackedLinkMemory) or model.sessions.names():
+        if self.packed is None or model.sessions.names():
             return None
         doubtful = self.packed.doubtful()
         if model.sessions.strip_all(doubtful) != doubtful:
@@ -69,7 +69,7 @@ class AskedLinks:
 
 
 def read_links(raw: bytes, *, max_chars: int, identify: Callable[[str], str | None]) -> AskedLinks | None:
-    """Return the links of a `ScoreLinksRequest`; None without kernels, or if a URL has no identity.
+    """Return the links of a `ScoreLinksRequest`; None if Python has to read it, or if a URL has no identity.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def read_links(raw: bytes, *, max_chars: int, identify: Callable[[str], str | No
     identify
         Gives the identity of a URL that is not plain, None if it has none.
     """
-    packed = _reader.read(raw, max_chars, identify) if _reader is not None else None
+    packed = _reader.read(raw, max_chars, identify)
     if packed is None:
         return None
     n = len(packed)

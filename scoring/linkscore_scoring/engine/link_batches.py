@@ -71,6 +71,7 @@ def _batch_of_groups(
 ) -> LinkBatch:
     """Return links of which patterns and contexts are known; columns are made if a policy looks at them."""
     n, places = len(links), links.tickets.places
+    assert links.packed is not None  # they have the groups
 
     def of_tickets(part: int) -> Later[int]:
         return Later(lambda: [contexts[place][part] for place in places.tolist()], n)

@@ -12,6 +12,7 @@ from lxml import etree
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
+from linkscore_scoring.features.kernel_reader import KernelReader
 from linkscore_scoring.features.layout.signals import page_layout
 from linkscore_scoring.features.layout.tree import read_tree
 from linkscore_scoring.features.markup import (
@@ -24,11 +25,11 @@ from linkscore_scoring.features.markup import (
     Step,
     TagTable,
 )
-from linkscore_scoring.features.native import NATIVE_VERSION, NativeReader
 from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, Words
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS, PageWalk, cut_tags
 from linkscore_scoring.features.words import page_words
 from linkscore_scoring.hashing import hash_block
+from linkscore_scoring.kernels import KERNELS, Kernels
 from linkscore_scoring.urls.identity import is_plain, validate_url
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
@@ -78,10 +79,11 @@ class Extractor:
     max_remembered
         Tags remembered between pages, or steps and paths by the compiled reader; above it the extractor
         forgets them all.
-    native
-        Whether to read by the compiled reader; that it is installed, unless told otherwise.
+    kernels
+        Read what they can; those of this process unless others are given.
     on_left
-        Told why, of each page that the compiled reader leaves to this one; what it raises ends the reading.
+        Called with the reason for each page that a compiled reader leaves to this one; what it
+        raises ends the reading.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class Extractor:
         limits: Limits | None = None,
         *,
         max_remembered: int = MAX_REMEMBERED,
-        native: bool = bool(NATIVE_VERSION),
+        kernels: Kernels = KERNELS,
         on_left: Callable[[str], None] = lambda reason: None,
     ) -> None:
         self.limits = limits or Limits()
@@ -99,8 +101,7 @@ class Extractor:
         self._parser = etree.HTMLParser(
             encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
         )
-        bounds = _native_bounds(self.limits, max_remembered) if native else {}
-        self._native = NativeReader(bounds, on_left) if native else None
+        self._kernel = KernelReader(kernels, kernel_bounds(self.limits, max_remembered), on_left)
 
     def extract(
         self,
@@ -126,7 +127,7 @@ class Extractor:
         if broken:
             features.notes.append("decode_errors")
         resolver_of = partial(self._resolver_of, features)
-        if not self._native or not self._native.read(markup, features, resolver_of, layout=layout):
+        if not self._kernel.read(markup, features, resolver_of, layout=layout):
             self._read_purely(markup, features, layout=layout)
         if words and (root := self._parse(markup, features)) is not None:
             chars = features.text_chars + features.anchor_chars
@@ -370,8 +371,8 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
     return links, numbers, [note for note, cut in cuts.items() if cut]
 
 
-def _native_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[str, int | str]:
-    """Return the bounds of the compiled reader, which has none of its own."""
+def kernel_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[str, int | str]:
+    """Return the bounds of a compiled reader, which has none of its own."""
     return {
         **asdict(limits),
         "path_chars": MAX_PATH_CHARS,

@@ -7,14 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.state import Stateful, Stored, stored_as
-
-NOT_FETCHED = -3
-"""Cluster of a URL that was seen in links and not fetched."""
-
-_DEPTH, _CLUSTER, _PATTERN, _CONTEXTS = 0, 1, 2, 3
-"""Cells of a record; from the last on there are pairs of source page and Apath."""
+from linkscore_scoring.kernels import KERNELS, Kernels
+from linkscore_scoring.kernels.protocol import NOT_FETCHED
+from linkscore_scoring.state import State, Stateful, Stored, stored_as
 
 
 @dataclass(slots=True)
@@ -49,33 +44,26 @@ class LinkMemory(Stateful):
         URLs remembered; beyond it the ones seen first are forgotten, which costs a context, never a link.
     max_contexts
         In-links kept per URL; the latest stay.
-
-    Notes
-    -----
-    A record is the flat list [depth, cluster, pattern, source, Apath, source, Apath, ...]; about 250 bytes a
-    URL.
+    kernels
+        Make the table of URLs; its state is the same whoever made it.
     """
 
     evicted: Stored[int]
     _links: Annotated[dict[int, list[int]], stored_as("keys", "records")]
 
-    def __init__(self, *, max_links: int = 200_000, max_contexts: int = 6) -> None:
-        self.max_links = max_links
-        self.max_contexts = max_contexts
+    def __init__(
+        self, *, max_links: int = 200_000, max_contexts: int = 6, kernels: Kernels = KERNELS
+    ) -> None:
+        self.table = kernels.link_table(max_links, max_contexts)
         self.evicted = 0
         self._links = {}
 
     def __len__(self) -> int:
-        return len(self._links)
+        return len(self.table)
 
     def unknown(self, keys: Sequence[int]) -> dict[int, int]:
         """Return the URLs among `keys` that were never seen, each with its first row."""
-        links = self._links
-        found: dict[int, int] = {}
-        for row, key in enumerate(keys):
-            if key not in links:
-                found.setdefault(key, row)
-        return found
+        return self.table.unknown(keys)
 
     def see(
         self, source: int, depth: int, keys: Sequence[int], apaths: Sequence[int], patterns: Mapping[int, int]
@@ -91,107 +79,72 @@ class LinkMemory(Stateful):
         patterns
             URL pattern of every target that is `unknown`.
         """
-        links = self._links
-        seen = Sighting()
-        fresh, first_here, seen_patterns = seen.fresh, seen.first_here, seen.patterns
-        for key, apath in zip(keys, apaths, strict=True):
-            known = links.get(key)
-            fresh.append(known is None)
-            if known is None:
-                known = links[key] = [depth, NOT_FETCHED, patterns[key], source, apath]
-                first_here.append(True)
-            elif known[_CLUSTER] == NOT_FETCHED:
-                first_here.append(self._renew(known, source, apath, seen))
-            else:
-                first_here.append(False)
-            seen_patterns.append(known[_PATTERN])
+        seen = Sighting(*self.table.see(source, depth, keys, apaths, patterns))
         self._evict()
         return seen
 
-    def _renew(self, known: list[int], source: int, apath: int, seen: Sighting) -> bool:
-        """Make (source, Apath) the latest in-link of a URL; say whether it is the first from this source."""
-        sources, apaths = known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2]
-        first = source not in sources
-        old = apaths.index(apath) if apath in apaths else 0 if len(apaths) >= self.max_contexts else None
-        if old is not None:
-            if sources[old] == source:
-                return first
-            if sources.index(sources[old]) == old:
-                seen.displaced.append((sources[old], apaths[old]))
-            del known[_CONTEXTS + 2 * old : _CONTEXTS + 2 * old + 2]
-        known += (source, apath)
-        return first
-
     def fetched(self, key: int, *, depth: int, cluster: int, pattern: int) -> bool:
         """Note a fetch; return whether it is a repeated one. Depth and pattern count for unknown URLs."""
-        known = self._links.get(key)
-        if known is None:
-            self._links[key] = [depth, cluster, pattern]
-            self._evict()
-            return False
-        before = known[_CLUSTER] != NOT_FETCHED
-        known[_CLUSTER] = cluster
+        before = self.table.fetched(key, depth, cluster, pattern)
+        self._evict()
         return before
 
     def is_fetched(self, key: int) -> bool:
         """Say whether a URL was fetched, as far as remembered."""
-        known = self._links.get(key)
-        return known is not None and known[_CLUSTER] != NOT_FETCHED
+        return self.cluster(key) != NOT_FETCHED
 
     def fetched_among(self, keys: Sequence[int]) -> set[int]:
         """Return the URLs among `keys` of which `is_fetched` says so."""
-        records = zip(keys, map(self._links.get, keys), strict=True)
-        return {key for key, known in records if known is not None and known[_CLUSTER] != NOT_FETCHED}
+        return set(self.table.fetched_among(keys))
 
     def pattern(self, key: int) -> int | None:
         """Return the URL pattern a URL had when it was first seen, None if it is not known."""
-        known = self._links.get(key)
-        return None if known is None else known[_PATTERN]
+        return self.table.pattern(key)
 
     def patterns(self, keys: Sequence[int]) -> list[int | None]:
         """Return the `pattern` of each URL."""
-        records = map(self._links.get, keys)
-        return [None if known is None else known[_PATTERN] for known in records]
+        return self.table.patterns(keys)
 
     def relabel(self, clusters: Iterable[tuple[int, int]]) -> None:
         """Give fetched URLs the clusters of a new model: pairs (identity hash, cluster)."""
         for key, cluster in clusters:
-            if key in self._links:
-                self._links[key][_CLUSTER] = cluster
+            self.table.relabel(key, cluster)
 
     def cluster(self, key: int) -> int:
         """Return the cluster of a fetched URL, `NOT_FETCHED` if it was not fetched or is forgotten."""
-        known = self._links.get(key)
-        return NOT_FETCHED if known is None else known[_CLUSTER]
+        return self.table.cluster(key)
 
     def depth(self, key: int) -> int | None:
         """Return the depth at which a URL was first seen, None if it is not known."""
-        known = self._links.get(key)
-        return None if known is None else known[_DEPTH]
+        return self.table.depth(key)
 
     def contexts(self, key: int) -> list[tuple[int, int]]:
         """Return the in-links of a URL, [(source page, Apath id)]; empty if it is not known."""
-        known = self._links.get(key)
-        return [] if known is None else list(zip(known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2], strict=True))
+        return self.table.contexts(key)
 
     def sources(self, keys: Iterable[int]) -> list[list[int]]:
         """Return the source pages of the in-links of each URL; empty of one that is not known."""
-        return [[source for source, _ in self.contexts(key)] for key in keys]
+        return self.table.sources(list(keys))
 
     def waiting(self) -> Counter[tuple[int, int]]:
         """Count the URLs found and not fetched by URL pattern and the earliest Apath kept; cost O(links)."""
-        return Counter(
-            (known[_PATTERN], known[_CONTEXTS + 1])
-            for known in self._links.values()
-            if known[_CLUSTER] == NOT_FETCHED
-        )
+        return Counter(self.table.waiting())
 
     def waiting_group(self, key: int) -> tuple[int, int] | None:
         """Return pattern and earliest Apath of a URL that waits, as `waiting` counts it; else None."""
-        known = self._links.get(key)
-        if known is None or known[_CLUSTER] != NOT_FETCHED:
-            return None
-        return known[_PATTERN], known[_CONTEXTS + 1]
+        return self.table.waiting_group(key)
+
+    def to_state(self) -> State:
+        """See `Stateful.to_state`."""
+        self._links = self.table.plain()
+        state = super().to_state()
+        self._links = {}
+        return state
+
+    def after_load(self) -> None:
+        """Let the table take over what was loaded, and raise ValueError if it is not of a memory."""
+        self.table.load(self._links)
+        self._links = {}
 
     def _evict(self) -> None:
-        self.evicted += len(drop_oldest(self._links, self.max_links))
+        self.evicted += self.table.evict()

@@ -15,6 +15,7 @@ from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.sample import InLink, SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.kernels.protocol import NOT_FETCHED
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
 from linkscore_scoring.pagination.confirmation import PageLinkConfirmation
 from linkscore_scoring.site.apaths import ApathTable
@@ -28,9 +29,8 @@ from linkscore_scoring.site.learning import (
     navigation_params,
     observe_page_links,
 )
-from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
+from linkscore_scoring.site.memory import LinkMemory
 from linkscore_scoring.site.navigation import NavigationTable
-from linkscore_scoring.site.packed_memory import link_memory
 from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
@@ -131,7 +131,7 @@ class SiteModel(Stateful):
         self.revision = 0
         self.pages = self.failed = self.duplicates = 0
         self.apaths = ApathTable(max_apaths=bounds.apaths)
-        self.memory = link_memory(max_links=bounds.links, max_contexts=bounds.contexts)
+        self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
         most = min(_FETCHES, bounds.links), min(_GROUPS, bounds.arms)

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from linkscore_scoring.features.native import reader_name
+from linkscore_scoring.kernels import KERNELS
 
 # Upper bounds of the histograms' buckets, seconds. Chosen, not measured; `LinkscoreSlow` reads 2.5.
 _LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -43,7 +43,7 @@ class Metrics:
         self._calls: dict[tuple[str, str], Histogram] = {}
         self._pages: dict[tuple[str, str], tuple[Counter, Counter]] = {}
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
-        build.labels(version("linkscore"), platform.python_version(), reader_name()).set(1)
+        build.labels(version("linkscore"), platform.python_version(), KERNELS.name).set(1)
 
     def count_call(self, method: str, code: str, seconds: float, *, request_id: str, trace_id: str) -> None:
         """Count a call that ended. Its names are exemplars: OpenMetrics has the latest of each bucket."""

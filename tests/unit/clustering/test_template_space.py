@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 pytest.importorskip("linkscore_native", reason="the compiled kernels are not installed: make native")
 
-import linkscore_native
 from linkscore_scoring.clustering import CLUSTERERS, class_paths, cosine_linkage
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkageModel, _Nearness
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.kernels import PURE
+from linkscore_scoring.kernels.native import NATIVE
 from linkscore_scoring.testing.pages import trie_of
 
 
@@ -38,8 +39,8 @@ def model() -> CosineLinkageModel:
 
 def both(model: CosineLinkageModel, monkeypatch: pytest.MonkeyPatch, tries: list[PathTrie]) -> list[list]:
     answers = []
-    for kernels in (None, linkscore_native):
-        monkeypatch.setattr(cosine_linkage, "kernels", kernels)
+    for kernels in (PURE, NATIVE):
+        monkeypatch.setattr(cosine_linkage, "KERNELS", kernels)
         nearness = _Nearness(model.paths, model.vectorizer, model.means)
         answers.append([nearness.distances(trie) for trie in tries])
     return answers

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated
-from linkscore_scoring.compiled import kernels
 from linkscore_scoring.engine.asked_links import AskedLinks, read_links
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.session_ids import SessionIds
 
-native = pytest.mark.skipif(kernels is None, reason="the compiled kernels are not installed: make native")
+native = pytest.mark.skipif(KERNELS is PURE, reason="the compiled kernels are not installed: make native")
 MAX_CHARS = 200
 SID = "sid=a1b2c3d4e5f6a7b8"
 

@@ -20,9 +20,9 @@ from linkscore_scoring.features.html import (
     without_crowds,
 )
 from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_CLASS_CHARS
-from linkscore_scoring.features.native import NATIVE_VERSION
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.features.walk import MAX_PATH_CHARS
+from linkscore_scoring.kernels import KERNELS, PURE
 
 URL = "http://a.test/b/c"
 TIMES_PROSE = 12.0
@@ -34,7 +34,7 @@ def cost_by(family: Family, size: int, *, native: bool) -> float:
     """Return the CPU time of one page by a reader that knows no other; a page may be refused, and nothing
     else.
     """
-    body, extractor = family.body(size), Extractor(native=native)
+    body, extractor = family.body(size), Extractor(kernels=KERNELS if native else PURE)
 
     def read() -> None:
         with suppress(InvalidPage):
@@ -60,7 +60,7 @@ def is_native(family: Family, size: int) -> bool:
             content_type=family.content_type,
             content_encoding=family.content_encoding,
         )
-    return bool(NATIVE_VERSION) and not left
+    return KERNELS is not PURE and not left
 
 
 def check(family: Family, size: int, *, doublings: int = 1) -> None:

@@ -24,10 +24,12 @@ import linkscore_native
 from campaigns.readers import Readers, generated_page
 from hostile import PAGES
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.html import Extractor, _native_bounds
+from linkscore_scoring.features.html import Extractor, kernel_bounds
+from linkscore_scoring.features.kernel_reader import KernelReader
 from linkscore_scoring.features.layout.tree import PageTree
-from linkscore_scoring.features.native import NativeReader
 from linkscore_scoring.features.types import Limits, PageFeatures
+from linkscore_scoring.kernels import PURE
+from linkscore_scoring.kernels.native import NATIVE
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 URL = "http://site.example/forum/list.php?page=2"
@@ -40,7 +42,7 @@ def batched(names: Iterable[str], n: int) -> Iterator[list[str]]:
 
 
 def both(body: bytes, limits: Limits | None = None, content_type: str = "") -> list[PageFeatures]:
-    readers = [Extractor(limits, native=native) for native in (False, True)]
+    readers = [Extractor(limits, kernels=kernels) for kernels in (PURE, NATIVE)]
     return [reader.extract(body, url=URL, content_type=content_type) for reader in readers]
 
 
@@ -124,18 +126,18 @@ def test_pages_that_begin_with_marks_are_read_alike(
 def test_what_is_remembered_of_pages_changes_none_of_those_that_follow(most: int) -> None:
     rng = Random(11)
     pages = [generated_page(rng) for _ in range(30)]
-    reader, limits = Extractor(Limits(links=9), native=True, max_remembered=most), Limits(links=9)
+    reader, limits = Extractor(Limits(links=9), kernels=NATIVE, max_remembered=most), Limits(links=9)
     for page in [*pages, *reversed(pages)]:
-        assert reader.extract(page, url=URL) == Extractor(limits, native=False).extract(page, url=URL)
+        assert reader.extract(page, url=URL) == Extractor(limits, kernels=PURE).extract(page, url=URL)
 
 
 def test_pages_are_read_alike_by_threads_that_share_a_reader() -> None:
     rng = Random(12)
     pages = [generated_page(rng) * 20 for _ in range(40)]
-    shared = Extractor(native=True)
+    shared = Extractor(kernels=NATIVE)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda page: shared.extract(page, url=URL), pages))
-    assert found == [Extractor(native=False).extract(page, url=URL) for page in pages]
+    assert found == [Extractor(kernels=PURE).extract(page, url=URL) for page in pages]
 
 
 def test_many_apaths_and_long_names_are_cut_alike() -> None:
@@ -157,14 +159,14 @@ def test_many_apaths_and_long_names_are_cut_alike() -> None:
 )
 def test_a_page_it_cannot_answer_for_is_left_to_the_pure_reader_and_told(reason: str, markup: str) -> None:
     told: list[str] = []
-    found = Extractor(native=True, on_left=told.append).extract(markup.encode(), url=URL)
-    assert found == Extractor(native=False).extract(markup.encode(), url=URL)
+    found = Extractor(kernels=NATIVE, on_left=told.append).extract(markup.encode(), url=URL)
+    assert found == Extractor(kernels=PURE).extract(markup.encode(), url=URL)
     assert told == [reason]
 
 
 def test_a_layout_changes_nothing_else_of_a_page() -> None:
     told: list[str] = []
-    reader = Extractor(native=True, on_left=told.append)
+    reader = Extractor(kernels=NATIVE, on_left=told.append)
     found = reader.extract(b"<ul><li><a href=x>text</a>", url=URL, layout=True)
     assert found.layout is not None
     assert replace(found, layout=None) == reader.extract(b"<ul><li><a href=x>text</a>", url=URL)
@@ -173,7 +175,7 @@ def test_a_layout_changes_nothing_else_of_a_page() -> None:
 
 def tree_of(markup: str) -> PageTree:
     """Return what the compiled reader says is where."""
-    page = linkscore_native.Reader(_native_bounds(Limits())).read(markup.encode(), True)
+    page = linkscore_native.Reader(kernel_bounds(Limits())).read(markup.encode(), True)
     return PageTree.of(**page.outline())
 
 
@@ -206,7 +208,7 @@ plain_bases = [
     "http://a.example", "http://a.example/", "http://a.example/b/c/d.html?q=1", "https://a.example:8080/b//c/d",
     "http://a.example/b;p/c", "http://a.example/b/./c/../d", "http://me@A.example/\u00e9/x", "http://a.example?q",
 ]  # fmt: skip
-OF_MANY_PAGES = {native: Extractor(Limits(url_chars=90), native=native) for native in (False, True)}
+OF_MANY_PAGES = [Extractor(Limits(url_chars=90), kernels=kernels) for kernels in (PURE, NATIVE)]
 
 
 @given(
@@ -225,25 +227,24 @@ def test_hrefs_lead_to_the_same_whatever_was_read_before(
     )
     kind = f"text/html; charset={charset}"
     try:
-        pure, native = (reader.extract(page, url=url, content_type=kind) for reader in OF_MANY_PAGES.values())
+        pure, native = (reader.extract(page, url=url, content_type=kind) for reader in OF_MANY_PAGES)
     except InvalidPage:
         return
     assert native == pure
 
 
 def test_what_hrefs_lead_to_is_forgotten_rather_than_kept_for_ever() -> None:
-    small = NativeReader(_native_bounds(Limits()), on_left=print)
-    small._urls = linkscore_native.UrlTable(max_urls=10)
-    reader = Extractor(native=True)
-    reader._native = small
+    small = KernelReader(NATIVE, kernel_bounds(Limits()), print, max_urls=10)
+    reader = Extractor(kernels=NATIVE)
+    reader._kernel = small
     for n in range(0, 300, 3):
         page = "".join(f"<a href='/{n + i}'>x</a><a href='?{n + i}'>x</a>" for i in range(3)).encode()
-        assert reader.extract(page, url=URL) == Extractor(native=False).extract(page, url=URL)
-        assert len(small._urls) <= 30
+        assert reader.extract(page, url=URL) == Extractor(kernels=PURE).extract(page, url=URL)
+        assert len(small._reader.urls) <= 30
 
 
 def test_the_environment_turns_it_off() -> None:
-    code = "from linkscore_scoring.features.native import reader_name; print(reader_name())"
+    code = "from linkscore_scoring.kernels import KERNELS; print(KERNELS.name)"
     for value, name in (("0", "pure"), ("1", "native")):
         environment = {**os.environ, "LINKSCORE_NATIVE": value}
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)

@@ -17,6 +17,7 @@ from linkscore_scoring.features.words import (
     words_of,
     words_of_texts,
 )
+from linkscore_scoring.kernels import PURE
 
 PAGE = b"""<html><head><title>Shadow Selection</title><style>p{}</style></head><body>
 <h1>About <a href="/sets">selection sets</a></h1>
@@ -55,7 +56,7 @@ def test_words_are_not_read_unless_asked_for() -> None:
 
 
 def test_both_readers_of_pages_find_the_same_words() -> None:
-    pure = Extractor(Limits(), native=False).extract(PAGE, url="http://a.org/", words=Words.COUNTED)
+    pure = Extractor(Limits(), kernels=PURE).extract(PAGE, url="http://a.org/", words=Words.COUNTED)
     assert pure.words == read(PAGE).words
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
+from linkscore_scoring.kernels.protocol import NOT_FETCHED
+from linkscore_scoring.site.memory import LinkMemory
 
 PATTERNS = dict.fromkeys(range(100), 7)
 

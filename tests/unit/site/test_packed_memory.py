@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("linkscore_native", reason="the compiled kernels are not installed: make native")
 
-import linkscore_native
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.kernels import PURE
+from linkscore_scoring.kernels.native import NATIVE
 from linkscore_scoring.site.memory import LinkMemory
-from linkscore_scoring.site.packed_memory import PackedLinkMemory
 
 KEYS = st.sampled_from([*range(12), 2**63, 2**64 - 1])
 PAGES = st.tuples(
@@ -53,15 +53,15 @@ def known(memory: LinkMemory, keys: list[int]) -> list[Any]:
 
 @given(st.lists(PAGES | FETCHES | LABELS, max_size=40), st.integers(1, 9), st.integers(1, 3))
 def test_both_memories_answer_and_store_the_same(steps: list[Any], links: int, contexts: int) -> None:
-    plain = LinkMemory(max_links=links, max_contexts=contexts)
-    packed = PackedLinkMemory(linkscore_native, max_links=links, max_contexts=contexts)
+    plain = LinkMemory(kernels=PURE, max_links=links, max_contexts=contexts)
+    packed = LinkMemory(kernels=NATIVE, max_links=links, max_contexts=contexts)
     keys = [*range(13), 2**63, 2**64 - 1]
     for step in steps:
         assert taken(packed, step) == taken(plain, step)
         assert known(packed, keys) == known(plain, keys)
     stored = msgpack.packb(plain.to_state())
     assert msgpack.packb(packed.to_state()) == stored
-    again = PackedLinkMemory(linkscore_native, max_links=links, max_contexts=contexts)
+    again = LinkMemory(kernels=NATIVE, max_links=links, max_contexts=contexts)
     again.load_state(msgpack.unpackb(stored))
     assert known(again, keys) == known(plain, keys)
     assert msgpack.packb(again.to_state()) == stored
@@ -69,6 +69,6 @@ def test_both_memories_answer_and_store_the_same(steps: list[Any], links: int, c
 
 @pytest.mark.parametrize("record", [[], [1, 0], [1, 0, 2, 3], [1, 0, 2**70], [1, 0, 2, -1, 4]])
 def test_a_record_that_is_none_is_a_corrupt_state(record: list[int]) -> None:
-    memory = PackedLinkMemory(linkscore_native)
+    memory = LinkMemory(kernels=NATIVE)
     with pytest.raises(CorruptState, match="record of 7"):
         memory.load_state({"evicted": 0, "keys": [7], "records": [record]})

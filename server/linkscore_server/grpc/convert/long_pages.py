@@ -18,8 +18,8 @@ from threading import local
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.native import NATIVE_VERSION
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.kernels import KERNELS
 from linkscore_server import tasks
 from linkscore_server.child_processes import child_processes
 
@@ -112,7 +112,7 @@ class MediumPages:
     @staticmethod
     def takes(page: PageBody) -> bool:
         """Say whether a page can be read here: layouts and words are for Python, which lets go of nothing."""
-        return bool(NATIVE_VERSION) and not page.layout and not page.words
+        return KERNELS.reads_in_threads and not page.layout and not page.words
 
     async def read(self, page: PageBody) -> PageFeatures | None:
         """Return the features of a page, None if it is left to the pure reader.

@@ -14,8 +14,8 @@ import pytest
 from linkscore.v1 import common_pb2 as common
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.native import NATIVE_VERSION
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.kernels import KERNELS
 from linkscore_server.grpc.convert.long_pages import (
     LARGE_BYTES,
     LARGE_TAGS,
@@ -79,7 +79,9 @@ def test_a_large_page_has_the_features_it_would_have_anywhere() -> None:
     asyncio.run(read())
 
 
-compiled = pytest.mark.skipif(not NATIVE_VERSION, reason="the compiled reader is not installed: make native")
+compiled = pytest.mark.skipif(
+    not KERNELS.reads_in_threads, reason="the compiled reader is not installed: make native"
+)
 
 
 @compiled
@@ -169,7 +171,7 @@ def test_only_large_pages_that_came_are_read_before_their_turn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "is_read"), [(MEDIUM, bool(NATIVE_VERSION)), (LEFT, False), (LARGE, True), (LEFT * 4, True)]
+    ("body", "is_read"), [(MEDIUM, KERNELS.reads_in_threads), (LEFT, False), (LARGE, True), (LEFT * 4, True)]
 )
 def test_pages_that_take_long_are_read_before_their_turn_where_that_spares_others(
     body: bytes, is_read: bool

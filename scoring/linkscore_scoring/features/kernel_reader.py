@@ -1,42 +1,42 @@
-"""Where the compiled reader of pages takes the place of the pure one.
-
-It is taken if the distribution ``linkscore-native`` is installed and not turned off, and gives what the pure
-reader gives. A page it cannot answer equally for goes to the pure reader, and is counted by the reason.
-"""
+"""Features of pages that a kernel reads; it gives what `features.html` gives, or leaves a page to that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from linkscore_scoring.compiled import kernels
 from linkscore_scoring.features.layout.signals import page_layout
 from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.types import Head, Links, PageFeatures, PathTrie
+from linkscore_scoring.kernels import Kernels
 from linkscore_scoring.urls.resolve import MAX_CACHED_URLS, UrlResolver
 
-NATIVE_VERSION: str = kernels.__version__ if kernels else ""
-"""Version of the compiled reader, empty if pages are read by pure Python alone."""
 
-
-class NativeReader:
+class KernelReader:
     """Reads pages as UTF-8; any number of threads may use one.
 
     Parameters
     ----------
+    kernels
+        Read them.
     bounds
         Bounds of extraction by name, as ``native/src/bounds.rs`` names them.
-
     on_left
-        Told the reason for each page that is left to the pure reader: ``depth``, ``attributes`` or
-        ``rel``.
+        Called with the reason for each page that a compiled reader leaves to the pure one: ``depth``,
+        ``attributes`` or ``rel``.
+    max_urls
+        Resolved hrefs that are remembered.
     """
 
-    def __init__(self, bounds: dict[str, int | str], on_left: Callable[[str], None]) -> None:
-        import linkscore_native  # not above: pure Python does without
-
+    def __init__(
+        self,
+        kernels: Kernels,
+        bounds: Mapping[str, int | str],
+        on_left: Callable[[str], None],
+        *,
+        max_urls: int = MAX_CACHED_URLS,
+    ) -> None:
         self._on_left = on_left
-        self._reader = linkscore_native.Reader(bounds)
-        self._urls = linkscore_native.UrlTable(MAX_CACHED_URLS)
+        self._reader = kernels.page_reader(bounds, max_urls)
 
     def read(
         self,
@@ -59,13 +59,14 @@ class NativeReader:
         """
         page = self._reader.read(markup, layout)
         if isinstance(page, str):
-            self._on_left(page)
+            if page:
+                self._on_left(page)
             return False
         if page.is_empty:
             features.notes.append("empty")
             return True
         resolver = resolver_of(Head(page.base, page.canonical, page.nofollow))
-        rows = page.links(self._urls, resolver)
+        rows = page.links(self._reader.urls, resolver)
         features.links = Links(**rows["columns"])
         features.paths = PathTrie(*page.paths())
         features.text_chars, features.anchor_chars = page.text_chars, page.anchor_chars
@@ -82,8 +83,3 @@ class NativeReader:
         if (outline := page.outline()) is not None:
             features.layout = page_layout(PageTree.of(**outline), features, rows["numbers"])
         return True
-
-
-def reader_name() -> str:
-    """Return which reader reads the pages of this process: ``pure``, or ``native`` with its version."""
-    return f"native {NATIVE_VERSION}" if NATIVE_VERSION else "pure"
