@@ -1,4 +1,5 @@
-# linkscore: the server and the console, without the crawler side. See docs/operations.md.
+# linkscore: the server with the extras console, logs, kafka and tracing, without the crawler side: tools/lock.py
+# names them for requirements/server.lock. See docs/operations.md.
 # With the demonstration and Scrapy, as deploy/compose.yaml uses it: docker build --target demo .
 #
 # An authority of a build network of your own: docker build --secret id=build_ca,src=ca.pem .

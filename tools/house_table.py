@@ -38,7 +38,7 @@ CORE = (
     "lab/linkscore_lab/replay",
 )
 _POLICIES = ("anthelion", "browse_log", "focus", "irobot", "link_graph", "source", "tag_path_bandit", "tpm")
-_SERVICES = ("browse_logs", "cluster", "routing", "storage/kafka", "storage/visits", "workers")
+_SERVICES = ("browse_logs", "cluster", "routing", "storage/kafka", "workers")
 ANNEXES = (
     *(f"{SCORING}/{name}" for name in ("browse_logs", "exporters", "graph", "testing")),
     *(f"{SCORING}/policies/{name}" for name in _POLICIES),

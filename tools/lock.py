@@ -18,6 +18,7 @@ _LOCKS = {
         "pyproject.toml",
         *("--extra", "server"),
         *("--extra", "console"),
+        *("--extra", "logs"),
         *("--extra", "kafka"),
         *("--extra", "tracing"),
     ],

@@ -26,14 +26,13 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import builtin, register
 from linkscore_server import tasks
 from linkscore_server.addresses import check_free
-from linkscore_server.browse_logs.manager import BrowseLogManager
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.access import CallerOf
 from linkscore_server.grpc.admission import WorkAhead
-from linkscore_server.grpc.browse_logs import BrowseLogService
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.gate import Gate
@@ -46,7 +45,7 @@ from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
-from linkscore_server.plugins import external_embeddings, external_policies
+from linkscore_server.plugins import external_embeddings, external_policies, external_services
 from linkscore_server.routing.owners import LocalOwner
 from linkscore_server.routing.peer_calls import server_for_peers
 from linkscore_server.routing.peers import owners_at
@@ -55,6 +54,7 @@ from linkscore_server.routing.questions import Questions
 from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.routing.router import Router
 from linkscore_server.routing.services import ByName, add_services, full_names
+from linkscore_server.services import Host, Services
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
@@ -136,11 +136,13 @@ class Application:
             owns=_owns(settings, place),
             embeddings=Embeddings(external_embeddings()),
         )
-        self.browse_logs = BrowseLogManager(self.registry, settings, self.metrics, clock)
-        self.registry.opened = self.browse_logs.crawl_opened
+        host = Host(self.registry, settings, self.metrics, clock)
+        self.annexes: list[Services] = [made(host) for made in external_services()]
+        self.registry.before_serving.extend(annex.recovered for annex in self.annexes)
+        self.registry.opened = self._opened
         self._health = health.aio.HealthServicer()
-        self._services_named = [] if settings.role == "owner" else full_names()
         self._peer_server: grpc.aio.Server | None = None
+        self._services_named: list[str] = []
         self._server = self._build(clock)
         self._metrics_server: MetricsServer | None = None
         self._is_drained = False
@@ -169,7 +171,8 @@ class Application:
             _log.info("metrics on %s:%d", host, self.metrics_port)
         started = time.perf_counter()
         await self.registry.recover()
-        self.browse_logs.start()
+        for annex in self.annexes:
+            annex.start()
         if self._peer_server is not None:
             await self._peer_server.start()
         if self._member is not None:
@@ -191,6 +194,10 @@ class Application:
     def _is_alone(self) -> bool:
         """Whether no other process is part of the same server."""
         return self._member is None and self._place is None
+
+    def _opened(self, actor: CrawlActor) -> None:
+        for annex in self.annexes:
+            annex.opened(actor)
 
     async def _listen(self) -> None:
         port = _bind(self._server, self.settings)
@@ -242,7 +249,8 @@ class Application:
         self.gate.close()
         self._parser.close()
         await self.router.home.close()
-        await self.browse_logs.close()
+        for annex in self.annexes:
+            await annex.close()
         await self.registry.close()
         if self._metrics_server is not None:
             self._metrics_server.close()
@@ -269,6 +277,8 @@ class Application:
             options=_options(s, shares_port=self._place is not None),
         )
         services = self._services(clock, work)
+        if s.role != "owner":
+            self._services_named = full_names(services)
         local = LocalOwner(services, Questions(self.registry, self.scoring, self.metrics.registry))
         reader = self.scoring.reader
         self._member = _member(s, self._store, self.registry, local, reader, self.metrics)
@@ -296,7 +306,7 @@ class Application:
                 own, local, self.router, self._owners, s.max_message_bytes
             )
         if self._services_named:
-            add_services(self.router, server)
+            add_services(self.router, server, services)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         named = (*self._services_named, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection_pb2_grpc.add_ServerReflectionServicer_to_server(
@@ -329,9 +339,8 @@ class Application:
             "LinkScoringService": self.scoring,
             "CrawlService": CrawlService(self.registry, clock),
             "SiteModelService": SiteModelService(self.registry),
-            "BrowseLogService": BrowseLogService(self.registry, self.browse_logs),
             "InspectionService": InspectionService(self.registry),
-        }
+        } | {name: servicer for annex in self.annexes for name, servicer in annex.servicers.items()}
 
     async def _set_health(self, status: Any) -> None:
         for service in ("", *self._services_named):
@@ -500,5 +509,6 @@ async def _started(data_dir: Path) -> Application:
 
 
 async def _stop(app: Application) -> None:
-    await app.browse_logs.idle()
+    for annex in app.annexes:
+        await annex.idle()
     await app.stop()

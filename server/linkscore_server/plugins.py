@@ -1,4 +1,4 @@
-"""What other packages bring: policies and embeddings, found by their entry points."""
+"""What annexes and other packages bring: policies, services, embeddings, found by their entry points."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from linkscore_scoring.policies.base import Policy
 
 GROUP = "linkscore.policies"
+SERVICES = "linkscore.services"
 EMBEDDINGS = "linkscore.embeddings"
 _log = logging.getLogger(__name__)
 
@@ -29,6 +30,23 @@ def external_policies() -> list[type[Policy]]:
             found.append(policy)
         else:
             _log.error("entry point %s: %r is not a Policy class that can be used", entry.name, policy)
+    return found
+
+
+def external_services() -> list[Any]:
+    """Load the services that annexes register, `services.Services`; one that cannot be loaded is left out.
+
+    Of one whose extra is not installed a line of the log says how to get it.
+    """
+    found = []
+    for entry in sorted(entry_points(group=SERVICES), key=lambda entry: entry.name):
+        try:
+            found.append(entry.load())
+        except ModuleNotFoundError as exc:
+            remedy = f"; pip install 'linkscore[{entry.extras[0]}]'" if entry.extras else ""
+            _log.warning("services %s are left out: %s%s", entry.name, exc, remedy)
+        except Exception:
+            _log.exception("services %s cannot be loaded", entry.name)
     return found
 
 

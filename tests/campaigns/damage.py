@@ -27,11 +27,12 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.events import FeedbackGiven, encode
 from linkscore_scoring.errors import LinkscoreError
+from linkscore_server.browse_logs.visits.base import VisitQuery
+from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.settings import Settings
 from linkscore_server.storage.archive import export_crawl, import_crawl
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
-from linkscore_server.storage.visits.base import VisitQuery
 from small_site import HOST, page, url_of
 
 CRAWL, NAME = "crawls/hurt", "hurt"
@@ -149,7 +150,7 @@ async def answers(folder: Path, *, cuts: bool = False) -> list[str]:
         ):
             found.append(await _ask(server, name, request))
         await server.close()
-        visits = store.visits(NAME)
+        visits = visits_of(store, NAME)
         found.append(visits.salt().hex())
         found.append(str(visits.counts(VisitQuery(HOST, _DAY, DAYS, 500), memory_mb=64)))
     except LinkscoreError as exc:

@@ -21,10 +21,10 @@ from linkscore.v1 import (
 )
 from linkscore_scoring.features.types import Limits
 from linkscore_server.browse_logs.manager import BrowseLogManager
+from linkscore_server.browse_logs.service import BrowseLogService
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.admission import WorkAhead
-from linkscore_server.grpc.browse_logs import BrowseLogService
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.gate import Gate

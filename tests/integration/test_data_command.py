@@ -15,10 +15,11 @@ from command_line import run
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, decode, encode
+from linkscore_server.browse_logs.visits.base import VisitQuery
+from linkscore_server.browse_logs.visits.connection import in_memory
+from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.files import FileStore
-from linkscore_server.storage.visits.base import VisitQuery
-from linkscore_server.storage.visits.connection import in_memory
 
 QUERY = VisitQuery("a.org", 20_000, 1, 500)
 
@@ -47,7 +48,7 @@ def filled(folder: Path, *, snapshots: list[int], **options: Any) -> Path:
         if seq in snapshots:
             log.save(Snapshot(model.seq, msgpack.packb(model.to_state())))
     log.close()
-    visits = store.visits("c")
+    visits = visits_of(store, "c")
     visits.salt()
     with in_memory() as con:
         con.execute(
@@ -164,7 +165,7 @@ def test_a_crawl_moves_to_another_folder_with_all_it_has(data: Path, tmp_path: P
     (old,), (new,) = data.rglob("*.parquet"), target.rglob("*.parquet")
     assert int(old.stat().st_mtime) == int(new.stat().st_mtime), "by it days expire"
     store = FileStore(target)
-    assert store.visits("c").counts(QUERY, memory_mb=64).clicks.tolist() == [50]
+    assert visits_of(store, "c").counts(QUERY, memory_mb=64).clicks.tolist() == [50]
     store.close()
     again = run("data", "import", file, "--data-dir", target)
     assert (again.exit_code, "has one of this name" in again.output) == (1, True)

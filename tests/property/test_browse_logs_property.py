@@ -14,8 +14,8 @@ from linkscore_scoring.urls.identity import host_of
 from linkscore_server.browse_logs.batching import Cleaning, ReadLog, batches_of
 from linkscore_server.browse_logs.formats import LogFile
 from linkscore_server.browse_logs.staging import BatchLimits, staged
-from linkscore_server.storage.visits.base import VisitQuery
-from linkscore_server.storage.visits.memory import MemoryVisits
+from linkscore_server.browse_logs.visits.base import VisitQuery
+from linkscore_server.browse_logs.visits.memory import MemoryVisits
 
 DAY = 20_000
 QUESTION = VisitQuery("a.org", DAY, 2, 500)

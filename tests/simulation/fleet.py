@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
-from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -79,10 +78,6 @@ class Disk:
 
     def delete(self, _: str) -> None:
         """Leave what is of no log any more."""
-
-    def visits(self, _: str) -> Any:
-        """Return what has no visits."""
-        return SimpleNamespace(recover=lambda batches: None)
 
     def close(self) -> None:
         """Do nothing."""

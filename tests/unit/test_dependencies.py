@@ -25,6 +25,7 @@ KAFKA = [
     *(ROOT / "server/linkscore_server/cluster").rglob("*.py"),
     ROOT / "server/linkscore_server/kafka_properties.py",
 ]
+BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
 PARTS = {
     "base": [
         path
@@ -38,8 +39,9 @@ PARTS = {
         path
         for part in ("scoring", "server")
         for path in (ROOT / part).rglob("*.py")
-        if path not in (TRACING, *KAFKA)
+        if path not in (TRACING, *KAFKA, *BROWSE_LOGS)
     ],
+    "logs": BROWSE_LOGS,
     "kafka": KAFKA,
     "tracing": [TRACING],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
@@ -111,10 +113,11 @@ def declared() -> dict[str, set[str]]:
         ("cli", ["base", "cli"]),
         ("console", ["base", "cli", "console"]),
         ("server", ["base", "cli", "server"]),
+        ("logs", ["base", "cli", "server", "logs"]),
         ("kafka", ["base", "server", "kafka"]),
         ("tracing", ["base", "server", "tracing"]),
         ("frontier", ["base", "cli", "frontier"]),
-        ("lab", ["base", "cli", "scrapy", "server", "lab"]),
+        ("lab", ["base", "cli", "scrapy", "server", "logs", "lab"]),
     ],
 )
 def test_a_part_imports_only_what_its_extras_declare(part: str, extras: list[str]) -> None:
@@ -145,7 +148,7 @@ def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: str) -> N
 
 @pytest.mark.parametrize(
     ("lock", "extras"),
-    [("server", ["base", "cli", "server", "kafka", "tracing"]), ("dev", ["base", *PARTS, "dev"])],
+    [("server", ["base", "cli", "server", "logs", "kafka", "tracing"]), ("dev", ["base", *PARTS, "dev"])],
 )
 def test_every_declared_dependency_is_locked(lock: str, extras: list[str]) -> None:
     text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")

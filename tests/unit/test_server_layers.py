@@ -24,19 +24,20 @@ MAY_READ = {
     "tasks": set(),
     "addresses": set(),
     "child_processes": {"tasks"},
-    "storage": {"tasks"},
+    "storage": {"tasks", "plugins"},
     "observability": {"tasks"},
     "crawls": {"tasks", "settings", "child_processes", "storage", "observability"},
-    "browse_logs": {"tasks", "settings", "child_processes", "storage", "observability", "crawls"},
-    "grpc": {
+    "grpc": {"tasks", "settings", "tokens", "child_processes", "storage", "observability", "crawls"},
+    "services": {"settings", "observability", "crawls"},
+    "browse_logs": {
         "tasks",
         "settings",
-        "tokens",
         "child_processes",
         "storage",
         "observability",
         "crawls",
-        "browse_logs",
+        "grpc",
+        "services",
     },
     "routing": {"tasks", "settings", "observability", "crawls", "grpc"},
     "cluster": {"tasks", "settings", "tls", "storage", "observability", "crawls", "grpc", "routing"},
@@ -50,17 +51,17 @@ MAY_READ = {
         "storage",
         "observability",
         "crawls",
-        "browse_logs",
+        "services",
         "grpc",
         "routing",
         "cluster",
     },
     "workers": {"addresses", "tasks", "settings", "storage", "observability", "routing", "app"},
-    "commands": {"settings", "storage", "observability", "crawls", "browse_logs", "app", "workers"},
+    "commands": {"settings", "storage", "observability", "crawls", "app", "workers"},
     "__main__": set(),
 }
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.
-CALL_A_SERVER = {"commands", "__main__"}
+CALL_A_SERVER = {"commands", "browse_logs", "__main__"}
 SPEAK_GRPC = {"grpc", "routing", "cluster", "tls", "app", "commands"}
 SPEAK_THE_CONTRACT = {"grpc", "routing", "app", "browse_logs", "commands"}
 

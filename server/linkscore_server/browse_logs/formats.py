@@ -10,7 +10,7 @@ from pathlib import Path
 import re2
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.storage.visits.connection import text
+from linkscore_server.browse_logs.visits.connection import text
 
 FIELDS = ("time", "client", "url", "referrer", "user_agent", "method", "status", "content_type", "host")
 """What a record may say; the first three it must."""

@@ -23,11 +23,12 @@ from linkscore_server import tasks
 from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
 from linkscore_server.browse_logs.staging import BatchLimits, staged
+from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
+from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
-from linkscore_server.storage.visits.base import SiteSpan, VisitQuery, VisitStore
 
 _MAINTENANCE_S = 3_600.0
 """Seconds between looks for days to delete and sites to mine: windows and retention count days."""
@@ -145,12 +146,12 @@ class BrowseLogManager:
 
     async def spans(self, actor: CrawlActor) -> dict[str, SiteSpan]:
         """Return the span of each site of a crawl's browse logs."""
-        found: dict[str, SiteSpan] = await self._in_thread(self._registry.visits(actor.key).spans)
+        found: dict[str, SiteSpan] = await self._in_thread(visits_of(self._registry, actor.key).spans)
         return found
 
     async def days(self, actor: CrawlActor) -> dict[int, int]:
         """Return bytes stored by day."""
-        return dict(await self._in_thread(self._registry.visits(actor.key).days))
+        return dict(await self._in_thread(visits_of(self._registry, actor.key).days))
 
     async def maintain(self) -> None:
         """Delete the days whose retention is over, and mine what is due."""
@@ -158,7 +159,8 @@ class BrowseLogManager:
         for name in self._registry.names():
             async with self._import_locks[name]:
                 # Opening a crawl moves what a crash left into its days: none of them may go meanwhile.
-                async with self._registry.visits_at_rest(name) as store:
+                store = visits_of(self._registry, name)
+                async with self._registry.at_rest(name):
                     expired = await self._in_thread(store.expire, before_s)
                 await self._verify(name, store)
             if expired:
@@ -186,7 +188,7 @@ class BrowseLogManager:
     ) -> BrowseBatchImported | None:
         actor.use()
         name, batch_id = actor.key, message.batch_id
-        store = self._registry.visits(name)
+        store = visits_of(self._registry, name)
         async with self._import_locks[name]:
             if batch_id in actor.model.ledger.batches:
                 await self._in_thread(store.publish, batch_id)
@@ -207,7 +209,7 @@ class BrowseLogManager:
         known = actor.model.sites.get(site)
         before = to_state(known.model.browse) if known is not None and known.model.browse else None
         mining = _with_params(settings, actor.model.config)
-        reader = self._registry.visits(actor.key).reader()
+        reader = visits_of(self._registry, actor.key).reader()
         started = time.perf_counter()
         result = await self._pool.run(MiningJob(reader, query, mining, before, s.browse_memory_mb))
         await actor.submit(result.event)

@@ -14,8 +14,8 @@ from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.state import from_state, to_state
+from linkscore_server.browse_logs.visits.base import VisitQuery, VisitReader
 from linkscore_server.child_processes import child_processes
-from linkscore_server.storage.visits.base import VisitQuery, VisitReader
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import duckdb
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of, validate_url
-from linkscore_server.storage.visits.tables import DAY_S, ORIGIN_BITS, make_names, show_visits
+from linkscore_server.browse_logs.visits.tables import DAY_S, ORIGIN_BITS, make_names, show_visits
 
 SiteOf = Callable[[str], str]
 _FUNCTION = "page_of"

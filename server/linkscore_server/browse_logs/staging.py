@@ -16,9 +16,9 @@ from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LimitExceeded
 from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.records import add_page_function, load_records
-from linkscore_server.storage.visits.base import VisitStore
-from linkscore_server.storage.visits.connection import in_memory
-from linkscore_server.storage.visits.tables import COLUMNS
+from linkscore_server.browse_logs.visits.base import VisitStore
+from linkscore_server.browse_logs.visits.connection import in_memory
+from linkscore_server.browse_logs.visits.tables import COLUMNS
 
 Columns = dict[str, NDArray[Any]]
 

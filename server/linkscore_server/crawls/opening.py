@@ -122,6 +122,7 @@ class CrawlOpener:
         self._space = space
         self._embeddings = embeddings
         self._domain_of = domain_of
+        self.before_serving: list[Callable[[str, CrawlModel], None]] = []
 
     def new(self, name: str, config: CrawlConfig) -> CrawlActor:
         """Return a crawl that has no events yet, or whose log is still to be read; blocks."""
@@ -210,7 +211,8 @@ class CrawlOpener:
                 "or move crawls with `linkscore data export` and `linkscore data import`"
             )
         self.load_libraries(model.config)
-        self._store.visits(name).recover(model.ledger.batches)
+        for heard in self.before_serving:
+            heard(name, model)
 
     def load_libraries(self, config: CrawlConfig) -> None:
         """Import what a crawl would import while it serves, and load its embedding; blocks."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -38,10 +39,9 @@ from linkscore_server.crawls.turns import CrawlOpening, Locks, wait_s
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
-from linkscore_server.storage.base import LogAway, Store
+from linkscore_server.storage.base import LogAway, Store, T
 from linkscore_server.storage.formats import OtherVersion
 from linkscore_server.storage.space import SpaceAlarm
-from linkscore_server.storage.visits.base import VisitStore
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -127,6 +127,11 @@ class CrawlRegistry:
         self.damaged: dict[str, str] = {}
         self.tenure: Tenure = ForEver()
         self.opened: Callable[[CrawlActor], None] = lambda actor: None
+
+    @property
+    def before_serving(self) -> list[Callable[[str, CrawlModel], None]]:
+        """Who is told of each crawl that was read from its log, before it serves; they may block."""
+        return self._opener.before_serving
 
     async def recover(self) -> None:
         """Find the crawls of the store; they are opened from now on.
@@ -232,15 +237,15 @@ class CrawlRegistry:
         self._metrics.crawls_put_away.inc()
         return True
 
-    def visits(self, name: str) -> VisitStore:
-        """Return what keeps the browse logs of a crawl that exists."""
-        return self._store.visits(name)
+    def beside(self, name: str, room: str, kept: Callable[[Path | None], T]) -> T:
+        """Return what an annex keeps of a crawl that exists, see `Store.beside`."""
+        return self._store.beside(name, room, kept)
 
     @asynccontextmanager
-    async def visits_at_rest(self, name: str) -> AsyncIterator[VisitStore]:
-        """Give what keeps the browse logs of a crawl, which nobody opens, puts away or deletes meanwhile."""
+    async def at_rest(self, name: str) -> AsyncIterator[None]:
+        """Let nobody open, put away or delete a crawl meanwhile."""
         async with self._locks[name]:
-            yield self._store.visits(name)
+            yield
 
     async def create(self, config: CrawlConfig, group: int = 0) -> CrawlActor:
         """Create a crawl, or one group of it; return it if it exists with the same configuration.

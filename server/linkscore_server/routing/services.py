@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Container
 from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -72,14 +72,16 @@ class AnswersAll(Protocol):
         """Answer a stream with one message."""
 
 
-def full_names() -> list[str]:
-    """Return the names of the services with their package."""
-    return [file.services_by_name[name].full_name for name, file in SERVICES.items()]
+def full_names(there: Container[str]) -> list[str]:
+    """Return the names of those services that are there, with their package."""
+    return [file.services_by_name[name].full_name for name, file in SERVICES.items() if name in there]
 
 
-def add_services(answers: AnswersAll, server: grpc.aio.Server) -> None:
-    """Let somebody answer all calls of a server."""
+def add_services(answers: AnswersAll, server: grpc.aio.Server, there: Container[str] = SERVICES) -> None:
+    """Let somebody answer all calls of a server to services that are there: gRPC answers the others."""
     for name, file in SERVICES.items():
+        if name not in there:
+            continue
         methods = {
             method.name: _handler(answers, f"{name}/{method.name}", method)
             for method in file.services_by_name[name].methods

@@ -17,9 +17,8 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.bids import Bid, award
 from linkscore_scoring.engine.queries import best_sites
-from linkscore_server.grpc.browse_logs import MAX_SITES
 from linkscore_server.grpc.convert import results, sites
-from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE
+from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES
 from linkscore_server.routing.crawls import RoutedCrawl
 from linkscore_server.routing.owners import Owner, Owners
 from linkscore_server.routing.rows import ask_group, events_in, gathered, without
@@ -149,7 +148,7 @@ async def get_browse_stats(
     imported = set.intersection(*(set(got.imported_batch_ids) for got in answers))
     return browse_pb.GetBrowseStatsResponse(
         days=[days[start] for start in sorted(days)],
-        sites=found[:MAX_SITES],
+        sites=found[:MAX_BROWSE_SITES],
         batch_count=max(got.batch_count for got in answers),
         visit_count=sum(got.visit_count for got in answers),
         left_out=left_out,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 from prometheus_client.registry import Collector
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.storage.sites import SiteStates
-from linkscore_server.storage.visits.base import VisitStore
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class CrawlLog(ABC):
 
 
 class Store(ABC):
-    """The logs and visits of all crawls, and the secret of their tickets.
+    """The logs of all crawls with what annexes keep beside them, and the secret of their tickets.
 
     What is opened is a shard, by its key: the name of a crawl, or that of one group of its sites (`Shard`).
 
@@ -135,7 +138,7 @@ class Store(ABC):
 
     @abstractmethod
     def delete(self, crawl: str) -> None:
-        """Erase a crawl at once, its logs, snapshots and visits of all groups; none of that name is fine.
+        """Erase a crawl at once, all groups, with what is beside its logs; none of that name is fine.
 
         Given the key of a shard, erase that.
         """
@@ -153,8 +156,16 @@ class Store(ABC):
         return None
 
     @abstractmethod
-    def visits(self, shard: str) -> VisitStore:
-        """Return what keeps the browse logs of a shard that exists; `delete` erases them too."""
+    def beside(self, shard: str, name: str, kept: Callable[[Path | None], T]) -> T:
+        """Return what an annex keeps of a shard that exists; `delete` erases it too.
+
+        Parameters
+        ----------
+        name
+            Of the annex's folder beside the log, which need not be there yet.
+        kept
+            Makes what is returned from that folder; None: the store keeps nothing on a disk.
+        """
 
     @abstractmethod
     def ticket_key(self) -> bytes:

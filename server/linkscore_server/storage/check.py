@@ -15,6 +15,7 @@ from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.groups import MAX_GROUPS, Shard, shards_of
 from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_server.plugins import external_services
 from linkscore_server.storage.cutting import cut_seq, kept_segments
 from linkscore_server.storage.files import (
     SITES_FILE,
@@ -29,7 +30,6 @@ from linkscore_server.storage.formats import SNAPSHOT, TICKET_KEY, unreadable
 from linkscore_server.storage.frames import frames
 from linkscore_server.storage.secret_files import read_secret
 from linkscore_server.storage.sites import reading_copy
-from linkscore_server.storage.visits.files import FileReader, check
 
 _ONE_SITE = MemoryBudget(0)
 """No site stays in memory: a crawl may have more than find room."""
@@ -56,7 +56,7 @@ def cut_of_crawl(folder: Path) -> str:
 def problems_of_crawl(folder: Path, crawl: str) -> Iterator[str]:
     """Yield what is wrong with the folder of one crawl, all groups of its sites."""
     try:
-        with _naming(folder):
+        with naming(folder):
             found = list(shards_in(folder, crawl))
             missing = _missing(key for key, _ in found)
     except CorruptState as exc:
@@ -92,39 +92,21 @@ def _missing(keys: Iterable[str]) -> str:
 
 def _problems_of_shard(folder: Path, crawl: str) -> Iterator[str]:
     try:
-        with _naming(folder):
+        with naming(folder):
             last_seq = _read_log(folder, crawl)
             _check_cut(folder)
             for path in snapshots_of(folder):
-                with _naming(path):
+                with naming(path):
                     _read_snapshot(path, last_seq)
             _read_sites(folder / SITES_FILE, last_seq)
     except CorruptState as exc:
         yield str(exc)
-    browse = folder / "browse"
-    salt = browse / "salt"
-    try:
-        if salt.exists():
-            read_secret(salt)
-    except CorruptState as exc:
-        yield str(exc)
-    parts: list[Path] = []
-    try:
-        with _naming(browse):
-            staged = sorted(browse.glob("staged/*/*.parquet"))
-            parts = [*staged, *FileReader(browse / "days").parts(-(1 << 31), 1 << 31)]
-    except CorruptState as exc:
-        yield str(exc)
-    for part in parts:
-        try:
-            with _naming(part):
-                check([part])
-        except CorruptState as exc:
-            yield str(exc)
+    for services in external_services():
+        yield from services.problems(folder)
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Name what cannot be read: a file that fits its checksum may still hold anything, as of an archive."""
     try:
         yield

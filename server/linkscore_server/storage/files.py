@@ -5,7 +5,7 @@
     DATA_DIR/ticket.key
     DATA_DIR/LOCK
     DATA_DIR/crawls/NAME/00000000000000000001.log     named by the first event number, at most 64 MiB each
-    DATA_DIR/crawls/NAME/browse/                         visits of browse logs, see `visits.files`
+    DATA_DIR/crawls/NAME/browse/                         visits of browse logs, kept by their annex
     DATA_DIR/crawls/NAME/sites.db                        states of sites at some event, see `storage.sites`
     DATA_DIR/crawls/NAME/snapshot                     magic, crc32 of what follows, sequence number, zstd;
                                                       written only if the log may be cut
@@ -39,7 +39,7 @@ import zstandard
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage import failpoints
-from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+from linkscore_server.storage.base import CrawlLog, Snapshot, Store, T
 from linkscore_server.storage.cutting import cut, cut_seq, delete_leftovers, kept_segments
 from linkscore_server.storage.disk import (
     PRIVATE,
@@ -58,7 +58,6 @@ from linkscore_server.storage.formats import (
 from linkscore_server.storage.frames import EventFrame, frames, pack, unpack
 from linkscore_server.storage.secret_files import secret_of
 from linkscore_server.storage.sites import SiteStates, remove
-from linkscore_server.storage.visits.files import FileVisits
 
 SEGMENT_BYTES = 64 << 20
 """Bytes after which a segment is followed by the next. Chosen, not measured: a start reads one at a time."""
@@ -338,9 +337,9 @@ class FileStore(Store):
         found = os.statvfs(self._folder)
         return found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize
 
-    def visits(self, shard: str) -> FileVisits:
-        """See `Store.visits`."""
-        return FileVisits(self.crawl_folder(shard) / "browse")
+    def beside(self, shard: str, name: str, kept: Callable[[Path | None], T]) -> T:
+        """See `Store.beside`."""
+        return kept(self.crawl_folder(shard) / name)
 
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`; made at the first call, readable by the owner only.

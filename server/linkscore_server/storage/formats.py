@@ -92,7 +92,7 @@ VISITS = FileFormat(
     2,
     "Parquet metadata `linkscore_format`; files without it have number 1, which had no checksum in the name",
     "visits of one batch of browse log records, or of several merged, with the columns of "
-    "`storage/visits/tables.py`",
+    "`browse_logs/visits/tables.py`",
 )
 _SECRET = 2
 """Number of salts and ticket keys, which are laid out alike: 2 since they carry a checksum."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from linkscore_scoring.engine.groups import Shard
-from linkscore_server.storage.base import CrawlLog, Snapshot, Store
+from linkscore_server.storage.base import CrawlLog, Snapshot, Store, T
 from linkscore_server.storage.sites import SiteStates
-from linkscore_server.storage.visits.memory import MemoryVisits
 
 
 class MemoryLog(CrawlLog):
@@ -49,7 +50,7 @@ class MemoryStore(Store):
     def __init__(self, *, keep: bool = False) -> None:
         self._keep = self.is_durable = keep
         self._logs: dict[str, MemoryLog] = {}
-        self._visits: dict[str, MemoryVisits] = {}
+        self._beside: dict[str, dict[str, Any]] = {}
         self._key = secrets.token_bytes(32)
 
     def shards(self) -> list[str]:
@@ -64,11 +65,15 @@ class MemoryStore(Store):
         """See `Store.delete`."""
         for key in [key for key in self._logs if crawl in (key, Shard.of(key).crawl)]:
             self._logs.pop(key, None)
-            self._visits.pop(key, None)
+            self._beside.pop(key, None)
 
-    def visits(self, shard: str) -> MemoryVisits:
-        """See `Store.visits`."""
-        return self._visits.setdefault(shard, MemoryVisits())
+    def beside(self, shard: str, name: str, kept: Callable[[Path | None], T]) -> T:
+        """See `Store.beside`."""
+        there = self._beside.setdefault(shard, {})
+        if name not in there:
+            there[name] = kept(None)
+        found: T = there[name]
+        return found
 
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`."""

@@ -25,6 +25,7 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import decode
+from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.settings import Settings
 from linkscore_server.storage import failpoints
@@ -194,7 +195,7 @@ async def _problems_of_crawl(
     got = (told.crawl.page_count, told.crawl.feedback_count, stats.batch_count, stats.visit_count)
     if got != (counts["page"], counts["worth"], counts["batch"], kills.DAYS * counts["batch"]):
         found.append(f"pages, feedback, batches, visits are {got}; the log has {dict(counts)}")
-    spans = store.visits(NAME).spans()
+    spans = visits_of(store, NAME).spans()
     if sum(span.visits for span in spans.values()) != kills.DAYS * counts["batch"]:
         found.append(f"files have visits {spans}; the log has {counts['batch']} batches")
     if digest != digest_of(replayed):

@@ -21,11 +21,12 @@ def test_the_help_lists_what_needs_an_extra_and_which() -> None:
 
 
 def test_a_command_that_needs_an_extra_says_which() -> None:
-    server = [["serve"], ["health", "--listen", "a:1"], ["logs", "import", "x.log", "--crawl", "c"]]
+    server = [["serve"], ["health", "--listen", "a:1"]]
     server += [["logs", "stats", "--crawl", "c", "--data-dir", "."]]
+    logs = [["logs", "import", "x.log", "--crawl", "c"]]
     lab = [["replay", "site.warc.gz"], ["logs", "report", "x.log"]]
-    for number, got in enumerate(run_bare(server + lab)):
-        extra = "server" if number < len(server) else "lab"
+    extras = ["server"] * len(server) + ["logs"] * len(logs) + ["lab"] * len(lab)
+    for extra, got in zip(extras, run_bare(server + logs + lab), strict=True):
         assert got.code == 1
         assert f"needs the {extra} extra: pip install 'linkscore[{extra}]'" in got.output
 

@@ -12,6 +12,7 @@ MAX_SITE_BYTES = 1_024
 """Longest name of a site: a bound; a host name has at most 253 characters (RFC 1035)."""
 
 # Names on one page of a list, as the contract says.
+MAX_BROWSE_SITES = 1_000  # sites of one answer on browse logs: a bound, as browse_log_service.proto says
 DEFAULT_PAGE_SIZE = 100
 MAX_PAGE_SIZE = 1_000  # more is cut to it, as the contract says
 

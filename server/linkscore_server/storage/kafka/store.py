@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.storage.base import CrawlLog, Store
+from linkscore_server.storage.base import CrawlLog, Store, T
 from linkscore_server.storage.disk import ensure_folder
 from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
 from linkscore_server.storage.kafka.brokers import Brokers
@@ -22,7 +23,6 @@ from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.kafka.topics import Topics
 from linkscore_server.storage.secret_files import new_secret, secret_in
 from linkscore_server.storage.sites import SiteStates
-from linkscore_server.storage.visits.files import FileVisits
 
 _log = logging.getLogger(__name__)
 
@@ -130,9 +130,9 @@ class KafkaStore(Store):
         """See `Store.disk_bytes`: of this process's disk, what the brokers keep apart."""
         return self._files.disk_bytes(shard)
 
-    def visits(self, shard: str) -> FileVisits:
-        """See `Store.visits`: in the data folder of this process alone."""
-        return self._files.visits(shard)
+    def beside(self, shard: str, name: str, kept: Callable[[Path | None], T]) -> T:
+        """See `Store.beside`: in the data folder of this process alone."""
+        return self._files.beside(shard, name, kept)
 
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`; made by the first server of the cluster that asks."""

@@ -13,8 +13,8 @@ from linkscore_scoring.urls.identity import host_of
 from linkscore_server.browse_logs.batching import Cleaning, ReadLog, batches_of
 from linkscore_server.browse_logs.log_files import log_file
 from linkscore_server.browse_logs.staging import BatchLimits, check, staged
-from linkscore_server.storage.visits.base import SALT_BYTES, VisitQuery
-from linkscore_server.storage.visits.memory import MemoryVisits
+from linkscore_server.browse_logs.visits.base import SALT_BYTES, VisitQuery
+from linkscore_server.browse_logs.visits.memory import MemoryVisits
 
 LIMITS = BatchLimits(records=10, memory_mb=256)
 QUESTION = VisitQuery(SITE, DAY, 2, 500)

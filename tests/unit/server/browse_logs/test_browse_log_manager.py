@@ -14,7 +14,9 @@ from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.state import to_state
 from linkscore_server.app import Application
+from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult, mine
+from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.settings import Settings
 from linkscore_server.storage.memory import MemoryStore
@@ -46,6 +48,7 @@ class Server:
         )
         monkeypatch.setattr(MiningPool, "run", self.run_job)
         self.app = Application(settings, store=store, clock=lambda: self.now_s)
+        (self.browse_logs,) = (one.manager for one in self.app.annexes if isinstance(one, BrowseLogs))
 
     async def run_job(self, job: MiningJob) -> MiningResult:
         self.jobs.append(job)
@@ -58,9 +61,9 @@ class Server:
         """Take batches in, and return the windows that were mined because of it."""
         actor, before = await self.app.registry.open("c"), len(self.jobs)
         for message in batches:
-            await self.app.browse_logs.take(actor, message, [])
-        self.app.browse_logs.mine_later(actor)
-        await self.app.browse_logs.idle()
+            await self.browse_logs.take(actor, message, [])
+        self.browse_logs.mine_later(actor)
+        await self.browse_logs.idle()
         return [(job.query.first_day - DAY, job.query.n_days) for job in self.jobs[before:]]
 
 
@@ -68,7 +71,7 @@ class Server:
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
     made = Server(MemoryStore(keep=True), monkeypatch)
     yield made
-    await made.app.browse_logs.close()
+    await made.browse_logs.close()
     await made.app.registry.close()
 
 
@@ -84,7 +87,7 @@ async def test_a_site_is_mined_when_it_has_visits_and_again_after_enough_new_day
 async def test_nothing_is_mined_if_no_policy_reads_logs(server: Server) -> None:
     actor = await server.create(PolicyChoice("breadth_first"))
     assert await server.take(batch("1", 0)) == []
-    assert await server.app.browse_logs.mine(actor, SITE, MiningSettings()) is None
+    assert await server.browse_logs.mine(actor, SITE, MiningSettings()) is None
     assert SITE not in actor.model.sites
 
 
@@ -115,12 +118,12 @@ async def test_days_go_when_their_retention_is_over(server: Server) -> None:
     actor = await server.create(READS_LOGS)
     await server.take(batch("1", 0), batch("2", 1))
     server.now_s = 0.0
-    await server.app.browse_logs.maintain()
-    assert list(await server.app.browse_logs.days(actor)) == [DAY, DAY + 1]
+    await server.browse_logs.maintain()
+    assert list(await server.browse_logs.days(actor)) == [DAY, DAY + 1]
     server.now_s = 1e12 + 91 * _DAY_S
-    await server.app.browse_logs.maintain()
-    await server.app.browse_logs.idle()
-    assert await server.app.browse_logs.days(actor) == {}
+    await server.browse_logs.maintain()
+    await server.browse_logs.idle()
+    assert await server.browse_logs.days(actor) == {}
     assert b"linkscore_browse_days_deleted_total 2.0" in generate_latest(server.app.metrics.registry)
     assert actor.model.sites[SITE].model.browse is not None
 
@@ -129,14 +132,14 @@ async def test_a_batch_that_was_logged_but_not_shown_is_shown_at_the_next_try(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     actor = await server.create(READS_LOGS)
-    store = server.app.registry.visits("c")
+    store = visits_of(server.app.registry, "c")
     with monkeypatch.context() as broken:
         broken.setattr(store, "publish", lambda batch_id: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
-            await server.app.browse_logs.take(actor, batch("1", 0), [])
-    assert await server.app.browse_logs.spans(actor) == {}
-    assert await server.app.browse_logs.take(actor, batch("1", 0), []) is None
-    assert (await server.app.browse_logs.spans(actor))[SITE].visits == 4
+            await server.browse_logs.take(actor, batch("1", 0), [])
+    assert await server.browse_logs.spans(actor) == {}
+    assert await server.browse_logs.take(actor, batch("1", 0), []) is None
+    assert (await server.browse_logs.spans(actor))[SITE].visits == 4
 
 
 async def test_after_a_restart_batches_and_what_was_mined_are_there(
@@ -151,8 +154,8 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
     model = (await again.app.registry.open("c")).model
     assert to_state(model.sites[SITE].model.browse) == to_state(mined)
     assert model.ledger.to_state() == actor.model.ledger.to_state()
-    assert await again.app.browse_logs.take(await again.app.registry.open("c"), batch("1", 0), []) is None
-    await again.app.browse_logs.close()
+    assert await again.browse_logs.take(await again.app.registry.open("c"), batch("1", 0), []) is None
+    await again.browse_logs.close()
     await again.app.registry.close()
 
 
@@ -161,7 +164,7 @@ async def test_a_deleted_crawl_leaves_no_visits(server: Server) -> None:
     await server.take(batch("1", 0))
     await server.app.registry.delete("c")
     actor = await server.create(READS_LOGS)
-    assert await server.app.browse_logs.spans(actor) == {}
+    assert await server.browse_logs.spans(actor) == {}
 
 
 async def test_records_are_counted_by_outcome_and_unknown_reasons_as_other(server: Server) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, mine
-from linkscore_server.storage.visits.base import VisitQuery, VisitReader
+from linkscore_server.browse_logs.visits.base import VisitQuery, VisitReader
 
 
 @dataclass(frozen=True, slots=True)

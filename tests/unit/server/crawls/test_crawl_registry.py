@@ -167,7 +167,7 @@ async def test_a_crawl_is_not_opened_while_its_visits_are_looked_at(store: Store
     """Opening moves visits into days and drops drafts; deleting old days meanwhile lost both."""
     registry = registry_of(store, most_open=2)
     registry._names = {"a"}
-    async with registry.visits_at_rest("a"):
+    async with registry.at_rest("a"):
         opening = asyncio.create_task(in_a_call(registry, "a"))
         await asyncio.sleep(0.05)
         assert not opening.done()

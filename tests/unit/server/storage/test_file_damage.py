@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from linkscore_scoring.errors import CorruptState, LimitExceeded
+from linkscore_server.browse_logs.visits.base import VisitQuery
+from linkscore_server.browse_logs.visits.connection import in_memory
+from linkscore_server.browse_logs.visits.files import FileVisits
+from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileLog, FileStore
-from linkscore_server.storage.visits.base import VisitQuery
-from linkscore_server.storage.visits.connection import in_memory
-from linkscore_server.storage.visits.files import FileVisits
 
 EVENTS = [b"first event", b"second event", b"third event"]
 
@@ -200,7 +201,7 @@ def test_only_the_owner_may_read_a_data_folder(tmp_path: Path) -> None:
     log.append([b"event"])
     log.save(Snapshot(1, b"state"))
     log.close()
-    store.visits("c").salt()
+    visits_of(store, "c").salt()
     store.close()
     paths = [tmp_path / "data", *(tmp_path / "data").rglob("*")]
     assert {

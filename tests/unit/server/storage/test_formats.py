@@ -10,12 +10,13 @@ import duckdb
 import pytest
 
 from linkscore_scoring.errors import CorruptState
+from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery
+from linkscore_server.browse_logs.visits.connection import in_memory
+from linkscore_server.browse_logs.visits.files import FileVisits
+from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.files import FileLog, FileStore
 from linkscore_server.storage.formats import FORMATS, SEGMENT, SNAPSHOT, VISITS, VISITS_KEY
-from linkscore_server.storage.visits.base import SiteSpan, VisitQuery
-from linkscore_server.storage.visits.connection import in_memory
-from linkscore_server.storage.visits.files import FileVisits
 
 DAY = 20_000
 QUERY = VisitQuery("a.org", DAY, 1, 500)
@@ -55,7 +56,7 @@ def test_a_server_leaves_files_of_these_kinds_and_no_others(tmp_path: Path) -> N
         log.save(Snapshot(seq, b"state"))
     log.states.commit(3, b"core")
     log.close()
-    visits = store.visits("NAME")
+    visits = visits_of(store, "NAME")
     visits.salt()
     add_visit(visits)
     store.close()

@@ -18,8 +18,8 @@ import duckdb
 import numpy as np
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_server.storage.visits.base import SiteSpan
-from linkscore_server.storage.visits.connection import text
+from linkscore_server.browse_logs.visits.base import SiteSpan
+from linkscore_server.browse_logs.visits.connection import text
 
 COLUMNS = "site, url, referrer, day, second, client"
 DAY_S = 86_400  # seconds

@@ -18,18 +18,17 @@ from linkscore_scoring.policies import capabilities
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.browse_logs.manager import BrowseLogManager, reading_policies
 from linkscore_server.browse_logs.staging import check, left_out_of
+from linkscore_server.browse_logs.visits.base import SiteSpan
+from linkscore_server.browse_logs.visits.tables import DAY_S
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import results
-from linkscore_server.grpc.convert.names import parse_crawl, parse_site
-from linkscore_server.storage.visits.base import SiteSpan
-from linkscore_server.storage.visits.tables import DAY_S
+from linkscore_server.grpc.convert.names import MAX_BROWSE_SITES, parse_crawl, parse_site
 
 # Bounds of requests and answers, as browse_log_service.proto says.
 _MAX_WINDOW_DAYS = 3_650  # ten years
 _MAX_LABELS = 100_000  # labelled URLs of one mining: a bound
 _MAX_BATCH_IDS = 10_000  # batch ids of one question: a bound
-MAX_SITES = 1_000  # sites of one answer: a bound
 
 
 class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
@@ -94,7 +93,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
             raise InvalidInput(rule, field="batch_ids")
         actor = await self._registry.open(parse_crawl(request.crawl))
         ledger, spans = actor.model.ledger, await self._manager.spans(actor)
-        most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:MAX_SITES]
+        most = sorted(spans, key=lambda site: (-spans[site].visits, site))[:MAX_BROWSE_SITES]
         return pb.GetBrowseStatsResponse(
             days=[
                 pb.BrowseDay(start=_midnight(day), stored_bytes=size)

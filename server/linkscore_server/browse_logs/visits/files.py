@@ -31,19 +31,19 @@ import duckdb
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.storage import failpoints
-from linkscore_server.storage.disk import PRIVATE, ensure_folder, sync
-from linkscore_server.storage.formats import VISITS, VISITS_KEY
-from linkscore_server.storage.secret_files import secret_of
-from linkscore_server.storage.visits.base import (
+from linkscore_server.browse_logs.visits.base import (
     SiteSpan,
     VisitQuery,
     VisitReader,
     VisitStore,
     token_of,
 )
-from linkscore_server.storage.visits.connection import WORK, in_memory, is_full, text, workspace
-from linkscore_server.storage.visits.tables import COLUMNS, DAY_S, counts_of, load_stored
+from linkscore_server.browse_logs.visits.connection import WORK, in_memory, is_full, text, workspace
+from linkscore_server.browse_logs.visits.tables import COLUMNS, DAY_S, counts_of, load_stored
+from linkscore_server.storage import failpoints
+from linkscore_server.storage.disk import PRIVATE, ensure_folder, sync
+from linkscore_server.storage.formats import VISITS, VISITS_KEY
+from linkscore_server.storage.secret_files import secret_of
 
 MAX_PARTS = 24
 """Files of a day beyond which they are merged. Chosen, not measured: a batch an hour is one merge a day."""

@@ -12,9 +12,9 @@ import duckdb
 import numpy as np
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_server.storage.visits.base import SALT_BYTES, SiteSpan, VisitQuery, VisitReader, VisitStore
-from linkscore_server.storage.visits.connection import in_memory
-from linkscore_server.storage.visits.tables import COLUMNS, counts_of, load_stored
+from linkscore_server.browse_logs.visits.base import SALT_BYTES, SiteSpan, VisitQuery, VisitReader, VisitStore
+from linkscore_server.browse_logs.visits.connection import in_memory
+from linkscore_server.browse_logs.visits.tables import COLUMNS, counts_of, load_stored
 
 Columns = dict[str, np.ndarray[Any, Any]]
 

@@ -1,0 +1,47 @@
+"""Browse logs as an annex of the server: its service, its visits, its hours of maintenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_server.browse_logs.manager import BrowseLogManager
+from linkscore_server.browse_logs.service import BrowseLogService
+from linkscore_server.browse_logs.visits.kept import problems_of_visits, visits_of
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.services import Host, Services
+
+
+class BrowseLogs(Services):
+    """Takes browse logs in, and mines them."""
+
+    def __init__(self, host: Host) -> None:
+        self._registry = host.registry
+        self.manager = BrowseLogManager(host.registry, host.settings, host.metrics, host.clock)
+        self.servicers = {"BrowseLogService": BrowseLogService(host.registry, self.manager)}
+
+    def recovered(self, shard: str, model: CrawlModel) -> None:
+        """Publish the visits of batches that the log has, and drop the others."""
+        visits_of(self._registry, shard).recover(model.ledger.batches)
+
+    def opened(self, actor: CrawlActor) -> None:
+        """Mine what is due."""
+        self.manager.crawl_opened(actor)
+
+    def start(self) -> None:
+        """Begin maintenance."""
+        self.manager.start()
+
+    async def idle(self) -> None:
+        """Wait for minings."""
+        await self.manager.idle()
+
+    async def close(self) -> None:
+        """Finish batches, and stop."""
+        await self.manager.close()
+
+    @staticmethod
+    def problems(folder: Path) -> Iterator[str]:
+        """See `Services.problems`."""
+        return problems_of_visits(folder)

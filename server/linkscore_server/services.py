@@ -1,0 +1,64 @@
+"""What an annex of the server is: services of the contract beside those of the core, found by an entry point.
+
+An entry point of the group ``linkscore.services`` names a subclass of `Services`, which is made once when a
+server starts. A method of the contract that no service of either kind answers is UNIMPLEMENTED.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The server that an annex is part of; `clock` gives seconds since the epoch."""
+
+    registry: CrawlRegistry
+    settings: Settings
+    metrics: Metrics
+    clock: Callable[[], float]
+
+
+class Services(ABC):
+    """Services of the contract, and what they do beside calls.
+
+    Attributes
+    ----------
+    servicers
+        Who answers, by the name of the service.
+    """
+
+    servicers: Mapping[str, Any]
+
+    def __init__(self, host: Host) -> None:
+        self.servicers = {}
+
+    def recovered(self, shard: str, model: CrawlModel) -> None:  # noqa: B027
+        """Take note of a crawl that was read from its log and is about to serve; blocks."""
+
+    def opened(self, actor: CrawlActor) -> None:  # noqa: B027
+        """Take note of a crawl that serves."""
+
+    def start(self) -> None:  # noqa: B027
+        """Begin what is done beside calls."""
+
+    async def idle(self) -> None:  # noqa: B027
+        """Wait until nothing is under way."""
+
+    async def close(self) -> None:  # noqa: B027
+        """Finish, and stop."""
+
+    @staticmethod
+    def problems(folder: Path) -> Iterator[str]:
+        """Yield what is wrong with what is kept beside the log of a shard, whose folder is given."""
+        yield from ()
