@@ -66,7 +66,7 @@ class Crawler:
         Programs that must be there, or files below `folder`; `~` and variables stand for what they do in a
         shell.
     frontier
-        Whether its URLs wait in `linkscore frontier`; `--frontier` is added then.
+        If its URLs wait in `linkscore frontier`: the crawl that it asks about; `--frontier` is added then.
     plain
         Whether it has an order of its own.
     """
@@ -75,7 +75,7 @@ class Crawler:
     command: tuple[str, ...]
     tools: tuple[str, ...]
     dash: str = "--"
-    frontier: bool = False
+    frontier: str = ""
     plain: bool = True
 
 
@@ -103,7 +103,10 @@ CRAWLERS = {
         "clients/java/stormcrawler/example",
         (*_JAVA, "CrawlWithStormCrawler"),
         ("java", "mvn", "~/.m2/repository/org/apache/stormcrawler/stormcrawler-urlfrontier"),
-        frontier=True,
+        frontier="stormcrawler",
+    ),
+    "frontier": Crawler(
+        ".", (sys.executable, "-m", "linkscore_lab.experiments.frontier_crawler"), (), frontier="frontier"
     ),
     "java": Crawler("clients/java/example", (*_JAVA, "CrawlSite"), ("java", "mvn"), plain=False),
     "heritrix": Crawler("clients/java/heritrix/example", (*_JAVA, "CrawlWithHeritrix"), ("java", "mvn")),
@@ -262,7 +265,7 @@ def frontier_of(crawler: Crawler, target: str, log: Path) -> Iterator[str]:
         yield ""
         return
     with TemporaryDirectory(prefix="linkscore-") as data:
-        frontier = OwnServer(Path(data), log, command=frontier_command(target, "stormcrawler"))
+        frontier = OwnServer(Path(data), log, command=frontier_command(target, crawler.frontier))
         frontier.start()
         try:
             yield frontier.address

@@ -58,13 +58,13 @@ def test_what_is_missing_is_named_as_the_table_has_it(
 
 
 def test_no_frontier_is_started_for_who_wants_none(tmp_path: Path) -> None:
-    for crawler, target in ((Crawler(".", (), ()), "localhost:1"), (Crawler(".", (), (), frontier=True), "")):
+    for crawler, target in ((Crawler(".", (), ()), "localhost:1"), (Crawler(".", (), (), frontier="c"), "")):
         with frontier_of(crawler, target, tmp_path / "log") as address:
             assert address == ""
 
 
 def test_a_frontier_serves_while_its_crawl_runs(tmp_path: Path) -> None:
-    crawler = Crawler(".", (), (), frontier=True)
+    crawler = Crawler(".", (), (), frontier="c")
     with (
         frontier_of(crawler, "127.0.0.1:1", tmp_path / "log") as address,
         grpc.insecure_channel(address) as channel,
