@@ -20,6 +20,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -84,12 +85,20 @@ func WithToken(token string) Option {
 	return func(s *settings) { s.token = func() (string, error) { return token, nil } }
 }
 
-// WithTokenFile sends the bearer token that a file holds; it is read at every call, so that it may be rotated.
+// WithTokenFile sends the bearer token that a file holds; it is read at every call, so that it may be rotated. While it
+// is missing or empty the last token is sent.
 func WithTokenFile(path string) Option {
 	return func(s *settings) {
+		var last atomic.Pointer[string]
 		s.token = func() (string, error) {
 			raw, err := os.ReadFile(path)
-			return strings.TrimSpace(string(raw)), err
+			token := strings.TrimSpace(string(raw))
+			if token != "" {
+				last.Store(&token)
+			} else if known := last.Load(); known != nil {
+				return *known, nil
+			}
+			return token, err
 		}
 	}
 }

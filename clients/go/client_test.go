@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -210,6 +212,31 @@ func TestLinksAreReadByRowAndAPageHasAnEventID(t *testing.T) {
 		t.Fatalf("sent: %v", sent)
 	}
 	if f.tokens[0] != "Bearer secret" {
+		t.Fatalf("tokens: %q", f.tokens)
+	}
+}
+
+func TestATokenFileThatIsMissingForAMomentLosesNoCall(t *testing.T) {
+	f, path := &fake{}, filepath.Join(t.TempDir(), "token")
+	crawl := serve(t, f, linkscore.WithTokenFile(path)).Crawl("x")
+	ingest := func() error {
+		_, err := crawl.Ingest(t.Context(), linkscore.Page{URL: "http://a.test/", Body: []byte("<a>")})
+		return err
+	}
+	if ingest() == nil {
+		t.Fatal("a call without any token")
+	}
+	for _, change := range []func() error{
+		func() error { return os.WriteFile(path, []byte("first\n"), 0o600) },
+		func() error { return os.Remove(path) },
+		func() error { return os.WriteFile(path, nil, 0o600) },
+		func() error { return os.WriteFile(path, []byte("second"), 0o600) },
+	} {
+		if err := errors.Join(change(), ingest()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"Bearer first", "Bearer first", "Bearer first", "Bearer second"}; !slices.Equal(f.tokens, want) {
 		t.Fatalf("tokens: %q", f.tokens)
 	}
 }

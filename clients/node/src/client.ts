@@ -60,7 +60,7 @@ export interface ClientOptions {
   tls?: boolean | { ca?: Buffer; caFile?: string; cert?: Buffer; key?: Buffer };
   /** Bearer token sent with every call. */
   token?: string;
-  /** File that holds it, read at every call, so that it may be rotated. */
+  /** File that holds it, read at every call, so that it may be rotated; while it is missing or empty the last token is sent. */
   tokenFile?: string;
   /** Deadline of a unary call, 10,000 if absent. */
   timeoutMs?: number;
@@ -112,7 +112,8 @@ export class Client {
       "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
       "grpc.primary_user_agent": `linkscore-node/${VERSION}`,
     });
-    this.calls = { channel, timeoutMs, metadata: () => metadataOf(options) };
+    const secret = secretOf(options);
+    this.calls = { channel, timeoutMs, metadata: async () => metadataOf(await secret()) };
     this.stubs = {
       links: stub(LinkScoringService, this.calls),
       crawls: stub(CrawlService, this.calls),
@@ -274,9 +275,22 @@ function checkTarget(target: string): void {
   throw new TypeError(`target ${JSON.stringify(target)}: give host:port${scheme ? ` without ${scheme}://` : ""}, for example ${example}`);
 }
 
-async function metadataOf({ token, tokenFile }: ClientOptions): Promise<Metadata> {
+/** Gives the token of today: while its file is missing or empty, the last one. */
+function secretOf({ token, tokenFile }: ClientOptions): () => Promise<string | undefined> {
+  let last = token;
+  return async () => {
+    if (!tokenFile) return token;
+    try {
+      last = (await readFile(tokenFile, "utf8")).trim() || last;
+    } catch (error) {
+      if (last === undefined) throw error;
+    }
+    return last;
+  };
+}
+
+function metadataOf(secret: string | undefined): Metadata {
   const metadata = new Metadata();
-  const secret = tokenFile ? (await readFile(tokenFile, "utf8")).trim() : token;
   if (secret) metadata.set("authorization", `Bearer ${secret}`);
   return metadata;
 }

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 
 import type { RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
@@ -32,6 +35,21 @@ test("links are read by row, and a page has an event id", async () => {
   assert.equal(fake.ingested[0]?.eventId.length, 36);
   assert.equal(fake.ingested[0]?.statusCode, 200);
   assert.deepEqual(fake.tokens, ["Bearer secret"]);
+});
+
+test("a token file that is missing or empty for a moment loses no call", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "linkscore-"));
+  const tokenFile = join(folder, "token");
+  const kept = crawl({ tokenFile });
+  const ingest = () => kept.ingest([{ url: "http://a.test/", body: "<a>" }]);
+  await assert.rejects(ingest());
+  const changes = [() => writeFile(tokenFile, "first\n"), () => rm(tokenFile), () => writeFile(tokenFile, ""), () => writeFile(tokenFile, "second")];
+  for (const change of changes) {
+    await change();
+    await ingest();
+  }
+  await rm(folder, { recursive: true });
+  assert.deepEqual(fake.tokens, ["first", "first", "first", "second"].map((token) => `Bearer ${token}`));
 });
 
 test("every call has a deadline, and that of the caller wins", async () => {
