@@ -51,6 +51,10 @@ public final class Frontier {
   private final Map<String, Integer> proven = new HashMap<>();
 
   private Map<String, Integer> since;
+
+  /** How many of each coarse shape were taken since the server went away: links of one kind may be in a bucket each. */
+  private final Map<String, Integer> sinceOfShape = new HashMap<>();
+
   private long numbers;
   private int asked; // URLs ago
 
@@ -236,6 +240,7 @@ public final class Frontier {
     } else if (!away && since != null) {
       since.forEach((bucket, n) -> proven.merge(bucket, n, Integer::sum));
       since = null;
+      sinceOfShape.clear();
     }
   }
 
@@ -284,6 +289,9 @@ public final class Frontier {
       item.ticket = item.places.get(item.from).ticket;
       count(underWay, item.from, 1);
       count(since == null ? proven : since, item.from, 1);
+      if (since != null) {
+        count(sinceOfShape, item.shape(), 1);
+      }
       left.computeIfPresent(item.from, (bucket, n) -> n > 1 ? n - 1 : null);
     }
   }
@@ -343,7 +351,8 @@ public final class Frontier {
       return known;
     }
     double half = TRUST * (1 + Math.max(proven.getOrDefault(bucket, 0), planner.pagesOf(head.shape())));
-    return known * half / (half + since.getOrDefault(bucket, 0)) * planner.odds(head.shape());
+    int taken = Math.max(since.getOrDefault(bucket, 0), sinceOfShape.getOrDefault(head.shape(), 0));
+    return known * half / (half + taken) * planner.odds(head.shape());
   }
 
   /** Has what was found while the server was away scored by itself, as far as it still waits. */

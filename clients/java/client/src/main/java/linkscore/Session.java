@@ -165,9 +165,7 @@ public final class Session implements AutoCloseable {
               usable(result).ifPresent(later);
             });
     shapes.meet(page.getUrl());
-    if (!page.hasBody() || !outage.isAway()) { // what was good is known only of pages the server has seen
-      shapes.fetched(page.getUrl(), page.hasBody());
-    }
+    shapes.fetched(page.getUrl(), page.hasBody(), outage.isAway());
     if (outage.keep(sent)) {
       return Optional.empty();
     }

@@ -28,7 +28,7 @@ final class Shapes {
 
   private final Map<String, Guess> last = bounded(MOST);
 
-  /** Of each coarse shape, how many fetches brought a page, and how many did not. */
+  /** Of each coarse shape, how many fetches brought a page, how many did not, and of the pages those before the outage. */
   private final Map<String, int[]> fetches = bounded(MOST);
 
   /** Hash codes of URLs that were found or fetched: where two are equal, one teaches nothing. */
@@ -62,9 +62,13 @@ final class Shapes {
     return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket(), guess.value() * odds(shapes[1])));
   }
 
-  /** Notes whether a fetch brought a page. */
-  synchronized void fetched(String url, boolean isPage) {
-    fetches.computeIfAbsent(of(url)[1], shape -> new int[2])[isPage ? 0 : 1]++;
+  /** Notes whether a fetch brought a page, and whether the server is away. */
+  synchronized void fetched(String url, boolean isPage, boolean isAway) {
+    int[] counts = fetches.computeIfAbsent(of(url)[1], shape -> new int[3]);
+    counts[isPage ? 0 : 1]++;
+    if (!isAway) {
+      counts[2] = counts[0];
+    }
   }
 
   /** How far a URL of this coarse shape can be expected to bring a page: 1 unless some did not. */
@@ -73,9 +77,10 @@ final class Shapes {
     return counts == null ? 1 : (1.0 + counts[0]) / (1 + counts[0] + counts[1]);
   }
 
+  /** Pages of this coarse shape that were fetched before the outage. */
   synchronized int pages(String shape) {
     int[] counts = fetches.get(shape);
-    return counts == null ? 0 : counts[0];
+    return counts == null ? 0 : counts[2];
   }
 
   private static <K, V> Map<K, V> bounded(int most) {

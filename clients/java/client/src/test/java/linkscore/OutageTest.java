@@ -307,6 +307,20 @@ class OutageTest {
   }
 
   @Test
+  void bucketsOfOneShapeFadeTogether() {
+    Frontier frontier = new Frontier(new Away(), 1);
+    for (int i = 0; i < 32; i++) {
+      frontier.add("http://a.test/tag/t" + i, "tag" + i, .9, ByteString.EMPTY);
+    }
+    frontier.add("http://a.test/about", "page", .5, ByteString.EMPTY);
+    var order = new ArrayList<String>();
+    for (var item = frontier.next(); item.isPresent(); item = frontier.next()) {
+      order.add(item.get().url());
+    }
+    assertEquals(13, order.indexOf("http://a.test/about")); // .9 * 16 / (16 + k) is less than .5 from 13 on
+  }
+
+  @Test
   void aBucketThatWasTakenFromBeforeKeepsTrust() {
     var isAway = new java.util.concurrent.atomic.AtomicBoolean();
     Frontier frontier =
@@ -331,12 +345,12 @@ class OutageTest {
   void aShapeWhosePagesWereNotThereGoesBehindOneWhosePagesWere() {
     Shapes shapes = new Shapes();
     for (int i = 0; i < 3; i++) {
-      shapes.fetched("http://a.test/" + i + "?show=7", false);
-      shapes.fetched("http://a.test/" + i, true);
+      shapes.fetched("http://a.test/" + i + "?show=7", false, false);
+      shapes.fetched("http://a.test/" + i, true, i > 0);
     }
     assertEquals(.25, shapes.odds(Shapes.of("http://a.test/9?show=1")[1]));
     assertEquals(1, shapes.odds(Shapes.of("http://a.test/9")[1]));
-    assertEquals(3, shapes.pages(Shapes.of("http://a.test/9")[1]));
+    assertEquals(1, shapes.pages(Shapes.of("http://a.test/9")[1]));
     assertEquals(1, shapes.odds("a shape nobody fetched"));
   }
 
