@@ -104,11 +104,20 @@ def credentials(tls: Tls) -> grpc.ChannelCredentials | None:
 def metadata(
     token: str | None, token_file: str | os.PathLike[str] | None = None
 ) -> Callable[[], tuple[tuple[str, str], ...]]:
-    """Give what says the metadata of a call; a token in a file is read each time, as it may be rotated."""
+    """Give what says the metadata of a call; a token in a file is read each time, as it may be rotated.
+
+    While the file is missing or empty, the last token is sent.
+    """
+    last = token
 
     def current() -> tuple[tuple[str, str], ...]:
-        secret = Path(token_file).read_text(encoding="utf-8").strip() if token_file else token
-        return (("authorization", f"Bearer {secret}"),) if secret else ()
+        nonlocal last
+        try:
+            last = (Path(token_file).read_text(encoding="utf-8").strip() if token_file else token) or last
+        except OSError:
+            if not last:
+                raise
+        return (("authorization", f"Bearer {last}"),) if last else ()
 
     return current
 

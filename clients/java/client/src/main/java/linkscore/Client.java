@@ -163,7 +163,7 @@ public final class Client implements AutoCloseable {
   public static final class Builder {
     private final String target;
     private Duration timeout = DEFAULT_TIMEOUT;
-    private String token = "";
+    private volatile String token = ""; // of a file, the one read last
     private Path tokenFile;
     private ChannelCredentials credentials = InsecureChannelCredentials.create();
 
@@ -183,7 +183,10 @@ public final class Client implements AutoCloseable {
       return this;
     }
 
-    /** Sends the bearer token that a file holds; it is read at every call, so that it may be rotated. */
+    /**
+     * Sends the bearer token that a file holds; it is read at every call, so that it may be rotated. While it is
+     * missing or empty the last token is sent.
+     */
     public Builder tokenFile(Path file) {
       tokenFile = file;
       return this;
@@ -249,13 +252,18 @@ public final class Client implements AutoCloseable {
         return token;
       }
       try {
-        return Files.readString(tokenFile).trim();
+        String read = Files.readString(tokenFile).trim();
+        token = read.isEmpty() ? token : read;
       } catch (IOException e) {
+        if (!token.isEmpty()) {
+          return token;
+        }
         throw Status.UNAUTHENTICATED
             .withDescription("token file " + tokenFile + " cannot be read")
             .withCause(e)
             .asRuntimeException();
       }
+      return token;
     }
   }
 }

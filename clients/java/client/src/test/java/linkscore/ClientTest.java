@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import linkscore.v1.Page;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class ClientTest {
   private static Page page(String path, String... links) {
@@ -35,6 +38,21 @@ class ClientTest {
       server.crawls.clear();
       assertTrue(session.ingest(page("/2")).isPresent());
       assertEquals(2, session.pages.sum());
+    }
+  }
+
+  @Test
+  void aTokenFileThatIsMissingOrEmptyForAMomentLosesNoCall(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("token");
+    try (FakeServer server = new FakeServer();
+        Client client = Client.to(server.target()).tokenFile(file).connect()) {
+      assertThrows(LinkscoreException.class, () -> client.ensureCrawl("x", null));
+      Files.writeString(file, "first");
+      client.ensureCrawl("x", null);
+      Files.writeString(file, "");
+      client.crawl("x").get();
+      Files.delete(file);
+      client.crawl("x").get();
     }
   }
 
