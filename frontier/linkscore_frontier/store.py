@@ -3,7 +3,7 @@
 A URL waits in up to four buckets of its queue. Buckets are ordered by their values, the URLs of a bucket by
 the part of the score that is their own, then first in, first out. While linkscore is away, or learns nothing,
 the value of a bucket fades with each URL that is taken from it, and a new URL waits behind the others of the
-bucket in which the last new URL of its shape was, until linkscore says where it belongs (see `Outlook`).
+bucket where the last new URL of its shape was, until linkscore says where it belongs (`linkscore.outages`).
 
 Counts of what waits and of what is under way are kept in memory and read anew when the file is opened;
 everything else is in the file before a call returns.
@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from linkscore.allotment import Allotment
+from linkscore.outages import Outlook
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_frontier.listing import Listing, condition, mark
-from linkscore_frontier.outlook import Outlook
 from linkscore_frontier.records import (
     Arrival,
     Failure,
@@ -215,9 +215,9 @@ class CrawlStore:
         known = self._kept(mark(new.key, new.url))
         places = None if new.places is None else self._numbered(new.places)
         self._is_scored |= bool(places)
-        if places:
-            self._placed(new.url, places, is_new=not new.is_known and (known is None or _is_unscored(known)))
-        elif places is None and known is None and self._outlook.is_away:
+        if places and not new.is_known and (known is None or _is_unscored(known)):
+            self._placed(new.url, places)
+        elif places is None and known is None and self._outlook.away:
             places = self._guessed(new.url)
         if known is not None and not new.is_known:
             if known.state == State.WAITING and places:
@@ -285,14 +285,15 @@ class CrawlStore:
             found.setdefault(number, Spot(number, worse, place.ticket))
         return list(found.values())
 
-    def _placed(self, url: str, places: Sequence[Spot], *, is_new: bool) -> None:
-        """Note where a URL was found best."""
+    def _placed(self, url: str, places: Sequence[Spot]) -> None:
+        """Note where a URL that is new was found best."""
         best = max(places, key=lambda spot: self.values[spot.bucket] - spot.worse).bucket
-        self._outlook.placed(url, best, self._names[best], self.values[best], is_new=is_new)
+        self._outlook.placed(url, self._names[best], self.values[best])
 
     def _guessed(self, url: str) -> list[Spot] | None:
         """Return where URLs of this shape were found last, for one that linkscore was not asked about."""
-        bucket = self._buckets.get(self._outlook.guess(url))
+        name, _ = self._outlook.guess(url) or ("", 0.0)
+        bucket = self._buckets.get(name)
         return None if bucket is None else [Spot(NEW, 0.0), Spot(bucket, _GUESSED)]
 
     def _wait(self, number: int, queue: Queue, since: int, places: list[Spot] | None) -> None:
@@ -421,13 +422,14 @@ class CrawlStore:
         return None
 
     def _worth(self, bucket: int) -> float:
-        return self._outlook.worth(bucket, self.values[bucket])
+        value = self.values[bucket]
+        return value if bucket in _VALUES else self._outlook.worth(self._names[bucket], value)
 
     def _take(self, queue: Queue, most: int, until: int, room: int) -> list[Given]:
         given: list[Given] = []
         while len(given) < most and room > 0 and (bucket := self._next_bucket(queue)) is not None:
             name = self._names.get(bucket, "")
-            is_one = self._allotment.short or self._outlook.is_away
+            is_one = self._allotment.short or self._outlook.away
             limit = self._allotment.left(name) or (1 if is_one else most)
             rows = self._db.execute(
                 "SELECT url.url, info, url.id, url.queue, state, due, places, taken "
@@ -443,7 +445,7 @@ class CrawlStore:
                 self._lease(leased, queue, until, bucket)
                 tickets = {spot.bucket: spot.ticket for spot in read_spots(leased.places) or ()}
                 given.append(Given(url, queue.key, info, tickets.get(bucket, "")))
-                self._outlook.taken(bucket)
+                self._outlook.taken(name)
                 room -= given[-1].size
                 taken += 1
             self._allotment.take(name, taken)
@@ -509,7 +511,7 @@ class CrawlStore:
         if answer is not None and answer.event_seq != self._event_seq:
             self._event_seq, self._unheard = answer.event_seq, 0
         learns_nothing = self._is_scored and self._unheard > _UNHEARD
-        self._outlook.is_away = answer is None or learns_nothing
+        self._outlook.away = answer is None or learns_nothing
         if answer is None or learns_nothing:
             self._allotment.lift()
             return
@@ -539,7 +541,7 @@ class CrawlStore:
                     continue
                 queue, written = self._by_id[row[0]], self._numbered(places)
                 if written:
-                    self._placed(row[3], written, is_new=True)
+                    self._placed(row[3], written)
                 self._stop_waiting(number, queue, row[1], old)
                 self._wait(number, queue, row[1], written)
                 update = (json.dumps(written), number)

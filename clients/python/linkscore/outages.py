@@ -137,6 +137,8 @@ class Outlook:
 
     @away.setter
     def away(self, is_away: bool) -> None:
+        if is_away == self._away:
+            return
         self._away = is_away
         self._taken += self._since
         self._since.clear()

@@ -44,6 +44,14 @@ def test_what_was_taken_without_the_server_counts_as_tried_in_the_next_outage() 
     assert worth(outlook, "a") > first
 
 
+def test_an_outage_goes_on_when_it_is_said_again() -> None:
+    outlook = Outlook()
+    outlook.away = True
+    take(outlook, "a", TRUST)
+    outlook.away = True
+    assert worth(outlook, "a") == pytest.approx(1 / 2)
+
+
 def test_a_bucket_nobody_tried_is_trusted_like_the_pages_of_its_shape() -> None:
     outlook = Outlook()
     for n in range(9):
