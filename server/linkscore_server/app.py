@@ -326,6 +326,7 @@ class Application:
             caller_of=_caller_of(s),
             is_ready=lambda: self._ready,
             wait_s=s.target_delay_s,
+            max_body_bytes=s.max_body_bytes,
         )
 
     def _services(self, clock: Callable[[], float], work: WorkAhead) -> dict[str, Any]:

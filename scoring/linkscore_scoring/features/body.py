@@ -118,7 +118,7 @@ def _decoder(name: str) -> Callable[[bytes, int], bytes]:
 
 def _identity(body: bytes, max_bytes: int) -> bytes:
     if len(body) > max_bytes:
-        raise _too_large(max_bytes)
+        raise too_large(max_bytes)
     return body
 
 
@@ -157,7 +157,7 @@ def _inflate(body: bytes, start: int, data: bytearray, wbits: int, max_bytes: in
         except zlib.error as error:
             raise _corrupt(name, error) from None
         if len(data) > max_bytes:
-            raise _too_large(max_bytes)
+            raise too_large(max_bytes)
         if stream.eof:
             return end - len(stream.unused_data)
     raise _truncated(name)
@@ -171,7 +171,7 @@ def _unbrotli(body: bytes, max_bytes: int) -> bytes:
         while True:
             data += stream.process(pending, output_buffer_limit=_BROTLI_OUTPUT_BYTES)
             if len(data) > max_bytes:
-                raise _too_large(max_bytes)
+                raise too_large(max_bytes)
             if stream.is_finished() or stream.can_accept_more_data():
                 break
             pending = b""
@@ -204,13 +204,14 @@ def _unzstd_frame(body: bytes, first: int, data: bytearray, max_bytes: int) -> i
         end = min(start + _ZSTD_CHUNK_BYTES, len(body))
         data += stream.decompress(body[start:end])
         if len(data) > max_bytes:
-            raise _too_large(max_bytes)
+            raise too_large(max_bytes)
         if stream.eof:
             return end - len(stream.unused_data)
     raise _truncated("zstd")
 
 
-def _too_large(max_bytes: int) -> InvalidPage:
+def too_large(max_bytes: int) -> InvalidPage:
+    """Return the refusal of a body with more bytes."""
     rule = f"decompressed body must have at most {max_bytes} bytes"
     return InvalidPage(rule, field="body", reason="BODY_TOO_LARGE")
 

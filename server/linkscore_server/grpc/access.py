@@ -8,12 +8,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from linkscore_scoring.errors import InvalidInput
 from linkscore_server.grpc.errors import NotAllowed
 from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.tokens import ANYBODY, Caller, Role
 
 _audit = logging.getLogger("linkscore_server.audit")
 _audit.setLevel(logging.INFO)  # whatever the level of the rest: who deletes is asked after the fact
+
+_MOST_NAME_CHARS = 8_192
+"""Characters of a resource name: more than those of the longest crawl and site, escaped. A bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +111,15 @@ def check_crawl(who: Caller, method: str, request: Any) -> str:
     ------
     NotAllowed
         Naming caller and crawl, whether or not there is such a crawl.
+    InvalidInput
+        If the name is longer than any is.
     """
     name = name_in(method, request)
     if not name:
         return ""
+    if len(name) > _MOST_NAME_CHARS:
+        rule = f"must have at most {_MOST_NAME_CHARS} characters, got {len(name)}"
+        raise InvalidInput(rule, field=RPCS[method].crawl)
     crawl = _crawl_of(name)
     if not who.may_touch(crawl):
         raise NotAllowed(f"crawls/{crawl} is not among the crawls of {who.name}")

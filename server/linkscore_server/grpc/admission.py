@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -76,10 +77,10 @@ class AdmissionLimit:
 
 @dataclass(slots=True)
 class _Counted:
-    """A call that `WorkAhead` counts, until it ends or is worked on elsewhere."""
+    """A call that `WorkAhead` counts: its bytes, and whether that is all of it."""
 
     size: int
-    is_elsewhere: bool = False
+    is_whole: bool = True
 
 
 class WorkAhead:
@@ -187,15 +188,24 @@ class WorkAhead:
             yield
             finished = True
         finally:
-            if not counted.is_elsewhere:
-                self._end(size, is_finished=finished)
+            size, counted.size = counted.size, 0
+            self._end(size, is_finished=finished and counted.is_whole)
 
-    def leave(self) -> None:
-        """Count the call of the running task no more: it is worked on where others do not wait for it."""
+    def size_of(self, request: Any) -> int:
+        """Return the bytes of the call of the running task that are counted, or those of a request that came
+        otherwise; asking a message for its size copies it."""
         counted = self._own.get(None)
-        if counted is not None and not counted.is_elsewhere:
-            counted.is_elsewhere = True
-            self._end(counted.size, is_finished=False)
+        size: int = counted.size if counted is not None else request.ByteSize()
+        return size
+
+    def leave(self, size: float = math.inf) -> None:
+        """Count so many bytes of the call of the running task no more, or none of it: what is worked on where
+        others do not wait for it."""
+        counted = self._own.get(None)
+        if counted is not None and size:
+            left = int(min(size, counted.size))
+            counted.size, counted.is_whole = counted.size - left, False
+            self._end(left, is_finished=False)
 
     def _end(self, size: int, *, is_finished: bool) -> None:
         self._bytes -= size

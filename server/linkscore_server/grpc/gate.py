@@ -9,10 +9,11 @@ wire that is the same, and the reading is ours.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,9 +21,11 @@ import grpc
 
 from linkscore_server.grpc.access import RPCS, CallerOf, check_crawl, check_role, set_caller
 from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.bodies import cut_bodies
 from linkscore_server.grpc.errors import BadToken, Leaving, MalformedMessage, NotServing
 from linkscore_server.grpc.overload import overloaded
 from linkscore_server.grpc.room import InflightBytes
+from linkscore_server.grpc.turns import LargeTurns
 from linkscore_server.tokens import ANYBODY, Caller
 
 _WAITS_FOR_PAGES = "LinkScoringService/"
@@ -33,6 +36,9 @@ _RECEIVE_S = 30.0
 
 _STREAMS = 2_000
 """Streams of requests that are open at a time, silent ones too. A bound, of memory."""
+
+_LARGE_BYTES = 1 << 20
+"""Bytes from which messages are parsed in turn: that takes some 1 ms. Chosen, not measured."""
 
 _TURN_AWAY_S = 0.1
 """How long new calls are turned away before the server closes: several round trips. Chosen, not measured."""
@@ -80,6 +86,8 @@ class Gate:
         Longest wait for room to read a request.
     receive_s
         Longest time for a request to come once it is read.
+    max_body_bytes
+        Largest page; what bodies have beyond it is let go.
     """
 
     def __init__(
@@ -91,6 +99,7 @@ class Gate:
         is_ready: Callable[[], bool] = lambda: True,
         wait_s: float = 5.0,
         receive_s: float = _RECEIVE_S,
+        max_body_bytes: int = sys.maxsize,
     ) -> None:
         self._inflight = inflight
         self._work = work
@@ -99,7 +108,9 @@ class Gate:
         self._wait_s = wait_s
         self._receive_s = receive_s
         self._is_leaving = False
+        self._max_body_bytes = max_body_bytes
         self._streams = 0
+        self._large = LargeTurns()
 
     def caller_of(self, authorization: str) -> Caller | None:
         """Return who sends a header `authorization`, None for nobody known."""
@@ -161,9 +172,11 @@ class Gate:
             self._inflight.take(size)
         try:
             self._check_time(call, size)
-            with self._work.counted(size) if call.is_queued else nullcontext():
-                request = _parsed(handler, raw, call)
-                del raw
+            async with self._turn_for(size):
+                raw = cut_bodies(raw, call.method, self._max_body_bytes)
+                request, left = _parsed(handler, raw, call), len(raw)
+            del raw
+            with self._work.counted(left) if call.is_queued else nullcontext():
                 return await (handler.unary_unary or handler.unary_stream)(request, call.context)
         finally:
             self._inflight.give_back(size)
@@ -206,12 +219,19 @@ class Gate:
                 reading.size = len(raw)
                 in_work.begin(len(raw))
             self._check_still_known(call)
-            request = _parsed(handler, raw, call)
+            async with self._turn_for(len(raw)):
+                raw = cut_bodies(raw, call.method, self._max_body_bytes)
+                request = _parsed(handler, raw, call)
+            in_work.count_work(len(raw))
             del raw
             yield request
             del request  # the next one may be long in coming
             if one_by_one:
                 in_work.end_oldest()
+
+    def _turn_for(self, size: int) -> AbstractAsyncContextManager[None]:
+        """Return the turn to parse a message."""
+        return self._large if size >= _LARGE_BYTES else nullcontext()
 
     def _check_still_known(self, call: Call) -> None:
         if call.method not in RPCS:
@@ -257,13 +277,17 @@ class MessagesInWork:
         return self._size
 
     def begin(self, size: int) -> None:
-        """Count a message."""
+        """Count the bytes of a message."""
         counts = ExitStack()
         counts.enter_context(self._inflight.held(size))
-        if self._work is not None:
-            counts.enter_context(self._work.counted(size))
         self._messages.append((size, counts))
         self._size += size
+
+    def count_work(self, size: int) -> None:
+        """Count so many bytes of the message that came last as work."""
+        if self._work is not None:
+            _, counts = self._messages[-1]
+            counts.enter_context(self._work.counted(size))
 
     def end_oldest(self) -> None:
         """Count the message that came first no more."""

@@ -130,7 +130,11 @@ class PageReader:
         for page in pages:
             try:
                 own = await self._parser.read_elsewhere(
-                    page, layout=how.layout, words=how.words, title=how.title
+                    page,
+                    layout=how.layout,
+                    words=how.words,
+                    title=how.title,
+                    leave=self.turns.work.leave,
                 )
             except Exception as exc:  # raised again when it is the turn of the page
                 found.append(exc)
@@ -201,9 +205,10 @@ class PageReader:
                 is_last = len(events) + 1 == len(known)
                 async with self.turns.of_page(context, is_last=is_last):
                     event = self._encoded(page, how, site_of, own)
-                    if event is not None and len(event) > len(page.body) + room:
-                        event = None
-                    room -= max(0, len(event or b"") - len(page.body))
+                    more = len(event or b"") - len(page.body)
+                    if more > room:
+                        event, more = None, 0
+                    room -= max(0, more)
                     events.append(event)
         self._metrics.count_passed_on(read=len(events) - events.count(None), unread=events.count(None))
         return ReadPages(how, events)

@@ -292,8 +292,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """
         if not is_big:
             return answer()
+        size = self._work.size_of(request)
         self._work.leave()
-        size = request.ByteSize()
         self._big_questions.check(size, context.time_remaining())
         with self._big_questions.counted(size):
             return await actor.ask(answer)

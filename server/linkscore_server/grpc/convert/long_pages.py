@@ -53,6 +53,11 @@ class PageBody:
     words: Words = Words.NONE
     title: bool = False
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is encoded, as far as is said or seen."""
+        return bool(self.content_encoding) or self.body[:2] == b"\x1f\x8b"
+
     def read_by(self, extractor: Extractor) -> PageFeatures:
         """Return the features of the page."""
         return extractor.extract(
@@ -79,7 +84,7 @@ class Size(Enum):
 def size_of(page: PageBody) -> Size:
     """Return the size of a page; an encoded one is decoded for it, as far as `LARGE_BYTES`."""
     body = page.body
-    if page.content_encoding or body[:2] == b"\x1f\x8b":
+    if page.is_packed:
         try:
             body = decompress(body, page.content_encoding, max_bytes=LARGE_BYTES)
         except InvalidPage as exc:
@@ -173,6 +178,7 @@ class LargePages:
         InvalidPage
             As `Extractor.extract`; reason ``LIMIT_EXCEEDED`` if it takes too long.
         """
+        await self._turn.acquire()
         reading = tasks.awaited(self._read(page))
         return await asyncio.shield(reading)  # who gives up leaves the worker to the next page, not to two
 
@@ -183,14 +189,15 @@ class LargePages:
             self._pool = None
 
     async def _read(self, page: PageBody) -> PageFeatures:
-        async with self._turn:
+        try:
             pool = self._pool = self._pool or child_processes(1, _start, self._limits)
-            try:
-                found = await asyncio.get_running_loop().run_in_executor(pool, _extract, page, self._budget_s)
-            except BrokenProcessPool:
-                self.close()
-                rule = f"must be read within {self._budget_s} s of CPU time"
-                raise InvalidPage(rule, field="body", reason="LIMIT_EXCEEDED") from None
+            found = await asyncio.get_running_loop().run_in_executor(pool, _extract, page, self._budget_s)
+        except BrokenProcessPool:
+            self.close()
+            rule = f"must be read within {self._budget_s} s of CPU time"
+            raise InvalidPage(rule, field="body", reason="LIMIT_EXCEEDED") from None
+        finally:
+            self._turn.release()
         if isinstance(found, PageFeatures):
             return found
         raise InvalidPage(found)

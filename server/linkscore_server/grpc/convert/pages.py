@@ -10,6 +10,7 @@ from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
@@ -58,8 +59,16 @@ class PageParser:
         layout: bool = False,
         words: Words = Words.NONE,
         title: bool = False,
+        leave: Callable[[int], None] = lambda size: None,
     ) -> PageFeatures | None:
         """Return the features of the body of a page that takes long, for `event`; None of any other page.
+
+        Parameters
+        ----------
+        page, layout, words, title
+            As of `event`.
+        leave
+            Called with the bytes of a body that is not read in this process.
 
         Raises
         ------
@@ -74,6 +83,10 @@ class PageParser:
         if size is Size.SMALL or (size is Size.MEDIUM and not self._medium.takes(body)):
             return None
         self._checked(page)
+        if size is Size.LARGE:
+            leave(len(body.body))
+        if not body.is_packed and len(body.body) > self.limits.body_bytes:
+            raise too_large(self.limits.body_bytes)
         with self._watch("read"):
             return await (self._large if size is Size.LARGE else self._medium).read(body)
 
@@ -159,9 +172,8 @@ class PageParser:
         else:
             features = own or self._read(page, url, layout=layout, words=words, title=title)
         if page.outlinks:
-            given = [
-                ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in page.outlinks
-            ]
+            sent = page.outlinks[: self.limits.links + 1]  # one more, so that it shows that they are cut
+            given = [ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in sent]
             features = with_links(features, given, limits=self.limits)
         return features
 
