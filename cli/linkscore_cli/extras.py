@@ -11,8 +11,8 @@ COMMANDS = "linkscore.commands"
 LOGS_COMMANDS = "linkscore.commands.logs"
 """Group of those below `linkscore logs`."""
 
-_REQUIRED = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]")
-"""A requirement of an extra, as the metadata of a distribution has it."""
+_NAME = re.compile(r"[\w.-]+")
+"""Of a distribution, as a requirement begins with it."""
 
 
 def commands_of(group: str) -> dict[str, EntryPoint]:
@@ -30,11 +30,17 @@ def extra_of(entry: EntryPoint) -> str:
 
 def is_installed(extra: str) -> bool:
     """Say whether the distributions that an extra names itself are there; nothing is imported."""
-    found = map(_REQUIRED.match, requires("linkscore") or ())
+    names = {_NAME.match(line) for line in requires("linkscore") or () if _extra_in(line) == extra}
     try:
-        return all(version(one[1]) for one in found if one and one[2] == extra and one[1] != "linkscore")
+        return all(version(name[0]) for name in names if name and name[0] != "linkscore")
     except PackageNotFoundError:
         return False
+
+
+def _extra_in(requirement: str) -> str:
+    """Return the extra that a requirement belongs to, as the metadata of a distribution has it."""
+    said = requirement.partition("extra == ")[2]
+    return said[1:].partition(said[0])[0] if said else ""
 
 
 def missing_extra(extra: str, exc: ImportError) -> str:
