@@ -47,7 +47,7 @@ for root in sys.argv[1:]:
         try:
             found.name.endswith("__main__") or importlib.import_module(found.name)
         except ModuleNotFoundError as exc:
-            if exc.name.partition(".")[0] not in {"crawl4ai", "crawlee"}:  # of an environment of their own
+            if exc.name.partition(".")[0] not in {"crawl4ai", "crawlee", "linkscore_native"}:  # not here
                 raise
 """
 
@@ -138,12 +138,12 @@ ANNEXES = {
             ("anthelion", ("anthelion",)),
             ("tag_path_bandit", ("tag_path_bandit",)),
             ("focus", ("focus",)),
+            ("link_graph", ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank")),
             (
-                "link_graph",
-                ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank"),
-                f"{SCORING}/graph",
+                "browse_log",
+                ("news_prefix", "behavior_fetch", "behavior_discovery"),
+                "lab/linkscore_lab/browse_logs",
             ),
-            ("browse_log", ("news_prefix", "behavior_fetch", "behavior_discovery")),
         )
     },
 }

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.mined import MinedSite
+from linkscore_scoring.browse_logs.mined import MinedSite, mined_of
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.graph.pagerank import pagerank
 from linkscore_scoring.hashing import hash64
@@ -180,12 +180,13 @@ class PolicyOrder:
         kind: type[BehaviorOrder] = BehaviorFetch if policy == BehaviorFetch.name else BehaviorDiscovery
         self.policy = kind(make_params(kind, {"fallback": "breadth_first", **params}))
         self.site = SiteModel("mirror", LearningConfig(), SiteBounds())
-        self.site.browse = mined
+        self.site.browse = mined.kept()
         self.policy.logs_mined(self.site)
 
     def expected(self, mirror: Mirror) -> Floats:
         """Return the visits a day that the log lets expect of each page, (n_pages,)."""
-        model = self.site.browse.behavior if self.site.browse else None
+        mined = mined_of(self.site.browse)
+        model = mined.behavior if mined else None
         assert model is not None
         places = model.places(mirror.keys, [hash64(key) for key in mirror.keys])
         return np.array([model.demand(place) for place in places], dtype=np.float64)

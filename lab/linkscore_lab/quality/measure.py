@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, stdev
 
-from linkscore_lab.browse_logs.report import ORACLE, behavior_report
 from linkscore_lab.datasets.labels import SitePageType, read_page_types
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.quality.baseline import TYPES, Figure
@@ -197,6 +196,8 @@ def measure_log(site: LabelledSite, log: Path, *, workers: int = 0) -> Measured:
     InvalidInput
         If log or archive cannot be read.
     """
+    from linkscore_lab.browse_logs.report import ORACLE, behavior_report  # an annex
+
     report = behavior_report(log, [site.archive], workers=workers)
     return Measured(
         figures={

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
@@ -31,6 +30,9 @@ from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import run
 from linkscore_scoring.state import digest, to_state
 from linkscore_scoring.types import ExamplePage
+
+if TYPE_CHECKING:
+    from linkscore_scoring.browse_logs.counts import BrowseCounts
 
 _NO_PAGE = "no usable page"
 
@@ -63,9 +65,7 @@ class InProcessScorer:
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
-            self._mine(
-                counts, MiningSettings(**capabilities.mining_settings(policy(config.policy.checked())))
-            )
+            self._mine(counts, capabilities.mining_settings(policy(config.policy.checked())))
 
     def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
         """See `CrawlScorer.begins`: nothing is learned before the answer."""
@@ -122,8 +122,10 @@ class InProcessScorer:
     def close(self) -> None:
         """See `CrawlScorer.close`."""
 
-    def _mine(self, counts: BrowseCounts, settings: MiningSettings) -> None:
-        mined = to_state(mine_site(counts, settings))
+    def _mine(self, counts: BrowseCounts, settings: Mapping[str, Any]) -> None:
+        from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site  # an annex
+
+        mined = to_state(mine_site(counts, MiningSettings(**settings)))
         self._apply(LogsMined(self.model.site_of(counts.urls[0]), digest(mined), mined))
 
     def _apply(self, event: Event) -> PageOutcome:

@@ -18,7 +18,6 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import make_params
-from linkscore_scoring.policies.focus.page_types import variants
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.wanted import Wanted, WantedQuery
 
@@ -168,9 +167,11 @@ class Experiment:
         if case.policy.name == GREEDY:
             return GreedyOracle(self.site, wanted)
         params = dict(case.policy.params)
-        leave_out = self.protocol.leave_site_out and self.site.name in variants()
-        if leave_out and _has_param(case.policy, _PAGE_TYPES):
-            params.setdefault(_PAGE_TYPES, self.site.name)
+        if self.protocol.leave_site_out and _has_param(case.policy, _PAGE_TYPES):
+            from linkscore_scoring.policies.focus.page_types import variants  # an annex
+
+            if self.site.name in variants():
+                params.setdefault(_PAGE_TYPES, self.site.name)
         if examples and _takes_example(case.policy) and not _example_given(case.policy):
             params["example_html"] = self.site.body(examples[0]).decode(errors="replace")
         p = self.protocol

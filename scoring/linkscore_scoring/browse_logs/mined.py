@@ -7,7 +7,7 @@ from typing import Annotated
 
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel
 from linkscore_scoring.browse_logs.news.model import NewsModel
-from linkscore_scoring.state import stored_as
+from linkscore_scoring.state import Opaque, stored_as, to_state
 
 
 @dataclass(slots=True)
@@ -31,3 +31,12 @@ class MinedSite:
     records: Annotated[int, stored_as("window")]
     news: NewsModel | None = None
     behavior: BehaviorModel | None = None
+
+    def kept(self) -> Opaque:
+        """Return it as a site keeps it."""
+        return Opaque(to_state(self), self)
+
+
+def mined_of(kept: Opaque | None) -> MinedSite | None:
+    """Return what a site keeps; None if it was not mined."""
+    return kept.as_a(MinedSite) if kept is not None else None

@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
     BrowseBatchImported,
@@ -33,7 +32,7 @@ from linkscore_scoring.policies import capabilities
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored, from_state
+from linkscore_scoring.state import Opaque, Stateful, Stored
 from linkscore_scoring.types import (
     UNKNOWN_APATH,
     ExamplePage,
@@ -239,7 +238,7 @@ class CrawlModel:
             case LearningFailed():
                 return self._give_up_learning(event)
             case LogsMined():
-                return self.sites.changing(event.site).mined(from_state(MinedSite, event.mined))
+                return self.sites.changing(event.site).mined(Opaque(event.mined))
             case BrowseBatchImported():
                 return self.ledger.take(event)
             case ConfigChanged():

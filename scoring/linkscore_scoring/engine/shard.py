@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.link_batches import link_of
@@ -22,6 +21,7 @@ from linkscore_scoring.policies.registry import all_policies, policy_class
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Opaque
 from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Suggestion
 
 _SITE_BYTES, _LINK_BYTES, _BLOCK_BYTES, _NODE_BYTES, _SAMPLED_LINK_BYTES = 20_000, 300, 150, 18, 40
@@ -162,7 +162,7 @@ class SiteShard:
         for policy in self._policies.values():
             capabilities.model_activated(policy, self.model)
 
-    def mined(self, mined: MinedSite) -> None:
+    def mined(self, mined: Opaque) -> None:
         """Take over what the browse logs of the site gave, and tell every policy."""
         self.model.browse = mined
         for policy in self._policies.values():

@@ -10,7 +10,6 @@ from typing import Annotated
 import numpy as np
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.sample import InLink, SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel
@@ -34,7 +33,7 @@ from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
-from linkscore_scoring.state import Flat, State, Stateful, Stored, stored_as
+from linkscore_scoring.state import Flat, Opaque, State, Stateful, Stored, stored_as
 from linkscore_scoring.types import (
     UNKNOWN_APATH,
     UNKNOWN_CLUSTER,
@@ -94,7 +93,7 @@ class SiteModel(Stateful):
     titles
         Titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles.
     browse
-        What the browse logs of the site gave; None without logs.
+        What the browse logs of the site gave, as whoever mined them reads it; None without logs.
     on_demand
         The first learning waits until somebody asks, see `waits_for_question`; the crawl's to set.
     """
@@ -121,7 +120,7 @@ class SiteModel(Stateful):
     plan_urls: Stored[dict[int, str]]
     learning_since: Stored[int]
     titles: Stored[dict[int, str]]
-    browse: Stored[MinedSite | None]
+    browse: Stored[Opaque | None]
 
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
         self.name = name

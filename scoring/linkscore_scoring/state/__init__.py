@@ -54,10 +54,12 @@ those of classes, `arrays` packs arrays, and `stateful` is what classes and call
 
 from linkscore_scoring.state.arrays import State, pack_array, pack_sparse, unpack_array, unpack_sparse
 from linkscore_scoring.state.declaration import Flat, Sparse, Stored, Transient, stored_as
+from linkscore_scoring.state.opaque import Opaque
 from linkscore_scoring.state.stateful import Stateful, digest, from_state, load_state, to_state
 
 __all__ = [
     "Flat",
+    "Opaque",
     "Sparse",
     "State",
     "Stateful",

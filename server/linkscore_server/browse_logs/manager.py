@@ -12,13 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_scoring.browse_logs.mined import mined_of
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.state import to_state
 from linkscore_server import tasks
 from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
@@ -207,7 +207,7 @@ class BrowseLogManager:
         s, width = self._settings, window_days or self._settings.browse_window_days
         query = VisitQuery(site, span.last_day - width + 1, width, s.browse_max_pages_a_day)
         known = actor.model.sites.get(site)
-        before = to_state(known.model.browse) if known is not None and known.model.browse else None
+        before = known.model.browse.to_state() if known is not None and known.model.browse else None
         mining = _with_params(settings, actor.model.config)
         reader = visits_of(self._registry, actor.key).reader()
         started = time.perf_counter()
@@ -233,7 +233,7 @@ class BrowseLogManager:
         if span.visits < self._settings.browse_mine_min_visits:
             return False
         known = actor.model.sites.get(site)
-        mined = known.model.browse if known is not None else None
+        mined = mined_of(known.model.browse) if known is not None else None
         new_days = span.last_day - (mined.first_day + mined.n_days - 1) if mined else span.last_day
         return new_days >= self._settings.browse_mine_every_days
 

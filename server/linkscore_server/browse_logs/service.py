@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
+from linkscore_scoring.browse_logs.mined import mined_of
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.policies import capabilities
@@ -144,7 +145,7 @@ def _site(actor: CrawlActor, site: str, span: SiteSpan) -> pb.BrowseSite:
         last_day=_midnight(span.last_day),
     )
     known = actor.model.sites.get(site)
-    if known is not None and (mined := known.model.browse) is not None:
+    if known is not None and (mined := mined_of(known.model.browse)) is not None:
         message.mined_start.CopyFrom(_midnight(mined.first_day))
         message.mined_days = mined.n_days
     return message

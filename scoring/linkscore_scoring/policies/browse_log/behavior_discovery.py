@@ -10,6 +10,7 @@ from typing import Any
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, Place
 from linkscore_scoring.browse_logs.behavior.pattern_text import text_of
 from linkscore_scoring.browse_logs.behavior.rankings import DISCOVERY
+from linkscore_scoring.browse_logs.mined import mined_of
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder, BehaviorParams
@@ -114,7 +115,7 @@ class BehaviorDiscovery(BehaviorOrder):
     ...         to_urls=np.arange(4),
     ...         transits=np.array([5, 9, 8, 1]),
     ...     )
-    ... )
+    ... ).kept()
     >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
     >>> BehaviorDiscovery(BehaviorDiscoveryParams()).score(links, site).scores.round(2).tolist()
     [0.69, 0.81, 0.69, 0.69]
@@ -143,7 +144,7 @@ class BehaviorDiscovery(BehaviorOrder):
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Compare what a page showed with what was expected."""
         super().observe(page, site)
-        model = site.browse.behavior if site.browse is not None else None
+        model = mined.behavior if (mined := mined_of(site.browse)) is not None else None
         if model is None or page.failed or page.refetch:
             return
         place = model.place(page.url, page.key)
@@ -156,13 +157,13 @@ class BehaviorDiscovery(BehaviorOrder):
     def logs_mined(self, site: SiteModel) -> None:
         """Forget what patterns showed that are no more."""
         super().logs_mined(site)
-        model = site.browse.behavior if site.browse is not None else None
+        model = mined.behavior if (mined := mined_of(site.browse)) is not None else None
         if model is not None:
             self.discovered.keep(self._index.of(model, self._ranked_by()).nodes)
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return the most visited page of each of the `n` patterns whose pages discover most."""
-        model = site.browse.behavior if site.browse is not None else None
+        model = mined.behavior if (mined := mined_of(site.browse)) is not None else None
         if model is None:
             return []
         best = sorted(model.examples, key=lambda node: (-model.stats.gain[node], node))[:n]

@@ -70,7 +70,7 @@ class BehaviorFetch(BehaviorOrder):
     ...         to_urls=np.arange(4),
     ...         transits=np.array([5, 9, 8, 1]),
     ...     )
-    ... )
+    ... ).kept()
     >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
     >>> BehaviorFetch(BehaviorFetchParams()).score(links, site).scores.round(2).tolist()
     [0.81, 0.86, 0.86, 0.5]

@@ -14,6 +14,7 @@ from linkscore_scoring.browse_logs.behavior.mining import CUTS, TRANSIT, Behavio
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, Place
 from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of, text_of
 from linkscore_scoring.browse_logs.behavior.rankings import worth_by
+from linkscore_scoring.browse_logs.mined import mined_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term, one_of, outside
@@ -232,4 +233,4 @@ class _Index:
 
 
 def _model(site: SiteModel) -> BehaviorModel | None:
-    return site.browse.behavior if site.browse is not None else None
+    return mined.behavior if (mined := mined_of(site.browse)) is not None else None

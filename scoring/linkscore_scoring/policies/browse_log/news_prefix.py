@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkscore_scoring.browse_logs.mined import mined_of
 from linkscore_scoring.browse_logs.news.hubs import Hub
 from linkscore_scoring.browse_logs.news.model import NewsModel
 from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix, PrefixTrie, steps_of
@@ -131,7 +132,7 @@ class NewsByPrefix(WithFallback):
     ...         to_urls=np.arange(40),
     ...         transits=np.array([40] * 20 + [60] * 20),
     ...     )
-    ... )
+    ... ).kept()
     >>> policy = NewsByPrefix(NewsPrefixParams())
     >>> [(rule.pattern, round(rule.confidence, 2)) for rule in policy.rules(site)]
     [('^https?://a\\\\.org/news/', 0.95)]
@@ -153,7 +154,8 @@ class NewsByPrefix(WithFallback):
 
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether the log of the site was mined and its news lies below prefixes."""
-        return site.browse is not None and site.browse.news is not None and not site.browse.news.abstains
+        mined = mined_of(site.browse)
+        return mined is not None and mined.news is not None and not mined.news.abstains
 
     def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score links by prefix, or as hubs."""
@@ -178,7 +180,7 @@ class NewsByPrefix(WithFallback):
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the prefixes as expressions, surest first."""
-        news = site.browse.news if site.browse is not None else None
+        news = mined.news if (mined := mined_of(site.browse)) is not None else None
         if news is None or news.abstains:
             return []
         return sorted(
@@ -187,18 +189,19 @@ class NewsByPrefix(WithFallback):
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return the hubs, in the order in which they add most news; also where prefixes tell nothing."""
-        news = site.browse.news if site.browse is not None else None
+        news = mined.news if (mined := mined_of(site.browse)) is not None else None
         hubs = news.hubs[:n] if news is not None else []
         return [_seed(hub, news.news) for hub in hubs if news is not None]
 
     def describe(self, site: SiteModel) -> str:
         """Say what was mined, or what is missing."""
-        if site.browse is None or site.browse.news is None:
+        mined = mined_of(site.browse)
+        if mined is None or mined.news is None:
             return "abstains: no browse log of the site was mined"
-        return site.browse.news.summary()
+        return mined.news.summary()
 
     def _known(self, site: SiteModel) -> _Known:
-        news = site.browse.news if site.browse is not None else None
+        news = mined.news if (mined := mined_of(site.browse)) is not None else None
         if news is None:
             raise LookupError(f"{self.name}: asked for prefixes of a site without browse log")
         if self._cached is None or self._cached.news is not news:

@@ -44,7 +44,7 @@ HUBS = [Hub("http://a.test/lists", 20, 25, 20), Hub("http://a.test/", 10, 90, 2)
 
 def site_with(news: NewsModel | None) -> SiteModel:
     site = SiteModel("a.test", LearningConfig(), SiteBounds())
-    site.browse = None if news is None else MinedSite(0, 60, 1_000, news)
+    site.browse = None if news is None else MinedSite(0, 60, 1_000, news).kept()
     return site
 
 
@@ -88,7 +88,7 @@ def test_links_found_before_the_log_was_mined_are_worth_what_it_says_now(policy:
 def test_a_new_window_replaces_the_old_one(policy: NewsByPrefix) -> None:
     site = site_with(model(PREFIXES))
     buckets = policy.score(links_to(URLS), site).buckets
-    site.browse = MinedSite(1, 60, 1_000, model([PREFIXES[2]]))
+    site.browse = MinedSite(1, 60, 1_000, model([PREFIXES[2]])).kept()
     assert policy.value(buckets, site).tolist() == pytest.approx([0.1, 0.1, 0.9, 0.75, 0.1])
 
 

@@ -12,7 +12,6 @@ from visit_logs import DAY, MIDNIGHT, SITE
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.state import to_state
 from linkscore_server.app import Application
 from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult, mine
@@ -152,7 +151,7 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
     again = Server(server.store, monkeypatch)
     await again.app.registry.recover()
     model = (await again.app.registry.open("c")).model
-    assert to_state(model.sites[SITE].model.browse) == to_state(mined)
+    assert model.sites[SITE].model.browse.to_state() == mined.to_state()
     assert model.ledger.to_state() == actor.model.ledger.to_state()
     assert await again.browse_logs.take(await again.app.registry.open("c"), batch("1", 0), []) is None
     await again.browse_logs.close()
