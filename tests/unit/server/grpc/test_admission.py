@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from calls import Clock, Context
 
+from linkscore.v1 import common_pb2
 from linkscore_server.grpc.admission import WorkAhead, require_caller
 from linkscore_server.grpc.errors import CallerGone, Overloaded
 from linkscore_server.grpc.room import InflightBytes
@@ -157,6 +158,22 @@ def test_a_call_that_is_worked_on_elsewhere_delays_nobody_and_teaches_no_cost() 
         assert work.is_idle
     with work.counted(SECOND):
         assert work.delay_s == pytest.approx(1.0, rel=0.01)
+
+
+def test_what_of_a_call_is_worked_on_elsewhere_delays_nobody_and_the_rest_does() -> None:
+    work = WorkAhead(1.0, Clock())
+    request = common_pb2.Page(body=b"x" * 10)
+    assert work.size_of(request) == request.ByteSize()
+    with work.counted(9 * SECOND):
+        before = work.size_of(request)
+        work.leave(6 * SECOND)
+        assert work.size_of(request) == before - 6 * SECOND
+        assert work.delay_s == pytest.approx(3.0, rel=0.01)
+        work.leave(0)
+        work.leave(10 * SECOND)
+        assert work.is_idle
+    work.leave()  # it has ended
+    assert work.is_idle
 
 
 def test_the_pause_asked_for_lets_the_queue_shrink_to_half() -> None:

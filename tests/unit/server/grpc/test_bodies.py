@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.body import decompress
 from linkscore_server.grpc.bodies import cut_bodies
 
 INGEST, STREAM = "LinkScoringService/IngestPages", "LinkScoringService/StreamPages"
@@ -55,3 +60,20 @@ def test_what_is_no_message_stays_as_it_is(junk: bytes) -> None:
 def test_no_bytes_break_it(junk: bytes, at: int) -> None:
     raw = junk[:at] + bytes(200_000) + junk[at:]
     assert len(cut_bodies(raw, INGEST, 1_000)) <= len(raw)
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+def test_what_is_left_of_a_body_is_refused_as_too_large(encoding: str) -> None:
+    body = random.Random(1).randbytes(5 * MOST)
+    sent = page("http://a.org/1", gzip.compress(body) if encoding else body)
+    raw = pb.IngestPagesRequest(pages=[sent]).SerializeToString()
+    [cut] = pb.IngestPagesRequest.FromString(cut_bodies(raw, INGEST, MOST)).pages
+    with pytest.raises(InvalidPage) as caught:
+        decompress(cut.body, encoding, max_bytes=MOST)
+    assert caught.value.reason == "BODY_TOO_LARGE"
+
+
+def test_of_very_many_fields_only_the_first_are_looked_at() -> None:
+    last = pb.IngestPagesRequest(pages=[page("http://a.org/1", LARGE)]).SerializeToString()
+    raw = b"\x0a\x01a" * MOST + last
+    assert cut_bodies(raw, INGEST, MOST) is raw
