@@ -30,7 +30,7 @@ from linkscore_server.settings import Settings
 
 OURS = tuple(str(Path(package.__file__ or "").parent) for package in (linkscore_scoring, linkscore_server))
 CRAWL, ROOT = "crawls/count", "http://forum.test"
-KNOWN_PAGES = 60
+KNOWN_PAGES = 60  # taken in before anything is counted, so that the site is learned; chosen
 
 
 def page(n: int) -> common_pb2.Page:

@@ -13,7 +13,7 @@ MAX_SITE_BYTES = 1_024
 
 # Names on one page of a list, as the contract says.
 MAX_BROWSE_SITES = 1_000  # sites of one answer on browse logs: a bound, as browse_log_service.proto says
-DEFAULT_PAGE_SIZE = 100
+DEFAULT_PAGE_SIZE = 100  # as the contract says (crawl_service.proto)
 MAX_PAGE_SIZE = 1_000  # more is cut to it, as the contract says
 
 
