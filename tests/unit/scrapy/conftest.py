@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from stand_ins import FakeCrawler
+from stand_ins import FakeCrawler, queue_of
+
+from linkscore.scrapy import BucketQueue
 
 
 @pytest.fixture
@@ -12,3 +14,10 @@ def make_crawler():
 @pytest.fixture
 def crawler() -> FakeCrawler:
     return FakeCrawler()
+
+
+@pytest.fixture(params=["memory", "disk"])
+def queue(request, crawler: FakeCrawler, tmp_path) -> BucketQueue:
+    made = queue_of(crawler, tmp_path / "q" if request.param == "disk" else "")
+    yield made
+    made.close()

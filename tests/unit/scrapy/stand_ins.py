@@ -9,7 +9,10 @@ from typing import Any
 from scrapy import Request, Spider
 from scrapy.settings import Settings
 from scrapy.signalmanager import SignalManager
+from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
 from scrapy.utils.request import RequestFingerprinter
+
+from linkscore.scrapy import BucketQueue
 
 
 class Stats:
@@ -51,3 +54,22 @@ def scored(url: str, *buckets: tuple[str, float], **kwargs: Any) -> Request:
     waits = [(name, score, 0.0) for name, score in buckets]
     note = {"score": buckets[0][1], "ticket": b"t", "buckets": waits, "redirects": 0}
     return Request(url, meta={"linkscore": note, **kwargs.pop("meta", {})}, **kwargs)
+
+
+def queue_of(crawler: FakeCrawler, key: Any = "", state: Any = ()) -> BucketQueue:
+    """Make a queue in memory, on disk if a folder is given."""
+    return BucketQueue.from_crawler(
+        crawler,
+        PickleLifoDiskQueue if key else LifoMemoryQueue,
+        str(key),
+        state,
+        start_queue_cls=PickleFifoDiskQueue if key else FifoMemoryQueue,
+    )
+
+
+def drain(queue: BucketQueue) -> list[str]:
+    """Take all; return the last parts of their URLs."""
+    urls = []
+    while (request := queue.pop()) is not None:
+        urls.append(request.url.rsplit("/", 1)[1])
+    return urls

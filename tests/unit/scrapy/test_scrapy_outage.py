@@ -6,13 +6,11 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
 from scrapy import Request, signals
-from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
-from stand_ins import FakeCrawler, scored
+from stand_ins import FakeCrawler, drain, queue_of, scored
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
 
@@ -24,30 +22,6 @@ from linkscore.scrapy import BucketQueue
 from linkscore.scrapy.scoring import META, mark_guess
 from linkscore.scrapy.session import Session
 from linkscore.v1 import common_pb2
-
-
-def queue_of(crawler: FakeCrawler, key: Any = "", state: Any = ()) -> BucketQueue:
-    return BucketQueue.from_crawler(
-        crawler,
-        PickleLifoDiskQueue if key else LifoMemoryQueue,
-        str(key),
-        state,
-        start_queue_cls=PickleFifoDiskQueue if key else FifoMemoryQueue,
-    )
-
-
-@pytest.fixture(params=["memory", "disk"])
-def queue(request, crawler: FakeCrawler, tmp_path) -> BucketQueue:
-    made = queue_of(crawler, tmp_path / "q" if request.param == "disk" else "")
-    yield made
-    made.close()
-
-
-def drain(queue: BucketQueue) -> list[str]:
-    urls = []
-    while (request := queue.pop()) is not None:
-        urls.append(request.url.rsplit("/", 1)[1])
-    return urls
 
 
 def leave(crawler: FakeCrawler, *, away: bool = True) -> None:

@@ -4,39 +4,13 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from scrapy import Request, signals
-from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue, PickleFifoDiskQueue, PickleLifoDiskQueue
-from stand_ins import FakeCrawler, scored
+from stand_ins import FakeCrawler, drain, queue_of, scored
 
 from linkscore.scrapy import BucketQueue
 from linkscore.scrapy.session import Session
-
-
-def queue_of(crawler: FakeCrawler, key: Any = "", state: Any = ()) -> BucketQueue:
-    return BucketQueue.from_crawler(
-        crawler,
-        PickleLifoDiskQueue if key else LifoMemoryQueue,
-        str(key),
-        state,
-        start_queue_cls=PickleFifoDiskQueue if key else FifoMemoryQueue,
-    )
-
-
-@pytest.fixture(params=["memory", "disk"])
-def queue(request, crawler: FakeCrawler, tmp_path) -> BucketQueue:
-    made = queue_of(crawler, tmp_path / "q" if request.param == "disk" else "")
-    yield made
-    made.close()
-
-
-def drain(queue: BucketQueue) -> list[str]:
-    urls = []
-    while (request := queue.pop()) is not None:
-        urls.append(request.url.rsplit("/", 1)[1])
-    return urls
 
 
 def test_better_buckets_first_and_first_in_first_out_within(queue: BucketQueue) -> None:
