@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import msgpack
@@ -113,6 +114,12 @@ async def test_a_restart_brings_no_site_back_before_it_is_asked_for(
     await again.close()
 
 
+def damage(store: FileStore, name: str, sites: int) -> None:
+    """Destroy the states of the first sites of a crawl that is closed."""
+    with closing(sqlite3.connect(store.crawl_folder(name) / "sites.db")) as con, con:
+        con.execute("UPDATE states SET state = x'00' WHERE place < ?", (sites,))
+
+
 async def test_a_site_that_cannot_be_read_back_is_rebuilt_from_the_log(
     registry: CrawlRegistry, store: FileStore
 ) -> None:
@@ -122,10 +129,7 @@ async def test_a_site_that_cannot_be_read_back_is_rebuilt_from_the_log(
     before = msgpack.packb(actor.model.to_state())
     await registry.put_away("a")
     del actor
-    path = store.crawl_folder("a") / "sites.db"
-    with sqlite3.connect(path) as con:
-        con.execute("UPDATE states SET state = x'00' WHERE place < 5")
-    con.close()
+    damage(store, "a", sites=5)
 
     async def call(n: int) -> object:
         return await (await registry.open("a")).submit(fetched(n))
@@ -147,14 +151,12 @@ async def test_a_question_about_a_lost_site_is_answered_the_next_time(
     actor = await registry.create(CrawlConfig("a"))
     for n in range(74):
         await actor.submit(fetched(n))
-    await asyncio.sleep(0)
+    assert await registry.put_away("a")
+    damage(store, "a", sites=1)
 
     async def pages() -> int:
         return (await registry.open("a")).model.shard("0.example").model.pages
 
-    actor.model.sites._live.clear()  # as if all were put away, and the store had none of them
-    actor.model.sites._facts[0] = actor.model.sites._facts_of(actor.model.sites._new("x"))
-    actor._log.states.clear()
     with pytest.raises(SiteLost):
         await asyncio.create_task(pages())
     assert await asyncio.create_task(pages()) == 2
