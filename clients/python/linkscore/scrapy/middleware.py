@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator
 from typing import Any, Self
 from weakref import WeakKeyDictionary
@@ -14,19 +15,23 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
+from linkscore.messages import Row, rows
 from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
 from linkscore.scrapy.pages import FetchedPage, failed_page, fetched_page, page_message
-from linkscore.scrapy.scoring import ANSWERS, PageAnswer, Scorer, is_web, note_page
+from linkscore.scrapy.scoring import ANSWERS, META, PageAnswer, bucket_values, is_web, mark, note_page
 from linkscore.scrapy.session import Session
-from linkscore.v1.common_pb2 import Page
+from linkscore.v1 import common_pb2
 
 logger = logging.getLogger(__name__)
 
 GROUP = 500
 """A spider that yields many Requests gets them scheduled in groups of this size; chosen, not measured."""
 
+
+# A bound, chosen: links of a crawl that is only watched whose tickets are kept, at most 64 bytes each.
+_MAX_TICKETS = 200_000
 
 _FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 
@@ -143,7 +148,7 @@ class LinkscoreMiddleware:
         self._session.connection.outlook.fetched(page.url, is_page=False)
         self._session.start(self._failed(page, request))
 
-    async def _failed(self, page: Page, request: Any) -> None:
+    async def _failed(self, page: common_pb2.Page, request: Any) -> None:
         await self._scorer.ingest(OwedPage(page))
         self._session.answered(request)
         if not self._session.config.observe_only:
@@ -172,3 +177,89 @@ def _has_asyncio() -> bool:
     except RuntimeError:
         return bool(is_asyncio_reactor_installed())
     return True
+
+
+class Scorer:
+    """Turns pages into answers and answers into priorities."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._tickets: OrderedDict[str, bytes] | None = OrderedDict() if session.config.observe_only else None
+
+    async def ingest(self, owed: OwedPage) -> PageAnswer | None:
+        """Send one page; None if the server does not answer, or does not take the page."""
+        result = await self._session.connection.ingest(owed)
+        if result is None:
+            return None
+        self._session.count("pages")
+        if result.status.code == common_pb2.ITEM_CODE_INVALID:
+            self._session.count("errors/INVALID_PAGE")
+            return None
+        found = PageAnswer(result.links, page_type=result.page_type, thread_id=result.thread_id)
+        self._keep_tickets(found)
+        return found
+
+    def ticket(self, url: str) -> bytes:
+        """Give the ticket of a URL when only watching, where Requests carry none."""
+        return self._tickets.pop(url, b"") if self._tickets else b""
+
+    def _keep_tickets(self, found: PageAnswer) -> None:
+        if self._tickets is None:
+            return
+        for url, ticket in found.tickets():
+            self._tickets.setdefault(url, ticket)
+        while len(self._tickets) > _MAX_TICKETS:
+            self._tickets.popitem(last=False)
+
+    async def score(self, fetched: FetchedPage, requests: list[Any]) -> list[Any]:
+        """Write score, ticket, buckets and priority into Requests; on an outage a guess, until it is over."""
+        for request in requests:
+            request.meta.pop(META, None)  # what a spider copied from the page before
+        found = await asyncio.shield(fetched.answer) if fetched.answer is not None else None
+        if found is None:
+            self._session.allotment.lift()
+            self._session.count("fallback", len(requests))
+            if fetched.owed is not None:
+                self._session.owe(fetched.owed, requests)
+            return requests
+        pairs = await self._rows(found, requests)
+        arrived = Counter(rows_[0].bucket for _, rows_, _ in pairs if rows_)
+        await self._session.rank_if_due(arrived)
+        return [request for request, rows_, values in pairs if self._keep(request, rows_, values)]
+
+    async def _rows(
+        self, found: PageAnswer, requests: list[Any]
+    ) -> list[tuple[Any, list[Row], dict[str, float]]]:
+        pairs = [(request, found.of(request.url), found.values) for request in requests]
+        unknown = [request for request, rows_, _ in pairs if not rows_ and is_web(request.url)]
+        if not unknown:
+            return pairs
+        asked = await self._ask(unknown)
+        return [asked.get(id(request), (request, rows_, values)) for request, rows_, values in pairs]
+
+    async def _ask(self, requests: list[Any]) -> dict[int, tuple[Any, list[Row], dict[str, float]]]:
+        """Score the links the spider made itself, which stand in no anchor of the page."""
+        config, urls = self._session.config, [request.url for request in requests]
+        answer = await self._session.call(
+            lambda client: client.score_links(crawl=config.crawl, links=urls, encoding=self._session.encoding)
+        )
+        if answer is None:
+            self._session.owe(None, requests)
+            return {}
+        values = bucket_values(answer.links)
+        return {
+            id(requests[row.index]): (requests[row.index], [row], values)
+            for row in rows(answer.links)
+            if row.usable
+        }
+
+    def _keep(self, request: Any, found: list[Row], values: dict[str, float]) -> bool:
+        if not found:
+            self._session.count("fallback")
+            return True
+        if found[0].verdict == common_pb2.VERDICT_SKIP and self._session.config.obey_skip:
+            self._session.count("skipped")
+            return False
+        mark(request, found, values)
+        self._session.count("scored")
+        return True

@@ -1,23 +1,17 @@
-"""Asks the server for scores and brings the rows of its answers to the Requests of a spider."""
+"""What the server says of the links of a page, and how the Requests of a spider carry it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urldefrag
 from weakref import WeakKeyDictionary
 
 from w3lib.url import canonicalize_url
 
 from linkscore.messages import Row, rows
-from linkscore.outages import OwedPage
 from linkscore.v1 import common_pb2
-
-if TYPE_CHECKING:
-    from linkscore.scrapy.pages import FetchedPage
-    from linkscore.scrapy.session import Session
 
 META = "linkscore"
 """Key of `Request.meta` under which a scored request keeps what linkscore said about it."""
@@ -173,93 +167,3 @@ def note_page(request: Any, answer: PageAnswer) -> None:
     """Write into the Request of a page what the answer says about the page."""
     if answer.page_info:
         request.meta[META] = {**(request.meta.get(META) or {}), **answer.page_info}
-
-
-# A bound, chosen: links of a crawl that is only watched whose tickets are kept, at most 64 bytes each.
-_MAX_TICKETS = 200_000
-
-
-class Scorer:
-    """Turns pages into answers and answers into priorities."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._tickets: OrderedDict[str, bytes] | None = OrderedDict() if session.config.observe_only else None
-
-    async def ingest(self, owed: OwedPage) -> PageAnswer | None:
-        """Send one page; None if the server does not answer, or does not take the page."""
-        result = await self._session.connection.ingest(owed)
-        if result is None:
-            return None
-        self._session.count("pages")
-        if result.status.code == common_pb2.ITEM_CODE_INVALID:
-            self._session.count("errors/INVALID_PAGE")
-            return None
-        found = PageAnswer(result.links, page_type=result.page_type, thread_id=result.thread_id)
-        self._keep_tickets(found)
-        return found
-
-    def ticket(self, url: str) -> bytes:
-        """Give the ticket of a URL when only watching, where Requests carry none."""
-        return self._tickets.pop(url, b"") if self._tickets else b""
-
-    def _keep_tickets(self, found: PageAnswer) -> None:
-        if self._tickets is None:
-            return
-        for url, ticket in found.tickets():
-            self._tickets.setdefault(url, ticket)
-        while len(self._tickets) > _MAX_TICKETS:
-            self._tickets.popitem(last=False)
-
-    async def score(self, fetched: FetchedPage, requests: list[Any]) -> list[Any]:
-        """Write score, ticket, buckets and priority into Requests; on an outage a guess, until it is over."""
-        for request in requests:
-            request.meta.pop(META, None)  # what a spider copied from the page before
-        found = await asyncio.shield(fetched.answer) if fetched.answer is not None else None
-        if found is None:
-            self._session.allotment.lift()
-            self._session.count("fallback", len(requests))
-            if fetched.owed is not None:
-                self._session.owe(fetched.owed, requests)
-            return requests
-        pairs = await self._rows(found, requests)
-        arrived = Counter(rows_[0].bucket for _, rows_, _ in pairs if rows_)
-        await self._session.rank_if_due(arrived)
-        return [request for request, rows_, values in pairs if self._keep(request, rows_, values)]
-
-    async def _rows(
-        self, found: PageAnswer, requests: list[Any]
-    ) -> list[tuple[Any, list[Row], dict[str, float]]]:
-        pairs = [(request, found.of(request.url), found.values) for request in requests]
-        unknown = [request for request, rows_, _ in pairs if not rows_ and is_web(request.url)]
-        if not unknown:
-            return pairs
-        asked = await self._ask(unknown)
-        return [asked.get(id(request), (request, rows_, values)) for request, rows_, values in pairs]
-
-    async def _ask(self, requests: list[Any]) -> dict[int, tuple[Any, list[Row], dict[str, float]]]:
-        """Score the links the spider made itself, which stand in no anchor of the page."""
-        config, urls = self._session.config, [request.url for request in requests]
-        answer = await self._session.call(
-            lambda client: client.score_links(crawl=config.crawl, links=urls, encoding=self._session.encoding)
-        )
-        if answer is None:
-            self._session.owe(None, requests)
-            return {}
-        values = bucket_values(answer.links)
-        return {
-            id(requests[row.index]): (requests[row.index], [row], values)
-            for row in rows(answer.links)
-            if row.usable
-        }
-
-    def _keep(self, request: Any, found: list[Row], values: dict[str, float]) -> bool:
-        if not found:
-            self._session.count("fallback")
-            return True
-        if found[0].verdict == common_pb2.VERDICT_SKIP and self._session.config.obey_skip:
-            self._session.count("skipped")
-            return False
-        mark(request, found, values)
-        self._session.count("scored")
-        return True
